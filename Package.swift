@@ -1,0 +1,93 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The layering as code: a target names what it may import, and `ArchitectureTests` holds every
+// file's imports to it, because SwiftPM alone lets an undeclared sibling through.
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func system(_ name: String, pkgConfig: String?, apt: String) -> Target {
+    .systemLibrary(
+        name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+func room(_ folder: String, _ name: String, _ imports: [String] = []) -> Target {
+    .target(
+        name: name, dependencies: imports.map { .byName(name: $0) },
+        path: "Sources/\(folder)/\(name)", swiftSettings: settings)
+}
+
+func tests(_ name: String, _ imports: [String]) -> Target {
+    .testTarget(
+        name: name, dependencies: imports.map { .byName(name: $0) },
+        path: "Tests/\(name)", swiftSettings: settings)
+}
+
+let platform = [
+    "Observability", "Configuration", "Text", "JSON", "Outbound", "Cryptography", "Networking",
+    "HTTP", "Routing", "Serving", "Postgres",
+]
+let product = ["Domain", "Storage", "API", "Console"]
+
+let package = Package(
+    name: "gatehouse",
+    products: [.executable(name: "gatehouse", targets: ["gatehouse"])],
+    targets: [
+        .target(name: "CLinux", path: "Sources/System/CLinux"),
+        system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
+        system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+        system("CArgon2", pkgConfig: "libargon2", apt: "libargon2-dev"),
+        system("CIdn2", pkgConfig: "libidn2", apt: "libidn2-dev"),
+        system("CPsl", pkgConfig: "libpsl", apt: "libpsl-dev"),
+        system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+
+        room("Platform", "Observability"),
+        room("Platform", "Configuration"),
+        room("Platform", "Text", ["CIdn2", "CPsl"]),
+        room("Platform", "JSON"),
+        room("Platform", "HTTP"),
+        room("Platform", "Cryptography", ["COpenSSL", "CArgon2", "CZlib"]),
+        room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
+        room("Platform", "Outbound", ["CCurl", "Text", "Observability"]),
+        room("Platform", "Routing", ["HTTP"]),
+        room("Platform", "Serving", ["HTTP", "Networking", "Observability"]),
+        room("Platform", "Postgres", ["CPostgres", "Networking", "Observability", "Text"]),
+
+        room("Product", "Domain", ["Text"]),
+        room("Product", "Storage", ["Domain", "Postgres", "JSON", "Text", "Cryptography"]),
+        room(
+            "Product", "API",
+            [
+                "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography",
+                "Observability",
+            ]),
+        room("Product", "Console", ["HTTP", "Routing", "CZlib", "Cryptography"]),
+
+        room("Service", "Application", platform + product),
+        .executableTarget(
+            name: "gatehouse", dependencies: ["Application"], path: "Sources/Service/gatehouse",
+            swiftSettings: settings),
+
+        .target(
+            name: "TestSupport",
+            dependencies: (platform + product + ["Application"]).map { .byName(name: $0) },
+            path: "Tests/TestSupport", swiftSettings: settings),
+        tests("TextTests", ["Text"]),
+        tests("JSONTests", ["JSON"]),
+        tests("HTTPTests", ["HTTP"]),
+        tests("RoutingTests", ["Routing", "HTTP"]),
+        tests("CryptographyTests", ["Cryptography"]),
+        tests("ServingTests", ["Serving", "Networking", "HTTP", "TestSupport"]),
+        tests("PostgresTests", ["Postgres", "Networking", "Text", "TestSupport"]),
+        tests("DomainTests", ["Domain", "Text"]),
+        tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),
+        tests("APITests", ["API", "Domain", "Storage", "HTTP", "JSON", "Text", "TestSupport"]),
+        tests("EndToEndTests", ["Application", "TestSupport", "JSON", "HTTP", "Text"]),
+        tests("ArchitectureTests", []),
+    ],
+    swiftLanguageModes: [.v6]
+)

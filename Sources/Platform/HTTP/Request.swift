@@ -1,0 +1,63 @@
+/// The methods that are served (RFC 9110 §9); anything else is answered 405 or 501 before routing.
+package enum Method: String, Sendable, Hashable, CaseIterable {
+    case get = "GET"
+    case head = "HEAD"
+    case post = "POST"
+    case put = "PUT"
+    case patch = "PATCH"
+    case delete = "DELETE"
+    case options = "OPTIONS"
+}
+
+/// One header or trailer line. Names are kept in lower case, so that comparing is by equality.
+package struct Field: Sendable, Hashable {
+    package var name: String
+    package var value: String
+
+    package init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// A whole request, owned: nothing in it points into a receive buffer, so it may cross an `await`.
+package struct Request: Sendable {
+    package var method: Method
+    /// The path as sent, percent-encoding kept, never empty, without the query.
+    package var path: String
+    /// The bytes after `?`, without it; empty when there is none.
+    package var query: String
+    package var fields: [Field]
+    package var body: [UInt8]
+    /// The peer's address as text, without a port; `unix` for a unix socket.
+    package var remoteAddress: String
+    package var isTLS: Bool
+    /// Given by the server for each request, or taken from a well-formed `X-Request-Id`.
+    package var id: String
+
+    package init(
+        _ method: Method, _ path: String, query: String = "", fields: [Field] = [],
+        body: [UInt8] = [], remoteAddress: String = "127.0.0.1", isTLS: Bool = false,
+        id: String = ""
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.fields = fields
+        self.body = body
+        self.remoteAddress = remoteAddress
+        self.isTLS = isTLS
+        self.id = id
+    }
+
+    /// The first value of a field; `name` in lower case.
+    package func first(_ name: String) -> String? {
+        for field in fields where field.name == name { return field.value }
+        return nil
+    }
+
+    /// Every value of a field, in order; `name` in lower case.
+    package func all(_ name: String) -> [String] {
+        fields.filter { $0.name == name }.map(\.value)
+    }
+}

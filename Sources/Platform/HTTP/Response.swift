@@ -1,0 +1,34 @@
+/// An answer. `Date`, `Content-Length`, `Connection` and framing belong to the encoder.
+package struct Response: Sendable {
+    package var status: Int
+    package var fields: [Field]
+    package var body: Body
+
+    package enum Body: Sendable {
+        case empty
+        case bytes([UInt8])
+        /// Pulled piece by piece until nil; sent chunked, with back-pressure from the socket.
+        case stream(@Sendable () async throws -> [UInt8]?)
+    }
+
+    package init(_ status: Int, fields: [Field] = [], body: Body = .empty) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+
+    package init(_ status: Int, type: String, _ bytes: [UInt8]) {
+        self.init(status, fields: [Field("content-type", type)], body: .bytes(bytes))
+    }
+
+    /// Replaces every field of that name by one; `name` in lower case.
+    package mutating func set(_ name: String, _ value: String) {
+        fields.removeAll { $0.name == name }
+        fields.append(Field(name, value))
+    }
+
+    package func first(_ name: String) -> String? {
+        for field in fields where field.name == name { return field.value }
+        return nil
+    }
+}

@@ -1,0 +1,23 @@
+/// A JSON document (RFC 8259) as a tree that keeps the order of members and the text of numbers,
+/// so that what is echoed comes back as it came.
+package indirect enum JSONValue: Sendable, Equatable {
+    case null
+    case bool(Bool)
+    /// The number's own text, already valid by the grammar.
+    case number(String)
+    case string(String)
+    case array([JSONValue])
+    case object([Member])
+
+    package struct Member: Sendable, Equatable {
+        package var name: String
+        package var value: JSONValue
+
+        package init(_ name: String, _ value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package static func int(_ value: Int) -> JSONValue { .number(String(value)) }
+}

@@ -1,0 +1,251 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// One thread with its own epoll. It is a task executor: what is spawned on it starts, suspends
+/// and resumes on its thread only, so that state confined to a loop needs no lock.
+///
+/// `@unchecked Sendable`: every stored property but `remote` is touched on the loop's own thread
+/// only (checked by `assertOnLoop` in the entry points); `remote` is behind a mutex.
+package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable {
+    package typealias Ready = (_ readable: Bool, _ writable: Bool) -> Void
+
+    private struct Watch {
+        var mask: UInt32
+        var generation: UInt32
+        var ready: Ready
+    }
+
+    private struct Remote {
+        var jobs: [UnownedJob] = []
+        var calls: [@Sendable () -> Void] = []
+    }
+
+    package let index: Int
+    private let epoll: Int32
+    private let wakeup: Int32
+    private var thread: pthread_t?
+    private var watches: [Int32: Watch] = [:]
+    private var generation: UInt32 = 0
+    private var jobs: [UnownedJob] = []
+    private var running: [UnownedJob] = []
+    private var cycleEnds: [() -> Void] = []
+    private var timers = TimerQueue()
+    private var stopping = false
+    private let remote = Mutex(Remote())
+    /// Monotonic nanoseconds, read once a cycle.
+    package private(set) var now: Int64 = gh_monotonic()
+
+    package init(index: Int) {
+        self.index = index
+        epoll = gh_epoll_create()
+        wakeup = gh_eventfd()
+        _ = gh_epoll_add(epoll, wakeup, UInt32(GH_READABLE), UInt64(UInt32(bitPattern: wakeup)))
+    }
+
+    /// Starts the loop's thread; it ends after `stop()`.
+    package func start() {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setstacksize(&attributes, 2 << 20)
+        var started = pthread_t()
+        let context = Unmanaged.passRetained(self).toOpaque()
+        let code = pthread_create(
+            &started, &attributes,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, context)
+        precondition(code == 0, "no thread for an event loop")
+        pthread_detach(started)
+    }
+
+    package func stop() {
+        perform { [unowned self] in stopping = true }
+    }
+
+    package var isCurrent: Bool {
+        guard let thread else { return false }
+        return pthread_equal(pthread_self(), thread) != 0
+    }
+
+    /// The loop that runs the calling thread, if any.
+    package static var current: EventLoop? {
+        pthread_getspecific(currentKey).map {
+            Unmanaged<EventLoop>.fromOpaque($0).takeUnretainedValue()
+        }
+    }
+
+    private static let currentKey: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key, nil)
+        return key
+    }()
+
+    // MARK: work
+
+    /// Starts an async function on this loop. Called on the loop it runs at once, up to its first
+    /// real suspension; from elsewhere it is handed over.
+    package func spawn(_ operation: @escaping @Sendable () async -> Void) {
+        if isCurrent {
+            Task.immediateDetached(executorPreference: self) { await operation() }
+        } else {
+            Task.detached(executorPreference: self) { await operation() }
+        }
+    }
+
+    /// Runs a function on the loop's thread, soon; may be called from any thread.
+    package func perform(_ call: @escaping @Sendable () -> Void) {
+        remote.withLock { $0.calls.append(call) }
+        wake()
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        if isCurrent {
+            jobs.append(job)
+        } else {
+            remote.withLock { $0.jobs.append(job) }
+            wake()
+        }
+    }
+
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+    }
+
+    package func checkIsolated() {
+        precondition(isCurrent, "not on the event loop")
+    }
+
+    package func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+    /// Runs at the end of every cycle: where batched work is flushed. Call on the loop.
+    package func atCycleEnd(_ call: @escaping () -> Void) {
+        assertOnLoop()
+        cycleEnds.append(call)
+    }
+
+    // MARK: descriptors
+
+    /// Watches a descriptor, level-triggered. A hang-up or an error reports as readable and, where
+    /// writing was asked for, writable. Call on the loop; a descriptor is watched once.
+    package func watch(
+        _ descriptor: Int32, readable: Bool = true, writable: Bool = false, ready: @escaping Ready
+    ) {
+        assertOnLoop()
+        generation &+= 1
+        let mask = Self.mask(readable, writable)
+        watches[descriptor] = Watch(mask: mask, generation: generation, ready: ready)
+        _ = gh_epoll_add(epoll, descriptor, mask, token(descriptor, generation))
+    }
+
+    package func rewatch(_ descriptor: Int32, readable: Bool, writable: Bool) {
+        assertOnLoop()
+        let mask = Self.mask(readable, writable)
+        guard var watch = watches[descriptor], watch.mask != mask else { return }
+        watch.mask = mask
+        watches[descriptor] = watch
+        _ = gh_epoll_modify(epoll, descriptor, mask, token(descriptor, watch.generation))
+    }
+
+    /// Must come before the descriptor is closed.
+    package func unwatch(_ descriptor: Int32) {
+        assertOnLoop()
+        guard watches.removeValue(forKey: descriptor) != nil else { return }
+        _ = gh_epoll_remove(epoll, descriptor)
+    }
+
+    // MARK: timers
+
+    /// Calls once after `nanoseconds`, on the loop. Call on the loop.
+    @discardableResult
+    package func after(_ nanoseconds: Int64, _ call: @escaping () -> Void) -> TimerID {
+        assertOnLoop()
+        return timers.add(deadline: gh_monotonic() + nanoseconds, call)
+    }
+
+    package func cancel(_ timer: TimerID) {
+        assertOnLoop()
+        timers.cancel(timer)
+    }
+
+    // MARK: the cycle
+
+    private func run() {
+        thread = pthread_self()
+        pthread_setspecific(Self.currentKey, Unmanaged.passUnretained(self).toOpaque())
+        let capacity = 512
+        let events = UnsafeMutablePointer<gh_event>.allocate(capacity: capacity)
+        defer { events.deallocate() }
+        while !stopping {
+            now = gh_monotonic()
+            let wait = jobs.isEmpty ? timers.milliseconds(until: now, limit: 1000) : 0
+            let count = Int(gh_epoll_wait(epoll, events, Int32(capacity), Int32(wait)))
+            now = gh_monotonic()
+            for index in 0..<max(0, count) { dispatch(events + index) }
+            while let call = timers.takeDue(now) { call() }
+            drainJobs()
+            for call in cycleEnds { call() }
+        }
+        drainJobs()
+        close(epoll)
+        close(wakeup)
+    }
+
+    private func dispatch(_ event: UnsafeMutablePointer<gh_event>) {
+        let token = event.pointee.token
+        let mask = event.pointee.mask
+        let descriptor = Int32(truncatingIfNeeded: token & 0xFFFF_FFFF)
+        if descriptor == wakeup { return takeRemote() }
+        // An earlier event of this batch may have closed the descriptor and opened it anew.
+        guard let watch = watches[descriptor],
+            watch.generation == UInt32(truncatingIfNeeded: token >> 32)
+        else { return }
+        let trouble = mask & (UInt32(GH_HANGUP) | UInt32(GH_ERROR)) != 0
+        let readable = trouble || mask & UInt32(GH_READABLE) != 0
+        let writable =
+            mask & UInt32(GH_WRITABLE) != 0
+            || (trouble && watch.mask & UInt32(GH_WRITABLE) != 0)
+        watch.ready(readable, writable)
+    }
+
+    private func takeRemote() {
+        var count: UInt64 = 0
+        _ = read(wakeup, &count, 8)
+        let taken = remote.withLock { state in
+            let taken = state
+            state = Remote()
+            return taken
+        }
+        jobs.append(contentsOf: taken.jobs)
+        for call in taken.calls { call() }
+    }
+
+    private func drainJobs() {
+        let executor = asUnownedTaskExecutor()
+        while !jobs.isEmpty {
+            swap(&jobs, &running)
+            for job in running { job.runSynchronously(on: executor) }
+            running.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private func wake() {
+        var one: UInt64 = 1
+        _ = write(wakeup, &one, 8)
+    }
+
+    private func assertOnLoop() {
+        assert(isCurrent, "call on the event loop")
+    }
+
+    private func token(_ descriptor: Int32, _ generation: UInt32) -> UInt64 {
+        UInt64(UInt32(bitPattern: descriptor)) | UInt64(generation) << 32
+    }
+
+    private static func mask(_ readable: Bool, _ writable: Bool) -> UInt32 {
+        (readable ? UInt32(GH_READABLE) : 0) | (writable ? UInt32(GH_WRITABLE) : 0)
+    }
+}

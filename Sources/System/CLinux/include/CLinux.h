@@ -1,0 +1,23 @@
+#pragma once
+// What Glibc's Swift module lacks, or spells as macros, behind types of our own: a second sight of
+// the system's headers under _GNU_SOURCE would clash with that module.
+#include <stdint.h>
+
+enum { GH_READABLE = 0x1, GH_WRITABLE = 0x4, GH_ERROR = 0x8, GH_HANGUP = 0x2010 };
+
+// The layout of struct epoll_event, which is packed on x86-64 alone; linux.c asserts it.
+#ifdef __x86_64__
+typedef struct __attribute__((packed)) { uint32_t mask; uint64_t token; } gh_event;
+#else
+typedef struct { uint32_t mask; uint64_t token; } gh_event;
+#endif
+
+int gh_epoll_create(void);
+int gh_epoll_wait(int epoll, gh_event *events, int count, int milliseconds);
+int gh_epoll_add(int epoll, int descriptor, uint32_t mask, uint64_t token);
+int gh_epoll_modify(int epoll, int descriptor, uint32_t mask, uint64_t token);
+int gh_epoll_remove(int epoll, int descriptor);
+int gh_eventfd(void);
+// Non-blocking and close-on-exec; -1 with errno.
+int gh_accept(int listener);
+int64_t gh_monotonic(void);
