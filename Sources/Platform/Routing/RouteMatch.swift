@@ -1,4 +1,4 @@
-package import HTTP
+import HTTP
 
 /// What stands at a path: its pattern, the values of its parameters, and a value a method.
 package struct RouteMatch<Value: Sendable>: Sendable {

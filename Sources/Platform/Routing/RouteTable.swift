@@ -1,4 +1,4 @@
-package import HTTP
+import HTTP
 
 /// Every route, as a trie over path segments; built once at the start and then only read.
 ///
