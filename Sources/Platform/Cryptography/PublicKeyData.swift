@@ -39,7 +39,7 @@ enum PublicKeyData {
         defer { EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
         guard EVP_PKEY_fromdata_init(context) == 1,
-            EVP_PKEY_fromdata(context, &key, Int32(GH_PKEY_PUBLIC_KEY.rawValue), parameters) == 1,
+            EVP_PKEY_fromdata(context, &key, Int32(GH_PKEY_PUBLIC_KEY), parameters) == 1,
             let key
         else {
             ERR_clear_error()
