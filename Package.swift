@@ -81,7 +81,7 @@ let package = Package(
         tests("HTTPTests", ["HTTP"]),
         tests("RoutingTests", ["Routing", "HTTP"]),
         tests("CryptographyTests", ["Cryptography"]),
-        tests("ServingTests", ["Serving", "Networking", "HTTP", "TestSupport"]),
+        tests("ServingTests", ["Serving", "Networking", "Observability", "HTTP", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Networking", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text"]),
         tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),

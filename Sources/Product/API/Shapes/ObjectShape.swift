@@ -54,7 +54,11 @@ package struct ObjectShape: Sendable {
     /// Taken instead when the body has that member: `{"invites": […]}` beside a single invite.
     var alternatives: [(member: String, shape: ObjectShape)] = []
 
-    package init(_ name: String? = nil, open: Bool = false, _ fields: [FieldShape] = []) {
+    package init(_ fields: [FieldShape] = [], open: Bool = false) {
+        self.init(nil, open: open, fields)
+    }
+
+    package init(_ name: String?, open: Bool = false, _ fields: [FieldShape]) {
         self.name = name
         self.fields = fields
         isOpen = open
