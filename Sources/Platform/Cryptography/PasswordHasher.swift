@@ -15,6 +15,11 @@ package final class PasswordHasher: Sendable {
         package var matches: Bool
         /// The password matches and its hash has weaker parameters than today's.
         package var needsRehash: Bool
+
+        package init(matches: Bool, needsRehash: Bool) {
+            self.matches = matches
+            self.needsRehash = needsRehash
+        }
     }
 
     package struct Cost: Sendable, Equatable {
