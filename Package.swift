@@ -85,7 +85,9 @@ let package = Package(
         tests("PostgresTests", ["Postgres", "Networking", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text"]),
         tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),
-        tests("APITests", ["API", "Domain", "Storage", "HTTP", "JSON", "Text", "TestSupport"]),
+        tests(
+            "APITests",
+            ["API", "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "TestSupport"]),
         tests("EndToEndTests", ["Application", "TestSupport", "JSON", "HTTP", "Text"]),
         tests("ArchitectureTests", []),
     ],
