@@ -1,3 +1,4 @@
+import Postgres
 import Text
 
 /// What a store refuses although the input was well formed; nothing above knows SQLSTATE.
@@ -8,4 +9,21 @@ package enum StorageFailure: Error, Sendable {
     case conflict(code: String, detail: String, id: UUID?)
     /// `If-Match` named another version.
     case versionMismatch
+    /// The database cannot be asked now; nothing was written.
+    case unavailable
+    /// The answer to COMMIT was lost.
+    case commitUnknown
+
+    /// What an error from a store means to those above, nil where it is a fault of ours.
+    package init?(_ error: any Error) {
+        if let failure = error as? StorageFailure {
+            self = failure
+            return
+        }
+        switch (error as? PostgresError)?.kind {
+        case .unavailable, .timeout, .cancelled: self = .unavailable
+        case .commitUnknown: self = .commitUnknown
+        default: return nil
+        }
+    }
 }
