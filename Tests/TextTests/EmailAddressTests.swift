@@ -30,7 +30,9 @@ import Text
             "ann@.ex.com", "ann@ex..com", "ann@-ex.com", "ann@ex-.com", "ann@ex_y.com",
             "ann @ex.com", "ann@ ex.com", "a(b)@ex.com", "a<b>@ex.com", "a,b@ex.com",
             "ann@ex.com\u{0}.evil.com", "ann@ex.com/x", "ann@ex.com:25", "a@\u{301}b.com",
-            "ann@ex.com..",
+            "ann@ex.com..", "ann@good.com\u{FF0F}evil.com", "ann@ex\u{2100}.com",
+            "ann@ex\u{FF20}y.com",
+            "ann@b\u{fc}_c.example", "ann@ex\u{A0}y.com",
         ])
     func `E3 what parsers read in two ways is refused`(text: String) {
         #expect(throws: EmailFault.self) { try key(text) }

@@ -3,7 +3,7 @@ import COpenSSL
 /// Public keys from their numbers and back, through OpenSSL 3's parameter lists.
 enum PublicKeyData {
     static func make(
-        _ kind: String, numbers: [(name: String, value: [UInt8])] = [], group: String? = nil,
+        _ kind: String, numbers: [(name: StaticString, value: [UInt8])] = [], group: String? = nil,
         point: [UInt8] = []
     ) throws(CryptographyError) -> OpaquePointer {
         guard let builder = OSSL_PARAM_BLD_new() else { throw .libraryFailed }
@@ -15,7 +15,7 @@ enum PublicKeyData {
         for (name, value) in numbers {
             let number = BN_bin2bn(value, Int32(value.count), nil)
             held.append(number)
-            built = built && OSSL_PARAM_BLD_push_BN(builder, name, number) == 1
+            built = built && OSSL_PARAM_BLD_push_BN(builder, keyName(name), number) == 1
         }
         let parameters = point.withUnsafeBufferPointer { buffer in
             (group ?? "").withCString { text -> UnsafeMutablePointer<OSSL_PARAM>? in
@@ -23,9 +23,9 @@ enum PublicKeyData {
                     built =
                         built
                         && OSSL_PARAM_BLD_push_utf8_string(
-                            builder, OSSL_PKEY_PARAM_GROUP_NAME, text, 0) == 1
+                            builder, keyName("group"), text, 0) == 1
                         && OSSL_PARAM_BLD_push_octet_string(
-                            builder, OSSL_PKEY_PARAM_PUB_KEY, buffer.baseAddress, buffer.count)
+                            builder, keyName("pub"), buffer.baseAddress, buffer.count)
                             == 1
                 }
                 return built ? OSSL_PARAM_BLD_to_param(builder) : nil
@@ -46,6 +46,12 @@ enum PublicKeyData {
             throw .badKey
         }
         return key
+    }
+
+    /// OpenSSL keeps the pointer to a parameter's name, so it must outlive the list: a Swift
+    /// String's bytes would be gone when the call returns.
+    private static func keyName(_ name: StaticString) -> UnsafePointer<CChar> {
+        UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     }
 
     static func number(_ key: OpaquePointer, _ name: String, length: Int) -> [UInt8]? {

@@ -27,7 +27,7 @@ package final class VerificationKey: @unchecked Sendable {
         guard (2048...8192).contains(bits) else { throw .badKey }
         key = try PublicKeyData.make(
             "RSA",
-            numbers: [(OSSL_PKEY_PARAM_RSA_N, modulus), (OSSL_PKEY_PARAM_RSA_E, e)])
+            numbers: [("n", modulus), ("e", e)])
         algorithm = .rs256
     }
 

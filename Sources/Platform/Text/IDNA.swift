@@ -1,16 +1,14 @@
 import CIdn2
 
-/// UTS #46, non-transitional, with STD3 rules.
+/// UTS #46, non-transitional. STD3 is left to the caller's check of the labels: under its flag the
+/// library drops `/`, `_` or a space instead of refusing them, and `a/b.com` would be `ab.com`.
 enum IDNA {
-    /// The lower-case A-label form of a host name; nil if it has none. The caller checks labels
-    /// again, because the library passes over some of what STD3 forbids.
+    /// The lower-case A-label form of a host name; nil if it has none. Its labels are unchecked.
     static func ascii(_ name: String) -> [UInt8]? {
         // A zero byte would end the C string early and hide what follows it.
         guard !name.utf8.contains(0), name.utf8.count <= 1024 else { return nil }
         var output: UnsafeMutablePointer<CChar>?
-        let flags =
-            IDN2_NONTRANSITIONAL.rawValue | IDN2_USE_STD3_ASCII_RULES.rawValue
-            | IDN2_NFC_INPUT.rawValue
+        let flags = IDN2_NONTRANSITIONAL.rawValue | IDN2_NFC_INPUT.rawValue
         guard idn2_to_ascii_8z(name, &output, Int32(flags)) == IDN2_OK.rawValue, let output else {
             return nil
         }
