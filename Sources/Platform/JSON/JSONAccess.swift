@@ -1,0 +1,68 @@
+extension JSONValue {
+    /// Reads one whole document; nothing may follow it but white space.
+    package init(parsing bytes: [UInt8], limits: JSONLimits = .standard) throws(JSONError) {
+        self = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
+            var parser = JSONParser(buffer, limits: limits)
+            return try parser.document()
+        }
+    }
+
+    /// The document without white space, members in their order, numbers as they came.
+    package func encoded() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.value(self)
+        return writer.bytes
+    }
+
+    /// The value of a member, its name compared on bytes; nil if absent or not an object.
+    package subscript(_ name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+    }
+
+    package var string: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+
+    package var bool: Bool? {
+        if case .bool(let value) = self { value } else { nil }
+    }
+
+    /// An integer written as one: `1.0`, `1e3` and `-0` are not, nor is what overflows.
+    package var int: Int? {
+        guard case .number(let text) = self, let value = Int(text) else { return nil }
+        return value == 0 && text.utf8.count != 1 ? nil : value
+    }
+
+    package var array: [JSONValue]? {
+        if case .array(let elements) = self { elements } else { nil }
+    }
+
+    package var members: [Member]? {
+        if case .object(let members) = self { members } else { nil }
+    }
+
+    package var isNull: Bool {
+        if case .null = self { true } else { false }
+    }
+
+    /// Equal on bytes: Swift's String equality would take a composed and a decomposed letter for
+    /// the same value, which the database does not.
+    package static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let one), .bool(let other)): one == other
+        case (.number(let one), .number(let other)): one.utf8.elementsEqual(other.utf8)
+        case (.string(let one), .string(let other)): one.utf8.elementsEqual(other.utf8)
+        case (.array(let one), .array(let other)): one == other
+        case (.object(let one), .object(let other)): one == other
+        default: false
+        }
+    }
+}
+
+extension JSONValue.Member {
+    package static func == (left: JSONValue.Member, right: JSONValue.Member) -> Bool {
+        left.name.utf8.elementsEqual(right.name.utf8) && left.value == right.value
+    }
+}

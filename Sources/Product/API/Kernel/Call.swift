@@ -1,0 +1,50 @@
+import HTTP
+import Routing
+import Text
+
+/// A request that passed every check before the handler: who, where, with what valid input.
+package struct Call: Sendable {
+    package let request: Request
+    package let parameters: RouteParameters
+    package let services: Services
+    package let now: Timestamp
+    package internal(set) var principal: Principal = .anonymous
+    package internal(set) var resolvedTenant: ResolvedTenant?
+    /// The body, decoded by the endpoint's shape.
+    package internal(set) var input = Input()
+    /// The query parameters, decoded by their declarations.
+    package internal(set) var query = Input()
+    /// Says which list a cursor belongs to: path, sort and filters.
+    var listIdentity: String = ""
+
+    package init(
+        request: Request, parameters: RouteParameters = RouteParameters(),
+        services: Services = Services(), now: Timestamp
+    ) {
+        self.request = request
+        self.parameters = parameters
+        self.services = services
+        self.now = now
+    }
+
+    /// The path's `{tenant}`. Throws where the path has none, which is a fault of the declaration.
+    package var tenant: ResolvedTenant {
+        get throws {
+            guard let resolvedTenant else { throw Problem.internalError }
+            return resolvedTenant
+        }
+    }
+
+    /// A path parameter; text that is no UUID names no object, hence 404.
+    package func id(_ name: String = "id") throws -> UUID {
+        guard let id = parameters[name].flatMap({ UUID($0) }) else { throw Problem.notFound() }
+        return id
+    }
+
+    package func parameter(_ name: String) throws -> String {
+        guard let value = parameters[name] else { throw Problem.internalError }
+        return value
+    }
+
+    package var isDryRun: Bool { query.flag("dry_run") }
+}

@@ -1,0 +1,124 @@
+import HTTP
+import Routing
+import Text
+
+/// Answers every request below the API: one table of endpoints, one visible list of steps.
+package struct Dispatcher: Sendable {
+    let table: RouteTable<Endpoint>
+    let hooks: Hooks
+    let services: Services
+
+    /// Throws `RouteError` for a malformed or conflicting declaration.
+    package init(
+        endpoints: [Endpoint], services: Services, hooks: Hooks
+    ) throws(RouteError) {
+        var routes: [(method: Method, pattern: RoutePattern, value: Endpoint)] = []
+        for endpoint in endpoints {
+            routes.append((endpoint.method, try RoutePattern(endpoint.path), endpoint))
+        }
+        table = try RouteTable(routes)
+        self.hooks = hooks
+        self.services = services
+    }
+
+    /// The order of refusals, top to bottom; a step answers early or leaves its finding behind.
+    private static let steps: [Step] = [
+        { try $0.head(&$1) },  // 400, 413
+        { try await $0.origin(&$1) },  // 403; a preflight is answered here
+        { try $0.method(&$1) },  // 404 without a route, 405; OPTIONS is answered here
+        { try await $0.authenticate(&$1) },  // 401
+        { try await $0.tenant(&$1) },  // 404
+        { try $0.permit(&$1) },  // 403
+        { try $0.decode(&$1) },  // 415, 400, 422
+        { try $0.precondition(&$1) },  // 428
+        { try await $0.handle(&$1) },  // 409, 412 and the answer, kept where it is idempotent
+    ]
+
+    /// Never throws: whatever is thrown on the way becomes a problem document.
+    package func respond(to request: Request) async -> Response {
+        let started = hooks.now()
+        var request = request
+        if request.id.isEmpty { request.id = UUID.random().description }
+        var exchange = Exchange(
+            call: Call(request: request, services: services, now: started),
+            match: table.match(request.path))
+        var response: Response?
+        do {
+            for step in Self.steps where response == nil {
+                response = try await step(self, &exchange)
+            }
+        } catch {
+            response = await recover(from: error, &exchange)
+        }
+        var answer = response ?? Problem.internalError.response(requestID: request.id)
+        finish(&answer, exchange)
+        hooks.record(exchange.record(answer.status, took: hooks.now(), since: started))
+        return answer
+    }
+
+    private func recover(from error: any Error, _ exchange: inout Exchange) async -> Response {
+        var problem = self.problem(for: error, &exchange)
+        if [403, 415, 422, 428].contains(problem.status), exchange.isPastTenant,
+            !exchange.isHandled, let exists = exchange.endpoint?.exists
+        {
+            do {
+                if try await !exists(exchange.call) { problem = .notFound() }
+            } catch {
+                problem = self.problem(for: error, &exchange)
+            }
+        }
+        return problem.response(requestID: exchange.problemID)
+    }
+
+    /// What is not known to be a refusal is our fault: logged whole, answered without details.
+    func problem(for error: any Error, _ exchange: inout Exchange) -> Problem {
+        if let problem = error as? Problem { return problem }
+        if let convertible = error as? any ProblemConvertible { return convertible.problem }
+        if let problem = hooks.problem(error) { return problem }
+        exchange.fault = "\(error)"
+        return .internalError
+    }
+
+    /// What every answer carries, refusals too.
+    private func finish(_ response: inout Response, _ exchange: Exchange) {
+        response.set("x-request-id", exchange.call.request.id)
+        response.addIfAbsent("x-content-type-options", "nosniff")
+        if exchange.call.request.isTLS {
+            response.addIfAbsent("strict-transport-security", "max-age=31536000")
+        }
+        if exchange.endpoint.map({ $0.access != .open }) ?? false {
+            response.addIfAbsent("cache-control", "no-store")
+        }
+        for field in exchange.originFields { response.fields.append(field) }
+        response.addVary("Origin")
+    }
+}
+
+typealias Step = @Sendable (Dispatcher, inout Exchange) async throws -> Response?
+
+extension Response {
+    mutating func addIfAbsent(_ name: String, _ value: String) {
+        if first(name) == nil { fields.append(Field(name, value)) }
+    }
+
+    /// One `Vary` line that has the name, whoever wrote the others.
+    mutating func addVary(_ name: String) {
+        var names: [String] = []
+        for line in fields where line.name == "vary" {
+            names += line.value.split(separator: ",").map { String($0.trimmingSpaces) }
+        }
+        if !names.contains(where: { $0.lowercased() == name.lowercased() || $0 == "*" }) {
+            names.append(name)
+        }
+        set("vary", names.joined(separator: ", "))
+    }
+}
+
+extension Substring {
+    var trimmingSpaces: Substring {
+        var text = self
+        while let first = text.utf8.first, first == 0x20 || first == 0x09 { text.removeFirst() }
+        while let last = text.utf8.last, last == 0x20 || last == 0x09 { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,101 @@
+import HTTP
+
+/// One declaration that routes, checks, decodes and documents.
+package struct Endpoint: Sendable {
+    package typealias Handler = @Sendable (Call) async throws -> Response
+
+    /// What the request body must be.
+    package enum Body: Sendable {
+        /// Nothing, or `{}`.
+        case none
+        /// `application/json` of this shape.
+        case json(ObjectShape)
+        /// One of these media types; the handler reads `call.request.body`.
+        case raw([String])
+    }
+
+    package enum IfMatch: Sendable {
+        case ignored
+        /// The handler calls `call.requireMatch(_:)`: 412.
+        case honoured
+        /// Absent is 428.
+        case required
+    }
+
+    package var method: Method
+    package var path: String
+    /// The OpenAPI operationId: unique, lowerCamelCase.
+    package var id: String
+    package var tag: String
+    package var summary: String
+    package var access: Access
+    package var query: [QueryParameter]
+    package var body: Body
+    package var answers: [Answer]
+    package var problems: [Code]
+    package var idempotent: Bool
+    package var ifMatch: IfMatch
+    /// The answer holds a one-time secret, so a kept copy must be sealed.
+    package var secret: Bool
+    /// Problem bodies carry no request id, so that a retry is answered byte for byte the same.
+    package var hook: Bool
+    /// Bytes; more is 413.
+    package var maxBody: Int
+    /// Whether the path's object is there, asked only when 403, 415 or 422 is due, since 404 goes
+    /// before them. On the way to the handler it costs nothing: the handler finds out itself.
+    package var exists: (@Sendable (Call) async throws -> Bool)?
+    package var handle: Handler
+
+    package init(
+        _ method: Method, _ path: String, id: String, tag: String, summary: String,
+        access: Access, query: [QueryParameter] = [], body: Body = .none, answers: [Answer],
+        problems: [Code] = [], idempotent: Bool = false, ifMatch: IfMatch = .ignored,
+        secret: Bool = false, hook: Bool = false, maxBody: Int = 1 << 20,
+        exists: (@Sendable (Call) async throws -> Bool)? = nil,
+        handle: @escaping Handler
+    ) {
+        self.method = method
+        self.path = path
+        self.id = id
+        self.tag = tag
+        self.summary = summary
+        self.access = access
+        self.query = query
+        self.body = body
+        self.answers = answers
+        self.problems = problems
+        self.idempotent = idempotent
+        self.ifMatch = ifMatch
+        self.secret = secret
+        self.hook = hook
+        self.maxBody = maxBody
+        self.exists = exists
+        self.handle = handle
+    }
+}
+
+/// A documented answer.
+package struct Answer: Sendable {
+    package enum Content: Sendable {
+        case none
+        case object(ObjectShape)
+        /// `{"items", "next_cursor", "total"}` of such objects.
+        case list(ObjectShape)
+        case other(String)
+    }
+
+    package var status: Int
+    package var content: Content
+    package var summary: String
+
+    package init(_ status: Int, _ content: Content = .none, summary: String = "") {
+        self.status = status
+        self.content = content
+        self.summary = summary
+    }
+
+    package static func ok(_ shape: ObjectShape) -> Answer { Answer(200, .object(shape)) }
+    package static func created(_ shape: ObjectShape) -> Answer { Answer(201, .object(shape)) }
+    package static func list(_ shape: ObjectShape) -> Answer { Answer(200, .list(shape)) }
+    package static let noContent = Answer(204)
+}

@@ -1,0 +1,35 @@
+import HTTP
+import Routing
+import Text
+
+/// One request on its way through the steps, with what they found.
+struct Exchange {
+    var call: Call
+    let match: RouteMatch<Endpoint>?
+    var originFields: [Field] = []
+    var isPastTenant = false
+    var isHandled = false
+    var fault: String?
+
+    init(call: Call, match: RouteMatch<Endpoint>?) {
+        self.match = match
+        self.call = Call(
+            request: call.request, parameters: match?.parameters ?? RouteParameters(),
+            services: call.services, now: call.now)
+    }
+
+    var endpoint: Endpoint? { match?.value(for: call.request.method) }
+
+    /// The request id as it stands in problem bodies; nil where retries must be byte-equal.
+    var problemID: String? { endpoint?.hook == true ? nil : call.request.id }
+
+    func record(_ status: Int, took end: Timestamp, since start: Timestamp) -> RequestRecord {
+        RequestRecord(
+            requestID: call.request.id, method: call.request.method,
+            route: match?.pattern.description, operation: endpoint?.id, status: status,
+            microseconds: end.microseconds - start.microseconds, principal: call.principal,
+            tenant: call.resolvedTenant?.id ?? call.principal.tenant,
+            remoteAddress: call.request.remoteAddress,
+            traceparent: call.request.first("traceparent"), fault: fault)
+    }
+}

@@ -1,0 +1,88 @@
+import HTTP
+import Routing
+import Text
+
+/// What the dispatcher asks of the rest of the service; the composition root fills it.
+package struct Hooks: Sendable {
+    /// Checks the credential. No credential is `.anonymous`; a bad one throws 401, two different
+    /// ones 400, a database that is away 503. Not asked for open endpoints.
+    package typealias Authenticate = @Sendable (Request) async throws -> Principal
+
+    /// Finds the path's tenant by id or slug; nil is 404. Another tenant's credential is refused
+    /// by the dispatcher.
+    package typealias ResolveTenant =
+        @Sendable (_ idOrSlug: String, Principal) async throws -> ResolvedTenant?
+
+    /// Nil permits.
+    package typealias Authorize = @Sendable (Principal, Access, Call) -> Problem?
+
+    package typealias JudgeOrigin =
+        @Sendable (Request, RouteMatch<Endpoint>?) async throws -> OriginVerdict
+
+    package var authenticate: Authenticate
+    package var resolveTenant: ResolveTenant
+    package var authorize: Authorize
+    package var judgeOrigin: JudgeOrigin
+    package var idempotency: (any IdempotencyStore)?
+    /// Errors from below: storage's unavailable and commit unknown, the domain's refusals.
+    package var problem: @Sendable (any Error) -> Problem?
+    /// One log line and the metrics of a finished request.
+    package var record: @Sendable (RequestRecord) -> Void
+    package var now: @Sendable () -> Timestamp
+
+    package init(
+        authenticate: @escaping Authenticate, resolveTenant: @escaping ResolveTenant,
+        authorize: @escaping Authorize, judgeOrigin: @escaping JudgeOrigin,
+        idempotency: (any IdempotencyStore)? = nil,
+        problem: @escaping @Sendable (any Error) -> Problem? = { _ in nil },
+        record: @escaping @Sendable (RequestRecord) -> Void = { _ in },
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.authenticate = authenticate
+        self.resolveTenant = resolveTenant
+        self.authorize = authorize
+        self.judgeOrigin = judgeOrigin
+        self.idempotency = idempotency
+        self.problem = problem
+        self.record = record
+        self.now = now
+    }
+}
+
+/// What the origin policy says. The fields go on every answer, refusals too; `Vary: Origin` is the
+/// dispatcher's.
+package struct OriginVerdict: Sendable {
+    package enum Outcome: Sendable {
+        case proceed
+        /// The answer to a preflight.
+        case answer(Response)
+        case refuse(Problem)
+    }
+
+    package var outcome: Outcome
+    package var fields: [Field]
+
+    package init(_ outcome: Outcome, fields: [Field] = []) {
+        self.outcome = outcome
+        self.fields = fields
+    }
+
+    package static let proceed = OriginVerdict(.proceed)
+}
+
+/// A finished request, for the log and the metrics.
+package struct RequestRecord: Sendable {
+    package var requestID: String
+    package var method: Method
+    /// The pattern, not the path: of few values, and without what is personal.
+    package var route: String?
+    package var operation: String?
+    package var status: Int
+    package var microseconds: Int64
+    package var principal: Principal
+    package var tenant: UUID?
+    package var remoteAddress: String
+    package var traceparent: String?
+    /// What was thrown, where it was no refusal.
+    package var fault: String?
+}

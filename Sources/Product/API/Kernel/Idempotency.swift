@@ -1,0 +1,130 @@
+import HTTP
+import Text
+
+/// What one use of an `Idempotency-Key` stands for. The store keeps digests, never the key itself:
+/// it opens kept answers that hold a secret.
+package struct IdempotencyClaim: Sendable {
+    package var principal: Principal
+    package var tenant: UUID?
+    package var method: Method
+    /// With the query: a dry run is another request.
+    package var path: String
+    /// 1–255 printable ASCII.
+    package var key: String
+    package var body: [UInt8]
+
+    package enum State: Sendable {
+        /// Ours to run; `complete` or `abandon` follows.
+        case fresh
+        /// The kept answer.
+        case replay([UInt8])
+        case inProgress
+        /// The key was used with another body.
+        case mismatch
+    }
+
+    /// Nil when there is no key.
+    init?(_ call: Call) throws {
+        guard let key = try Self.key(of: call.request) else { return nil }
+        principal = call.principal
+        tenant = call.resolvedTenant?.id
+        method = call.request.method
+        path = call.request.path + (call.request.query.isEmpty ? "" : "?" + call.request.query)
+        self.key = key
+        body = call.request.body
+    }
+
+    static func key(of request: Request) throws -> String? {
+        let keys = request.all("idempotency-key")
+        guard let key = keys.first else { return nil }
+        guard keys.count == 1, (1...255).contains(key.utf8.count),
+            key.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+        else {
+            throw Problem(
+                .invalidRequest, "Idempotency-Key must be one line of 1 to 255 printable ASCII.")
+        }
+        return key
+    }
+}
+
+/// Keeps answers for 24 hours, shared by all replicas.
+package protocol IdempotencyStore: Sendable {
+    func begin(_ claim: IdempotencyClaim) async throws -> IdempotencyClaim.State
+    /// `sealed`: the answer holds a one-time secret and is encrypted under the key's value.
+    func complete(_ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool) async throws
+    /// The answer is not kept (401, 429, 5xx): the key may be used again.
+    func abandon(_ claim: IdempotencyClaim) async throws
+}
+
+extension Dispatcher {
+    /// Runs the handler once for the claim; the same claim again is answered with what was kept.
+    func once(
+        _ claim: IdempotencyClaim, _ store: any IdempotencyStore, _ endpoint: Endpoint,
+        _ exchange: inout Exchange
+    ) async throws -> Response {
+        switch try await store.begin(claim) {
+        case .fresh: break
+        case .replay(let bytes):
+            guard var response = Response(kept: bytes) else { throw Problem.internalError }
+            response.set("idempotent-replayed", "true")
+            return response
+        case .inProgress:
+            throw Problem(
+                .conflict, "The first request with this Idempotency-Key is still running.",
+                fields: [Field("retry-after", "1")])
+        case .mismatch:
+            throw Problem(
+                .idempotencyMismatch, "This Idempotency-Key was used with another body.")
+        }
+        var response: Response
+        do {
+            response = try await endpoint.handle(exchange.call)
+        } catch {
+            let problem = self.problem(for: error, &exchange)
+            // What may have been written must not be written again: the claim stays in progress.
+            if problem.code == .commitUnknown { throw problem }
+            response = problem.response(requestID: exchange.problemID)
+        }
+        if let bytes = response.keptBytes {
+            try await store.complete(claim, answer: bytes, sealed: endpoint.secret)
+        } else {
+            try await store.abandon(claim)
+        }
+        return response
+    }
+}
+
+extension Response {
+    /// The answer as the store keeps it: status, lines of fields, an empty line, the body. Nil for
+    /// what is not kept.
+    var keptBytes: [UInt8]? {
+        guard (200..<300).contains(status) || (400..<500).contains(status), status != 401,
+            status != 429
+        else { return nil }
+        var bytes = Array("\(status)\n".utf8)
+        for field in fields { bytes += Array("\(field.name): \(field.value)\n".utf8) }
+        bytes.append(0x0A)
+        switch body {
+        case .empty: return bytes
+        case .bytes(let body): return bytes + body
+        case .stream: return nil
+        }
+    }
+
+    init?(kept bytes: [UInt8]) {
+        var rest = bytes[...]
+        func line() -> String? {
+            guard let end = rest.firstIndex(of: 0x0A) else { return nil }
+            defer { rest = rest[(end + 1)...] }
+            return String(decoding: rest[..<end], as: UTF8.self)
+        }
+        guard let status = line().flatMap({ Int($0) }) else { return nil }
+        var fields: [Field] = []
+        while let text = line(), !text.isEmpty {
+            guard let colon = text.firstIndex(of: ":") else { return nil }
+            let value = text[text.index(after: colon)...].trimmingSpaces
+            fields.append(Field(String(text[..<colon]), String(value)))
+        }
+        self.init(status, fields: fields, body: rest.isEmpty ? .empty : .bytes(Array(rest)))
+    }
+}

@@ -1,0 +1,71 @@
+import HTTP
+import JSON
+
+/// Which page of a list is asked for.
+package struct PageRequest: Sendable, Equatable {
+    package static let limits = 1...200
+    package static let standardLimit = 50
+
+    package var limit: Int
+    /// The field, without the sign.
+    package var sort: String
+    package var descending: Bool
+    /// The last item of the page before; the page starts behind it.
+    package var after: Cursor?
+}
+
+/// The number of items that the filters leave. `exact` false: at least so many.
+package struct Total: Sendable, Equatable {
+    package var value: Int
+    package var exact: Bool
+
+    package init(_ value: Int, exact: Bool = true) {
+        self.value = value
+        self.exact = exact
+    }
+}
+
+extension Call {
+    /// The page of a list that declares `QueryParameter.list(sorts:)`; 422 for a cursor of another
+    /// list, sort or filter.
+    package func page(defaultSort: String = "-created_at") throws -> PageRequest {
+        let sort = query.optionalString("sort") ?? defaultSort
+        var after: Cursor?
+        if let text = query.optionalString("cursor") {
+            guard let cursor = Cursor(text, of: listIdentity) else {
+                throw Problem.invalid([
+                    FieldError("?cursor", .invalid, "is not a cursor of this list")
+                ])
+            }
+            after = cursor
+        }
+        let descending = sort.utf8.first == UInt8(ascii: "-")
+        return PageRequest(
+            limit: query.optionalInt("limit") ?? PageRequest.standardLimit,
+            sort: descending ? String(sort.dropFirst()) : sort, descending: descending,
+            after: after)
+    }
+
+    /// `{"items", "next_cursor", "total"}` with `Link: rel="next"`. `next` is the last item's sort
+    /// key and id where more follow, else nil.
+    package func list(_ items: [JSONValue], next: Cursor?, total: Total) -> Response {
+        let cursor = next?.encoded(for: listIdentity)
+        let body = JSONValue.object([
+            .init("items", .array(items)),
+            .init("next_cursor", cursor.map { .string($0) } ?? .null),
+            .init(
+                "total",
+                .object([
+                    .init("value", .int(total.value)), .init("exact", .bool(total.exact)),
+                ])),
+        ])
+        var response = Response.ok(body)
+        if let cursor {
+            var pairs = request.query.split(separator: "&").filter { !$0.hasPrefix("cursor=") }
+            pairs.append("cursor=\(cursor)")
+            let query = pairs.joined(separator: "&")
+            response.fields.append(Field("link", "<\(request.path)?\(query)>; rel=\"next\""))
+        }
+        return response
+    }
+}

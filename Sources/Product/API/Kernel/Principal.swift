@@ -1,0 +1,49 @@
+import Text
+
+/// Who asks, once the credential is checked.
+package struct Principal: Sendable, Equatable {
+    package enum Kind: String, Sendable {
+        case anonymous, `operator`, user, key
+    }
+
+    package var kind: Kind
+    package var id: UUID?
+    package var name: String
+    /// The tenant the credential belongs to; nil for the platform's own.
+    package var tenant: UUID?
+    /// May reach every tenant.
+    package var platform: Bool
+    package var role: String
+    /// A key's scopes; empty for people, whose role says what they may do.
+    package var scopes: [String]
+    /// Came by the console's cookie, so that writes need `X-Gatehouse-Console: 1`.
+    package var isConsoleSession: Bool
+
+    package init(
+        kind: Kind, id: UUID? = nil, name: String = "", tenant: UUID? = nil,
+        platform: Bool = false, role: String = "", scopes: [String] = [],
+        isConsoleSession: Bool = false
+    ) {
+        self.kind = kind
+        self.id = id
+        self.name = name
+        self.tenant = tenant
+        self.platform = platform
+        self.role = role
+        self.scopes = scopes
+        self.isConsoleSession = isConsoleSession
+    }
+
+    package static let anonymous = Principal(kind: .anonymous)
+}
+
+/// A tenant of the path, found by id or slug.
+package struct ResolvedTenant: Sendable, Equatable {
+    package var id: UUID
+    package var slug: String
+
+    package init(id: UUID, slug: String) {
+        self.id = id
+        self.slug = slug
+    }
+}

@@ -1,0 +1,120 @@
+import HTTP
+import JSON
+
+/// One thing wrong with the input. `pointer` is a JSON pointer into the body (RFC 6901), or `?name`
+/// for a query parameter.
+package struct FieldError: Sendable, Equatable {
+    package var pointer: String
+    package var code: FieldCode
+    package var detail: String
+
+    package init(_ pointer: String, _ code: FieldCode, _ detail: String) {
+        self.pointer = pointer
+        self.code = code
+        self.detail = detail
+    }
+}
+
+/// A refusal, thrown from anywhere behind the dispatcher, answered as RFC 9457.
+package struct Problem: Error, Sendable {
+    package var status: Int
+    package var code: Code
+    package var detail: String
+    package var errors: [FieldError]
+    /// Header fields that go with the refusal: `Retry-After`, `WWW-Authenticate`, `Allow`.
+    package var fields: [Field]
+    /// Further members of the document, as the id of the object that is in the way.
+    package var members: [JSONValue.Member]
+
+    package init(
+        _ code: Code, _ detail: String, status: Int? = nil, errors: [FieldError] = [],
+        fields: [Field] = [], members: [JSONValue.Member] = []
+    ) {
+        self.status = status ?? code.status
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        self.fields = fields
+        self.members = members
+    }
+
+    /// 422 with everything that is wrong.
+    package static func invalid(_ errors: [FieldError]) -> Problem {
+        let pointers = errors.map { $0.pointer.isEmpty ? "the body" : $0.pointer }
+        return Problem(
+            .validationFailed, "The input is not valid: \(pointers.joined(separator: ", ")).",
+            errors: errors)
+    }
+
+    package static func notFound(_ what: String = "object") -> Problem {
+        Problem(.notFound, "There is no such \(what).")
+    }
+
+    /// 409 with the id of the object that is in the way.
+    package static func conflict(
+        _ detail: String, with id: String, code: Code = .conflict
+    ) -> Problem {
+        Problem(
+            code, detail, status: 409,
+            members: [JSONValue.Member("conflicting_id", .string(id))])
+    }
+
+    package static func unauthorized(_ detail: String = "A credential is needed.") -> Problem {
+        Problem(
+            .unauthorized, detail,
+            fields: [Field("www-authenticate", "Bearer realm=\"gatehouse\"")])
+    }
+
+    package static func forbidden(
+        _ detail: String = "The credential does not permit this."
+    ) -> Problem {
+        Problem(.forbidden, detail)
+    }
+
+    /// The database is away: nothing was written, and trying again is safe.
+    package static let unavailable = Problem(
+        .unavailable, "The service cannot answer now; try again.",
+        fields: [Field("retry-after", "1")])
+
+    /// The connection was lost while committing: it may or may not have been written.
+    package static let commitUnknown = Problem(
+        .commitUnknown, "It is not known whether the change was written; look before trying again.",
+        fields: [Field("retry-after", "1")])
+
+    package static let internalError = Problem(
+        .internalError, "Something went wrong on our side; the request id names it in the log.")
+
+    /// The answer. `requestID` nil leaves the member out, for answers that retries must find
+    /// byte-equal.
+    package func response(requestID: String?) -> Response {
+        var body: [JSONValue.Member] = [
+            .init("type", .string("urn:gatehouse:problem:\(code.rawValue)")),
+            .init("title", .string(code.title)),
+            .init("status", .int(status)),
+            .init("detail", .string(detail)),
+            .init("code", .string(code.rawValue)),
+        ]
+        if let requestID { body.append(.init("request_id", .string(requestID))) }
+        body.append(.init("error", .string(detail)))
+        if !errors.isEmpty { body.append(.init("errors", .array(errors.map(\.json)))) }
+        body += members
+        var response = Response(
+            status, type: "application/problem+json", JSONValue.object(body).encoded())
+        for field in fields { response.fields.append(field) }
+        return response
+    }
+}
+
+extension FieldError {
+    var json: JSONValue {
+        .object([
+            .init("pointer", .string(pointer)), .init("code", .string(code.rawValue)),
+            .init("detail", .string(detail)),
+        ])
+    }
+}
+
+/// An error from below that knows how it is answered.
+package protocol ProblemConvertible: Error {
+    var problem: Problem { get }
+}

@@ -1,0 +1,144 @@
+import HTTP
+import JSON
+import Routing
+import Text
+
+/// The steps of `Dispatcher.steps`, in their order.
+extension Dispatcher {
+    func head(_ exchange: inout Exchange) throws -> Response? {
+        guard let endpoint = exchange.endpoint else { return nil }
+        let request = exchange.call.request
+        if endpoint.idempotent { _ = try IdempotencyClaim.key(of: request) }
+        if request.body.count > endpoint.maxBody {
+            throw Problem(.payloadTooLarge, "The body is over \(endpoint.maxBody) bytes.")
+        }
+        return nil
+    }
+
+    func origin(_ exchange: inout Exchange) async throws -> Response? {
+        let verdict = try await hooks.judgeOrigin(exchange.call.request, exchange.match)
+        exchange.originFields = verdict.fields
+        switch verdict.outcome {
+        case .proceed: return nil
+        case .answer(let response): return response
+        case .refuse(let problem): throw problem
+        }
+    }
+
+    func method(_ exchange: inout Exchange) throws -> Response? {
+        guard let match = exchange.match else { throw Problem.notFound("path") }
+        guard match.value(for: exchange.call.request.method) == nil else { return nil }
+        let allow = Field("allow", match.allowed.map(\.rawValue).joined(separator: ", "))
+        if exchange.call.request.method == .options { return Response(204, fields: [allow]) }
+        throw Problem(
+            .methodNotAllowed, "\(exchange.call.request.method.rawValue) is not served here.",
+            fields: [allow])
+    }
+
+    func authenticate(_ exchange: inout Exchange) async throws -> Response? {
+        guard let endpoint = exchange.endpoint, endpoint.access != .open else { return nil }
+        exchange.call.principal = try await hooks.authenticate(exchange.call.request)
+        if exchange.call.principal.kind == .anonymous { throw Problem.unauthorized() }
+        return nil
+    }
+
+    /// A foreign or unknown tenant and an id that is no UUID are the same 404.
+    func tenant(_ exchange: inout Exchange) async throws -> Response? {
+        guard let endpoint = exchange.endpoint else { return nil }
+        if endpoint.access != .open, let text = exchange.call.parameters["tenant"] {
+            let principal = exchange.call.principal
+            guard let tenant = try await hooks.resolveTenant(text, principal),
+                principal.platform || principal.tenant == tenant.id
+            else { throw Problem.notFound("tenant") }
+            exchange.call.resolvedTenant = tenant
+        }
+        for (name, value) in exchange.call.parameters.all
+        where name.isSame(as: "id") || name.hasSuffix("_id") {
+            if UUID(value) == nil { throw Problem.notFound() }
+        }
+        exchange.isPastTenant = true
+        return nil
+    }
+
+    func permit(_ exchange: inout Exchange) throws -> Response? {
+        guard let endpoint = exchange.endpoint, endpoint.access != .open else { return nil }
+        let call = exchange.call
+        let isRead = call.request.method == .get || call.request.method == .head
+        if call.principal.isConsoleSession, !isRead,
+            call.request.first("x-gatehouse-console") != "1"
+        {
+            throw Problem.forbidden("A write by the console's session needs its header.")
+        }
+        if let refusal = hooks.authorize(call.principal, endpoint.access, call) { throw refusal }
+        return nil
+    }
+
+    /// The body by its media type and shape, the query by its declarations: all faults in one 422.
+    func decode(_ exchange: inout Exchange) throws -> Response? {
+        guard let endpoint = exchange.endpoint else { return nil }
+        let request = exchange.call.request
+        try Self.checkMediaType(of: request, endpoint)
+        let (query, queryErrors) = decodeQuery(request.query, endpoint.query)
+        var errors = queryErrors
+        exchange.call.query = query
+        exchange.call.listIdentity = Cursor.identity(of: request.path, query)
+        let shape: ObjectShape? =
+            switch endpoint.body {
+            case .json(let shape): shape
+            case .none: request.body.isEmpty ? nil : .empty
+            case .raw: nil
+            }
+        if let shape, request.method != .get, request.method != .head {
+            var decoder = Decoder(
+                allowsReadOnly: request.method == .put || request.method == .patch)
+            // An empty body is told everything that it lacks, as `{}` would be.
+            let value = request.body.isEmpty ? .object([]) : try Self.parse(request.body)
+            exchange.call.input = decoder.object(value, shape, at: "")
+            errors += decoder.errors
+        }
+        if !errors.isEmpty { throw Problem.invalid(errors) }
+        return nil
+    }
+
+    func precondition(_ exchange: inout Exchange) throws -> Response? {
+        if let endpoint = exchange.endpoint, case .required = endpoint.ifMatch,
+            exchange.call.request.first("if-match") == nil
+        {
+            throw Problem(.preconditionRequired, "This change needs If-Match.")
+        }
+        return nil
+    }
+
+    func handle(_ exchange: inout Exchange) async throws -> Response? {
+        guard let endpoint = exchange.endpoint else { return nil }
+        exchange.isHandled = true
+        guard endpoint.idempotent, let store = hooks.idempotency,
+            let claim = try IdempotencyClaim(exchange.call)
+        else { return try await endpoint.handle(exchange.call) }
+        return try await once(claim, store, endpoint, &exchange)
+    }
+
+    private static func parse(_ body: [UInt8]) throws -> JSONValue {
+        do {
+            return try JSONValue(parsing: body)
+        } catch {
+            throw Problem(.invalidRequest, "The body is not JSON: \(error).")
+        }
+    }
+
+    /// Only where there is a body; parameters of the type (`; charset=utf-8`) do not matter.
+    private static func checkMediaType(of request: Request, _ endpoint: Endpoint) throws {
+        guard !request.body.isEmpty, request.method != .get, request.method != .head else {
+            return
+        }
+        let allowed: [String] =
+            if case .raw(let types) = endpoint.body { types } else { ["application/json"] }
+        let type = (request.first("content-type") ?? "").prefix { $0 != ";" }
+            .trimmingSpaces.lowercased()
+        guard allowed.contains(where: { $0.isSame(as: type) }) else {
+            throw Problem(
+                .unsupportedMediaType,
+                "The body must be \(allowed.joined(separator: " or ")).")
+        }
+    }
+}

@@ -1,0 +1,223 @@
+import HTTP
+import JSON
+import Routing
+
+/// One endpoint as an OpenAPI operation.
+extension Endpoint {
+    func operation(_ schemas: inout SchemaWriter) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("operationId", .string(id)), .init("tags", .array([.string(tag)])),
+            .init("summary", .string(summary)),
+        ]
+        if let text = access.sentence { members.append(.init("description", .string(text))) }
+        let parameters = parameters(&schemas)
+        if !parameters.isEmpty { members.append(.init("parameters", .array(parameters))) }
+        if let body = requestBody(&schemas) { members.append(.init("requestBody", body)) }
+        members.append(.init("responses", responses(&schemas)))
+        let schemes: [JSONValue] =
+            access == .open
+            ? []
+            : ["key", "session"].map { .object([.init($0, .array([]))]) }
+        members.append(.init("security", .array(schemes)))
+        return .object(members)
+    }
+
+    private func parameters(_ schemas: inout SchemaWriter) -> [JSONValue] {
+        let names = (try? RoutePattern(path))?.parameterNames ?? []
+        var all: [JSONValue] = names.map { name in
+            let isID = name.isSame(as: "id") || name.hasSuffix("_id")
+            let summary = name.isSame(as: "tenant") ? "The tenant's id or slug." : ""
+            return parameter(
+                name, in: "path", required: true, summary,
+                schemas.schema(isID ? .uuid : .string(min: 1)))
+        }
+        for item in query {
+            all.append(
+                parameter(
+                    item.name, in: "query", required: item.isRequired, item.summary,
+                    schemas.schema(item.kind)))
+        }
+        if idempotent {
+            all.append(
+                parameter(
+                    "Idempotency-Key", in: "header", required: false,
+                    "The same key and body give the same answer for 24 hours.",
+                    schemas.schema(.string(min: 1, max: 255))))
+        }
+        if ifMatch != .ignored {
+            all.append(
+                parameter(
+                    "If-Match", in: "header", required: ifMatch == .required,
+                    "The ETag that the change builds on.", schemas.schema(.string(min: 1))))
+        }
+        return all
+    }
+
+    private func parameter(
+        _ name: String, in place: String, required: Bool, _ summary: String,
+        _ schema: [JSONValue.Member]
+    ) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("name", .string(name)), .init("in", .string(place)),
+            .init("required", .bool(required)),
+        ]
+        if !summary.isEmpty { members.append(.init("description", .string(summary))) }
+        // Lists stand in one parameter, with commas.
+        if place == "query", schema.contains(where: { $0.value == .string("array") }) {
+            members.append(.init("explode", .bool(false)))
+        }
+        members.append(.init("schema", .object(schema)))
+        return .object(members)
+    }
+
+    private func requestBody(_ schemas: inout SchemaWriter) -> JSONValue? {
+        switch body {
+        case .none: return nil
+        case .json(let shape):
+            let media = JSONValue.object([
+                .init("schema", schemas.reference(shape)),
+                .init("example", shape.example(input: true)),
+            ])
+            return .object([
+                .init("required", .bool(shape.fields.contains(where: \.isRequired))),
+                .init("content", .object([.init("application/json", media)])),
+            ])
+        case .raw(let types):
+            let content = types.map { JSONValue.Member($0, .object([])) }
+            return .object([
+                .init("required", .bool(true)), .init("content", .object(content)),
+            ])
+        }
+    }
+
+    private func responses(_ schemas: inout SchemaWriter) -> JSONValue {
+        var members = answers.map {
+            JSONValue.Member(String($0.status), $0.response(&schemas))
+        }
+        let codes = Array(Set(problems + impliedProblems)).sorted { $0.rawValue < $1.rawValue }
+        for status in Set(codes.map(\.status)).sorted()
+        where !answers.contains(where: { $0.status == status }) {
+            let these = codes.filter { $0.status == status }
+            members.append(.init(String(status), Self.problem(these)))
+        }
+        return .object(members)
+    }
+
+    /// What the dispatcher itself may answer here.
+    private var impliedProblems: [Code] {
+        var codes: [Code] = [
+            .invalidRequest, .originNotAllowed, .validationFailed, .internalError, .unavailable,
+        ]
+        if access != .open { codes += [.unauthorized, .forbidden, .rateLimited] }
+        if path.utf8.contains(UInt8(ascii: "{")) { codes.append(.notFound) }
+        if method != .get { codes += [.payloadTooLarge, .unsupportedMediaType] }
+        if method != .get { codes.append(.commitUnknown) }
+        if idempotent { codes += [.conflict, .idempotencyMismatch] }
+        if ifMatch != .ignored { codes.append(.preconditionFailed) }
+        if ifMatch == .required { codes.append(.preconditionRequired) }
+        return codes
+    }
+
+    private static func problem(_ codes: [Code]) -> JSONValue {
+        let narrowed = JSONValue.object([
+            .init(
+                "allOf",
+                .array([
+                    .object([.init("$ref", .string("#/components/schemas/Problem"))]),
+                    .object([
+                        .init(
+                            "properties",
+                            .object([
+                                .init(
+                                    "code",
+                                    .object([
+                                        .init(
+                                            "enum", .array(codes.map { .string($0.rawValue) }))
+                                    ]))
+                            ]))
+                    ]),
+                ]))
+        ])
+        let names = codes.map(\.title).joined(separator: "; ")
+        return .object([
+            .init("description", .string(names)),
+            .init(
+                "content",
+                .object([
+                    .init("application/problem+json", .object([.init("schema", narrowed)]))
+                ])),
+        ])
+    }
+}
+
+extension Answer {
+    fileprivate func response(_ schemas: inout SchemaWriter) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("description", .string(summary.isEmpty ? "Status \(status)." : summary))
+        ]
+        switch content {
+        case .none: break
+        case .other(let type):
+            members.append(.init("content", .object([.init(type, .object([]))])))
+        case .object(let shape):
+            let media = JSONValue.object([
+                .init("schema", schemas.reference(shape)),
+                .init("example", shape.example(input: false)),
+            ])
+            members.append(.init("content", .object([.init("application/json", media)])))
+        case .list(let shape):
+            let media = JSONValue.object([.init("schema", schemas.reference(.page(of: shape)))])
+            members.append(.init("content", .object([.init("application/json", media)])))
+        }
+        return .object(members)
+    }
+}
+
+extension Access {
+    fileprivate var sentence: String? {
+        switch self {
+        case .open: nil
+        case .principal: "Any valid credential."
+        case .right(let right): "Needs `\(right)`."
+        case .platform(let right): "Needs `\(right)` with a credential of the platform."
+        }
+    }
+}
+
+extension ObjectShape {
+    /// The envelope of lists.
+    static func page(of item: ObjectShape) -> ObjectShape {
+        ObjectShape(
+            item.name.map { $0 + "List" },
+            [
+                .required("items", .array(of: .object(item), max: 200)),
+                FieldShape("next_cursor", .string(max: 1024), required: true, nullable: true),
+                .required(
+                    "total",
+                    .object(
+                        ObjectShape([
+                            .required("value", .integer(0...Int.max)), .required("exact", .bool),
+                        ]))),
+            ])
+    }
+
+    static let problem = ObjectShape(
+        [
+            .required("type", .string()), .required("title", .string()),
+            .required("status", .integer(400...599)), .required("detail", .string(max: 4096)),
+            .required("code", .string(), "Stable; branch on it."),
+            .optional("request_id", .string()),
+            .required("error", .string(max: 4096), "Repeats `detail`."),
+            .optional(
+                "errors",
+                .array(
+                    of: .object(
+                        ObjectShape([
+                            .required(
+                                "pointer", .string(max: 1024),
+                                "JSON pointer into the body, or `?name` for a query parameter."),
+                            .required("code", .enumeration(FieldCode.allCases.map(\.rawValue))),
+                            .required("detail", .string()),
+                        ])), max: Decoder.maxErrors)),
+        ], open: true)
+}

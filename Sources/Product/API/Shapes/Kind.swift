@@ -1,0 +1,52 @@
+import Text
+
+/// The kinds of values a field may hold.
+package indirect enum Kind: Sendable {
+    /// Lengths in Unicode scalars, as JSON Schema counts.
+    case string(min: Int = 0, max: Int = 255, rule: TextRule? = nil)
+    case email, uuid, timestamp, bool
+    case integer(ClosedRange<Int>)
+    case enumeration([String])
+    case array(of: Kind, max: Int = 1000)
+    case object(ObjectShape)
+    /// Any member names, each value of the kind.
+    case map(of: Kind)
+    case any
+}
+
+/// A rule on text beyond its length: the check decides, the pattern documents it.
+package struct TextRule: Sendable {
+    /// ECMA-262, for the JSON Schema.
+    package var pattern: String?
+    package var format: String?
+    /// A sentence for people: `must be a slug`.
+    package var detail: String
+    package var example: String?
+    package var check: @Sendable (String) -> Bool
+
+    package init(
+        pattern: String? = nil, format: String? = nil, detail: String, example: String? = nil,
+        check: @escaping @Sendable (String) -> Bool
+    ) {
+        self.pattern = pattern
+        self.format = format
+        self.detail = detail
+        self.example = example
+        self.check = check
+    }
+
+    /// A tenant's slug: not shaped like a UUID, since a path takes either.
+    package static let slug = TextRule(
+        pattern: "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$",
+        detail: "must be 2 to 63 lower-case letters, digits and inner hyphens, and not a UUID",
+        example: "acme"
+    ) { text in
+        let bytes = Array(text.utf8)
+        let hyphen = UInt8(ascii: "-")
+        let plain = bytes.allSatisfy {
+            (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == hyphen
+        }
+        return plain && (2...63).contains(bytes.count) && bytes.first != hyphen
+            && bytes.last != hyphen && UUID(text) == nil
+    }
+}

@@ -1,0 +1,114 @@
+import JSON
+
+/// A member of an object.
+package struct FieldShape: Sendable {
+    package var name: String
+    package var kind: Kind
+    package var isRequired: Bool
+    package var isNullable: Bool
+    /// Stands in answers; PUT and PATCH may repeat it unchanged.
+    package var isReadOnly: Bool
+    package var summary: String
+    package var example: JSONValue?
+
+    package init(
+        _ name: String, _ kind: Kind, required: Bool = false, nullable: Bool = false,
+        readOnly: Bool = false, _ summary: String = "", example: JSONValue? = nil
+    ) {
+        self.name = name
+        self.kind = kind
+        isRequired = required
+        isNullable = nullable
+        isReadOnly = readOnly
+        self.summary = summary
+        self.example = example
+    }
+
+    package static func required(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
+        Self(name, kind, required: true, summary)
+    }
+
+    package static func optional(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
+        Self(name, kind, summary)
+    }
+
+    /// May be absent, and may be `null` for none.
+    package static func nullable(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
+        Self(name, kind, nullable: true, summary)
+    }
+
+    package static func readOnly(
+        _ name: String, _ kind: Kind, nullable: Bool = false, _ summary: String = ""
+    ) -> Self {
+        Self(name, kind, nullable: nullable, readOnly: true, summary)
+    }
+}
+
+/// The shape of a JSON object: decodes bodies and documents them.
+package struct ObjectShape: Sendable {
+    /// The component's name in the OpenAPI document; nil is written in place.
+    package var name: String?
+    package var fields: [FieldShape]
+    /// Members that are not declared are let through (other systems' events).
+    package var isOpen: Bool
+    /// Taken instead when the body has that member: `{"invites": […]}` beside a single invite.
+    var alternatives: [(member: String, shape: ObjectShape)] = []
+
+    package init(_ fields: [FieldShape] = [], open: Bool = false) {
+        self.init(nil, open: open, fields)
+    }
+
+    package init(_ name: String?, open: Bool = false, _ fields: [FieldShape]) {
+        self.name = name
+        self.fields = fields
+        isOpen = open
+    }
+
+    package static let empty = ObjectShape()
+
+    /// Another shape for bodies that have `member`.
+    package func or(whenHas member: String, _ shape: ObjectShape) -> ObjectShape {
+        var copy = self
+        copy.alternatives.append((member, shape))
+        return copy
+    }
+
+    /// The body of a creation: without read-only members, with these required.
+    package func creating(_ name: String? = nil, required: [String]) -> ObjectShape {
+        var copy = self
+        copy.name = name
+        copy.fields = fields.filter { !$0.isReadOnly }.map { field in
+            var field = field
+            field.isRequired = required.contains { $0.isSame(as: field.name) }
+            return field
+        }
+        return copy
+    }
+
+    /// The body of a PATCH: every member may be absent.
+    package func patching(_ name: String? = nil) -> ObjectShape {
+        var copy = self
+        copy.name = name
+        for index in copy.fields.indices { copy.fields[index].isRequired = false }
+        return copy
+    }
+
+    /// The same with more members: a key with its secret, once.
+    package func adding(_ name: String? = nil, _ more: [FieldShape]) -> ObjectShape {
+        var copy = self
+        copy.name = name
+        copy.fields += more
+        return copy
+    }
+
+    func field(_ name: String) -> FieldShape? {
+        fields.first { $0.name.isSame(as: name) }
+    }
+}
+
+extension String {
+    /// Equality of the bytes: `==` holds canonically equivalent texts equal.
+    func isSame(as other: String) -> Bool {
+        utf8.elementsEqual(other.utf8)
+    }
+}

@@ -1,0 +1,31 @@
+/// A parameter of the query. Values are text on the wire; the kind says what they must be.
+package struct QueryParameter: Sendable {
+    package var name: String
+    package var kind: Kind
+    package var isRequired: Bool
+    package var summary: String
+
+    package init(_ name: String, _ kind: Kind, required: Bool = false, _ summary: String = "") {
+        self.name = name
+        self.kind = kind
+        isRequired = required
+        self.summary = summary
+    }
+
+    /// Items of one page.
+    package static let limit = QueryParameter(
+        "limit", .integer(PageRequest.limits), "Items of one page; 50 when absent.")
+    package static let cursor = QueryParameter(
+        "cursor", .string(min: 1, max: 1024), "`next_cursor` of the page before.")
+    package static let search = QueryParameter(
+        "q", .string(min: 1, max: 255),
+        "Substring of email or name without case; under 3 characters a prefix.")
+    package static let dryRun = QueryParameter(
+        "dry_run", .bool, "Answers what would happen and writes nothing.")
+
+    /// What every list takes; the first of `sorts` is the one when absent, `-` is descending.
+    package static func list(sorts: [String], search: Bool = false) -> [QueryParameter] {
+        [limit, cursor, QueryParameter("sort", .enumeration(sorts), "Order; `-` descends.")]
+            + (search ? [.search] : [])
+    }
+}
