@@ -239,6 +239,8 @@ final class Connection: @unchecked Sendable {
             return close("connection lost")
         }
         let error = failed ? PostgresError(result: result.pointer) : nil
+        // The server hangs up after a FATAL; what would be sent again must not meet it here.
+        defer { if failed, Self.isFatal(result) { close("ended by the server") } }
         if case .sync(let statement) = waiting {
             // A commit that fails at the sync (a deferred constraint) reports before the sync does.
             if let error { statement?.failure = statement?.failure ?? error }
@@ -265,6 +267,13 @@ final class Connection: @unchecked Sendable {
             answer(statement, result, skipped: status == PGRES_PIPELINE_ABORTED)
         case .sync: break
         }
+    }
+
+    private static func isFatal(_ result: ResultHandle) -> Bool {
+        guard let severity = PQresultErrorField(result.pointer, Int32(UInt8(ascii: "V"))) else {
+            return false
+        }
+        return strcmp(severity, "ERROR") != 0
     }
 
     private func fail(_ statement: Statement, _ error: PostgresError) {
