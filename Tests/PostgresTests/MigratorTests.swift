@@ -34,7 +34,7 @@ struct MigratorTests {
             let second = try Migrator.migrate(
                 conninfo: database.administrator, directory: folder.path)
             #expect(second.isEmpty)
-            #expect(try await postgres.read("SELECT count(*) FROM t")[0].get(0) == 2)
+            #expect(try await postgres.one("SELECT count(*) FROM t") == 2)
         }
     }
 
@@ -54,7 +54,7 @@ struct MigratorTests {
                 return try await group.reduce(0, +)
             }
             #expect(applied == 2)
-            #expect(try await postgres.read("SELECT count(*) FROM t")[0].get(0) == 1)
+            #expect(try await postgres.one("SELECT count(*) FROM t") == 1)
             _ = folder
         }
     }
@@ -97,7 +97,7 @@ struct MigratorTests {
         let database = try await TestDatabase.make()
         for role in [database.owner, database.app, database.platform] {
             let postgres = database.client(as: role)
-            #expect(try await postgres.read("SELECT 1").count == 1)
+            #expect(try await postgres.one("SELECT 1") == 1)
             await postgres.close()
         }
         await database.drop()

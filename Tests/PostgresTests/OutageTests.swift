@@ -6,7 +6,7 @@ import Testing
 
 struct OutageTests {
     @Test func `a terminated backend costs its write and nothing else`() async throws {
-        try await withDatabase({ $0.transactionsPerLoop = 2 }) { postgres, _ in
+        try await withDatabase(transactionsPerLoop: 2) { postgres, _ in
             await #expect {
                 try await postgres.transaction { transaction in
                     let pid = try await transaction.query("SELECT pg_backend_pid()")[0]
@@ -17,19 +17,21 @@ struct OutageTests {
             } throws: {
                 ($0 as? PostgresError)?.isUnavailable == true
             }
-            #expect(try await postgres.query("SELECT 5")[0].get(0) == 5)
+            let survived: Int = try await postgres.written("SELECT 5")
+            #expect(survived == 5)
             await #expect {
                 try await postgres.query("SELECT pg_terminate_backend(pg_backend_pid())")
             } throws: {
                 let kind = ($0 as? PostgresError)?.kind
                 return kind == .unavailable || kind == .commitUnknown
             }
-            #expect(try await postgres.query("SELECT 6")[0].get(0) == 6)
+            let again: Int = try await postgres.written("SELECT 6")
+            #expect(again == 6)
         }
     }
 
     @Test func `reads go on after their connection was terminated`() async throws {
-        try await withDatabase({ $0.readsPerLoop = 1 }) { postgres, _ in
+        try await withDatabase(readsPerLoop: 1) { postgres, _ in
             _ = try await postgres.read("SELECT 1")
             _ = try await postgres.query(
                 """
@@ -37,7 +39,7 @@ struct OutageTests {
                 WHERE datname = current_database() AND pid <> pg_backend_pid()
                 """)
             for number in 0..<20 {
-                #expect(try await postgres.read("SELECT \(number)")[0].get(0) == number)
+                #expect(try await postgres.one("SELECT \(number)") == number)
             }
         }
     }

@@ -11,11 +11,18 @@ enum Colour: String, PostgresEncodable, PostgresDecodable {
 
 /// Runs a test's body with a client of a fresh, empty database.
 func withDatabase(
-    _ change: (inout PostgresConfiguration) -> Void = { _ in },
+    readsPerLoop: Int = 2, transactionsPerLoop: Int = 8, statementTimeout: Int = 2500,
+    acquireTimeout: Int = 1500, statementLimit: Int = 256,
     _ body: (Postgres, TestDatabase) async throws -> Void
 ) async throws {
     let database = try await TestDatabase.makeEmpty()
-    let postgres = database.client(as: database.administrator, change)
+    let postgres = database.client(as: database.administrator) {
+        $0.readsPerLoop = readsPerLoop
+        $0.transactionsPerLoop = transactionsPerLoop
+        $0.statementTimeout = statementTimeout
+        $0.acquireTimeout = acquireTimeout
+        $0.statementLimit = statementLimit
+    }
     do {
         try await body(postgres, database)
     } catch {
@@ -25,6 +32,18 @@ func withDatabase(
     }
     await postgres.close()
     await database.drop()
+}
+
+extension Postgres {
+    /// One value, read.
+    func one<T: PostgresDecodable>(_ sql: SQL, _ column: Int = 0) async throws -> T {
+        try await read(sql)[0].get(column)
+    }
+
+    /// One value, by a write connection.
+    func written<T: PostgresDecodable>(_ sql: SQL, _ column: Int = 0) async throws -> T {
+        try await query(sql)[0].get(column)
+    }
 }
 
 struct TypeTests {
@@ -106,61 +125,64 @@ struct ReadTests {
     }
 
     @Test func `a failed read does not spoil its neighbours`() async throws {
-        try await withDatabase({ $0.readsPerLoop = 1 }) { postgres, _ in
-            let outcome = await withTaskGroup(of: Bool.self) { group in
+        try await withDatabase(readsPerLoop: 1) { postgres, _ in
+            let wrong: [String] = await withTaskGroup(of: String?.self) { group in
                 for number in 0..<90 {
                     group.addTask(executorPreference: Loops.shared[0]) {
-                        do {
-                            let rows =
-                                switch number % 9 {
-                                case 0: try await postgres.read("SELECT 1 / \(0)")
-                                case 1: try await postgres.tenantRead(.random(), "SELECT 1/\(0)")
-                                case 2: try await postgres.read("SELECT nonsense \(raw: "")")
-                                case 3: try await postgres.tenantRead(.random(), "SELEC")
-                                case 4: try await postgres.tenantRead(.random(), "SELECT \(number)")
-                                default: try await postgres.read("SELECT \(number)")
-                                }
-                            return try number % 9 > 3 && rows[0].get(0) == number
-                        } catch let error as PostgresError {
-                            return number % 9 < 4
-                                && ["22012", "42703", "42601"].contains(error.sqlstate)
-                        } catch {
-                            return false
-                        }
+                        await Self.neighbour(number, postgres)
                     }
                 }
-                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+                return await group.reduce(into: []) { if let text = $1 { $0.append(text) } }
             }
-            #expect(outcome == 90)
-            #expect(try await postgres.read("SELECT 7")[0].get(0) == 7)
+            #expect(wrong == [])
+            let after: Int = try await postgres.one("SELECT 7")
+            #expect(after == 7)
+        }
+    }
+
+    /// What went otherwise than it should for one of the neighbours, if anything.
+    private static func neighbour(_ number: Int, _ postgres: Postgres) async -> String? {
+        let kind = number % 9
+        do {
+            let rows =
+                switch kind {
+                case 0: try await postgres.read("SELECT 1 / \(0)")
+                case 1: try await postgres.tenantRead(.random(), "SELECT 1/\(0)")
+                case 2: try await postgres.read("SELECT nonsense")
+                case 3: try await postgres.tenantRead(.random(), "SELEC")
+                case 4: try await postgres.tenantRead(.random(), "SELECT \(number)")
+                default: try await postgres.read("SELECT \(number)")
+                }
+            let value = try rows[0].get(0, as: Int.self)
+            return kind > 3 && value == number ? nil : "\(number): \(value)"
+        } catch {
+            let wanted = ["22012", "22012", "42703", "42601"]
+            return kind < 4 && error.sqlstate == wanted[kind] ? nil : "\(number): \(error)"
         }
     }
 
     @Test func `a tenant read sees its tenant and leaves none behind`() async throws {
-        try await withDatabase({ $0.readsPerLoop = 1 }) { postgres, _ in
+        try await withDatabase(readsPerLoop: 1) { postgres, _ in
             let tenant = UUID.random()
             let setting: SQL = "SELECT coalesce(current_setting('app.tenant', true), '')"
-            #expect(
-                try await postgres.tenantRead(tenant, setting)[0].get(0) == tenant.description)
-            #expect(try await postgres.read(setting)[0].get(0) == "")
+            let seen: String = try await postgres.tenantRead(tenant, setting)[0].get(0)
+            #expect(seen == tenant.description)
+            #expect(try await postgres.one(setting) == "")
         }
     }
 
     @Test func `a statement survives a change of its table`() async throws {
-        try await withDatabase({ $0.readsPerLoop = 1 }) { postgres, _ in
+        try await withDatabase(readsPerLoop: 1) { postgres, _ in
             _ = try await postgres.query("CREATE TABLE t (a int)")
             _ = try await postgres.query("INSERT INTO t VALUES (1)")
-            #expect(try await postgres.read("SELECT * FROM t")[0].get("a") == 1)
+            #expect(try await postgres.one("SELECT * FROM t", 0) == 1)
             _ = try await postgres.query("ALTER TABLE t ADD b int DEFAULT 2")
-            #expect(try await postgres.read("SELECT * FROM t")[0].get("b") == 2)
+            #expect(try await postgres.one("SELECT * FROM t", 1) == 2)
         }
     }
 
     @Test func `more texts than the cache holds still work`() async throws {
-        try await withDatabase({
-            $0.readsPerLoop = 1
-            $0.statementLimit = 8
-        }) { postgres, _ in
+        try await withDatabase(readsPerLoop: 1, statementLimit: 8) { postgres, _ in
             for round in 0..<40 {
                 let rows = try await postgres.read("SELECT \(round) AS \(raw: "c\(round % 13)")")
                 #expect(try rows[0].get(0) == round)
@@ -171,7 +193,7 @@ struct ReadTests {
     }
 
     @Test func `a statement past its timeout ends with a timeout`() async throws {
-        try await withDatabase({ $0.statementTimeout = 100 }) { postgres, _ in
+        try await withDatabase(statementTimeout: 100) { postgres, _ in
             for slow in ["SELECT pg_sleep(5)"] as [SQL] {
                 await #expect { try await postgres.read(slow) } throws: {
                     ($0 as? PostgresError)?.kind == .timeout
@@ -180,7 +202,8 @@ struct ReadTests {
                     ($0 as? PostgresError)?.kind == .timeout
                 }
             }
-            #expect(try await postgres.read("SELECT 1").count == 1)
+            let after: Int = try await postgres.one("SELECT 1")
+            #expect(after == 1)
         }
     }
 }

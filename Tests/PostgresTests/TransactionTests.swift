@@ -20,18 +20,18 @@ struct TransactionTests {
                     throw Stop()
                 }
             }
-            #expect(try await postgres.read("SELECT count(*) FROM t")[0].get(0) == 2)
+            #expect(try await postgres.one("SELECT count(*) FROM t") == 2)
         }
     }
 
     @Test func `settings hold inside and are quoted`() async throws {
-        try await withDatabase({ $0.transactionsPerLoop = 1 }) { postgres, _ in
+        try await withDatabase(transactionsPerLoop: 1) { postgres, _ in
             let setting: SQL = "SELECT coalesce(current_setting('app.tenant', true), '')"
             let inside = try await postgres.transaction(settings: [("app.tenant", "a'b\\")]) {
                 try await $0.query(setting)[0].get(0, as: String.self)
             }
             #expect(inside == "a'b\\")
-            #expect(try await postgres.query(setting)[0].get(0) == "")
+            #expect(try await postgres.written(setting) == "")
         }
     }
 
@@ -71,12 +71,12 @@ struct TransactionTests {
             } throws: {
                 ($0 as? PostgresError)?.isUniqueViolation == true
             }
-            #expect(try await postgres.query("SELECT a FROM t").count == 1)
+            #expect(try await postgres.written("SELECT count(*) FROM t") == 1)
         }
     }
 
     @Test func `more transactions than connections wait their turn`() async throws {
-        try await withDatabase({ $0.transactionsPerLoop = 2 }) { postgres, _ in
+        try await withDatabase(transactionsPerLoop: 2) { postgres, _ in
             _ = try await postgres.query("CREATE TABLE t (a int)")
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<50 {
@@ -88,15 +88,12 @@ struct TransactionTests {
                 }
                 try await group.waitForAll()
             }
-            #expect(try await postgres.read("SELECT count(DISTINCT a) FROM t")[0].get(0) == 50)
+            #expect(try await postgres.one("SELECT count(DISTINCT a) FROM t") == 50)
         }
     }
 
     @Test func `a full pool refuses in time`() async throws {
-        try await withDatabase({
-            $0.transactionsPerLoop = 1
-            $0.acquireTimeout = 50
-        }) { postgres, _ in
+        try await withDatabase(transactionsPerLoop: 1, acquireTimeout: 600) { postgres, _ in
             try await postgres.transaction { transaction in
                 try await transaction.query("SELECT 1")
                 await #expect { try await postgres.query("SELECT 2") } throws: {
@@ -107,7 +104,7 @@ struct TransactionTests {
     }
 
     @Test func `a cancelled caller leaves every connection usable`() async throws {
-        try await withDatabase({ $0.transactionsPerLoop = 1 }) { postgres, _ in
+        try await withDatabase(transactionsPerLoop: 1) { postgres, _ in
             let before = try await postgres.query("SELECT pg_backend_pid()")[0].get(0, as: Int.self)
             let task = Task {
                 try await postgres.transaction { transaction in

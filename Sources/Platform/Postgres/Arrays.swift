@@ -35,7 +35,8 @@ extension Array: PostgresEncodable where Element: PostgresElement {
     package static var postgresType: UInt32 { Element.postgresArrayType }
 
     package func encode(into bytes: inout [UInt8]) -> Bool {
-        if let raw = self as? [UInt8] {
+        // An empty array of anything would cast to [UInt8].
+        if Element.self == UInt8.self, let raw = self as? [UInt8] {
             bytes.append(contentsOf: raw)
             return true
         }

@@ -26,6 +26,8 @@ final class Connection: @unchecked Sendable {
     private(set) var inFlight = 0
     private(set) var needsSync = false
     private var needsFlush = false
+    /// Numbers the stretches between two syncs.
+    private var batch = 0
     /// When the server was last heard, or had nothing to answer; loop time.
     private(set) var lastProgress: Int64
 
@@ -82,6 +84,7 @@ final class Connection: @unchecked Sendable {
     func seal(_ statement: Statement? = nil) {
         guard let handle, needsSync else { return }
         needsSync = false
+        batch += 1
         guard PQpipelineSync(handle) == 1 else { return close("sync refused") }
         expected.append(.sync(statement))
         needsFlush = true
@@ -129,23 +132,21 @@ final class Connection: @unchecked Sendable {
     }
 
     private func send(_ statement: Statement) {
-        let text = statement.sql.text
         let slots = statement.sql.slots
-        var name = statements.name(for: text)
-        if name == nil {
-            let added = statements.add(text)
+        let name: String
+        switch statements.find(statement.sql.text, batch: batch) {
+        case .name(let known): name = known
+        // The unnamed statement: used at once, replaced by the next Parse.
+        case .unconfirmed:
+            name = ""
+            guard prepare(statement, name) else { return refuse(statement) }
+        case nil:
+            let added = statements.add(statement.sql.text, batch: batch)
             if let evicted = added.evicted { control("DEALLOCATE \(evicted)", nil) }
-            let types = slots.map(\.type)
-            guard let handle,
-                PQsendPrepare(handle, added.name, text, Int32(types.count), types) == 1
-            else {
-                statements.remove(text)
-                return refuse(statement)
-            }
-            expected.append(.prepare(statement, name: added.name))
             name = added.name
+            guard prepare(statement, name) else { return refuse(statement) }
         }
-        guard let handle, let name else { return lost(statement) }
+        guard let handle else { return lost(statement) }
         let count = slots.count
         let sent = statement.sql.values.withUnsafeBytes { values in
             withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count + 1) {
@@ -168,6 +169,15 @@ final class Connection: @unchecked Sendable {
         }
         guard sent == 1 else { return refuse(statement) }
         expected.append(.answer(statement))
+    }
+
+    private func prepare(_ statement: Statement, _ name: String) -> Bool {
+        let types = statement.sql.slots.map(\.type)
+        guard let handle,
+            PQsendPrepare(handle, name, statement.sql.text, Int32(types.count), types) == 1
+        else { return false }
+        expected.append(.prepare(statement, name: name))
+        return true
     }
 
     /// libpq took nothing: out of memory, over 65,535 values, or a broken connection.
@@ -229,6 +239,8 @@ final class Connection: @unchecked Sendable {
             return close("connection lost")
         }
         let error = failed ? PostgresError(result: result.pointer) : nil
+        // The server hangs up after a FATAL; what would be sent again must not meet it here.
+        defer { if failed, Self.isFatal(result) { close("ended by the server") } }
         if case .sync(let statement) = waiting {
             // A commit that fails at the sync (a deferred constraint) reports before the sync does.
             if let error { statement?.failure = statement?.failure ?? error }
@@ -243,7 +255,11 @@ final class Connection: @unchecked Sendable {
         case .control(let statement):
             if let error, let statement { fail(statement, error) }
         case .prepare(let statement, let name):
-            if status != PGRES_COMMAND_OK { statements.remove(statement.sql.text, name: name) }
+            if status == PGRES_COMMAND_OK {
+                statements.confirm(statement.sql.text, name: name)
+            } else {
+                statements.remove(statement.sql.text, name: name)
+            }
             if let error { fail(statement, error) }
         case .answer(let statement):
             inFlight -= 1
@@ -251,6 +267,13 @@ final class Connection: @unchecked Sendable {
             answer(statement, result, skipped: status == PGRES_PIPELINE_ABORTED)
         case .sync: break
         }
+    }
+
+    private static func isFatal(_ result: ResultHandle) -> Bool {
+        guard let severity = PQresultErrorField(result.pointer, Int32(UInt8(ascii: "V"))) else {
+            return false
+        }
+        return strcmp(severity, "ERROR") != 0
     }
 
     private func fail(_ statement: Statement, _ error: PostgresError) {
@@ -266,7 +289,7 @@ final class Connection: @unchecked Sendable {
             if statement.role != .write { statement.complete(.success(Rows(result))) }
             return
         }
-        if let failure = statement.failure, failure.isCollateral {
+        if let failure = statement.failure, failure.isStalePlan {
             statements.remove(statement.sql.text)
         }
         switch statement.role {

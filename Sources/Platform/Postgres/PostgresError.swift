@@ -69,7 +69,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         switch state {
         case "57014", "55P03": self.init(.timeout, message)
         case "57P01", "57P02", "57P03", "57P05", "25P03", "53300": self.init(.unavailable, message)
-        case _ where state.hasPrefix("08"): self.init(.unavailable, message)
+        case _ where state.hasPrefix("08") && state != "08P01": self.init(.unavailable, message)
         default:
             self.init(
                 .server(
@@ -78,10 +78,12 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// The statement was skipped or refused for a neighbour's or the cache's sake: not its fault.
-    var isCollateral: Bool {
+    /// The prepared statement is gone or no longer fits its table.
+    var isStalePlan: Bool {
         guard case .server(let state, let message, _) = kind else { return false }
-        return state == "25P02" || state == "26000"
-            || (state == "0A000" && message.hasPrefix("cached plan"))
+        return state == "26000" || (state == "0A000" && message.hasPrefix("cached plan"))
     }
+
+    /// Refused for a neighbour's or the cache's sake: not the statement's own fault.
+    var isCollateral: Bool { sqlstate == "25P02" || isStalePlan }
 }

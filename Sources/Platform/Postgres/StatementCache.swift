@@ -4,6 +4,14 @@ struct StatementCache {
     private struct Entry {
         var name: String
         var used: UInt64
+        /// The batch its Parse went with; nil once the server confirmed it.
+        var batch: Int?
+    }
+
+    enum Found {
+        case name(String)
+        /// Its Parse is under way in an earlier batch, and may yet fail.
+        case unconfirmed
     }
 
     private let limit: Int
@@ -15,15 +23,24 @@ struct StatementCache {
         self.limit = max(1, limit)
     }
 
-    mutating func name(for text: String) -> String? {
+    mutating func find(_ text: String, batch: Int) -> Found? {
         clock += 1
         guard let index = entries.index(forKey: text) else { return nil }
         entries.values[index].used = clock
-        return entries.values[index].name
+        let entry = entries.values[index]
+        // Within one batch a failed Parse takes down its users, which are then sent again.
+        if let sent = entry.batch, sent != batch { return .unconfirmed }
+        return .name(entry.name)
+    }
+
+    mutating func confirm(_ text: String, name: String) {
+        if let index = entries.index(forKey: text), entries.values[index].name == name {
+            entries.values[index].batch = nil
+        }
     }
 
     /// A name for a new text, and the name that must be deallocated to make room, if any.
-    mutating func add(_ text: String) -> (name: String, evicted: String?) {
+    mutating func add(_ text: String, batch: Int) -> (name: String, evicted: String?) {
         var evicted: String?
         if entries.count >= limit,
             let oldest = entries.min(by: { $0.value.used < $1.value.used })
@@ -33,7 +50,7 @@ struct StatementCache {
         }
         counter += 1
         let name = "s\(counter)"
-        entries[text] = Entry(name: name, used: clock)
+        entries[text] = Entry(name: name, used: clock, batch: batch)
         return (name, evicted)
     }
 
