@@ -153,52 +153,56 @@ import Testing
     @Test func `a long stream waits for a slow reader and arrives whole`() async throws {
         let made = Mutex(0)
         let pieces = 300
-        try await RunningServer.with(respond: { _ in
-            Response(
-                200,
-                body: .stream {
-                    let number = made.withLock { count in
-                        count += 1
-                        return count
-                    }
-                    return number > pieces ? nil : [UInt8](repeating: 65, count: 65_536)
-                })
-        }) { running in
-            let client = Client(port: running.port, receiveBuffer: 4096)
-            client.send(get("/", "Connection: close\r\n"))
-            _ = client.read(1)
-            #expect(made.withLock { $0 } < pieces)
-            var count = 0
-            var tail: [UInt8] = []
-            while let piece = client.read() {
-                count += piece.lazy.filter { $0 == 65 }.count
-                tail = (tail + piece).suffix(5)
-            }
-            // The A of no header name: all names are in lower case, and Date holds one in August.
-            #expect(count >= pieces * 65_536 && count <= pieces * 65_536 + 2)
-            #expect(tail == Array("0\r\n\r\n".utf8))
-        }
+        try await RunningServer.with(
+            respond: { _ in
+                Response(
+                    200,
+                    body: .stream {
+                        let number = made.withLock { count in
+                            count += 1
+                            return count
+                        }
+                        return number > pieces ? nil : [UInt8](repeating: 65, count: 65_536)
+                    })
+            },
+            { running in
+                let client = Client(port: running.port, receiveBuffer: 4096)
+                client.send(get("/", "Connection: close\r\n"))
+                _ = client.read(1)
+                #expect(made.withLock { $0 } < pieces)
+                var count = 0
+                var tail: [UInt8] = []
+                while let piece = client.read() {
+                    count += piece.lazy.filter { $0 == 65 }.count
+                    tail = (tail + piece).suffix(5)
+                }
+                // The A of no header name: all names are in lower case, and Date holds one in August.
+                #expect(count >= pieces * 65_536 && count <= pieces * 65_536 + 2)
+                #expect(tail == Array("0\r\n\r\n".utf8))
+            })
     }
 
     @Test func `a failing stream is cut without a last chunk`() async throws {
         struct Broken: Error {}
         let first = Mutex(true)
-        try await RunningServer.with(respond: { _ in
-            Response(
-                200,
-                body: .stream {
-                    let isFirst = first.withLock { value in
-                        defer { value = false }
-                        return value
-                    }
-                    if isFirst { return [65] }
-                    throw Broken()
-                })
-        }) { running in
-            let client = Client(port: running.port)
-            client.send(get("/"))
-            #expect(client.readAll().hasSuffix("\r\n1\r\nA\r\n"))
-        }
+        try await RunningServer.with(
+            respond: { _ in
+                Response(
+                    200,
+                    body: .stream {
+                        let isFirst = first.withLock { value in
+                            defer { value = false }
+                            return value
+                        }
+                        if isFirst { return [65] }
+                        throw Broken()
+                    })
+            },
+            { running in
+                let client = Client(port: running.port)
+                client.send(get("/"))
+                #expect(client.readAll().hasSuffix("\r\n1\r\nA\r\n"))
+            })
     }
 
     @Test func `draining finishes what is in flight and closes what is idle`() async throws {
@@ -215,34 +219,36 @@ import Testing
                     for await _ in gate { break }
                 }
                 return Response(200, type: "text/plain", Array("done".utf8))
-            }
-        ) { running in
-            let idle = Client(port: running.port)
-            idle.send(get("/"))
-            _ = idle.read(until: "done")
-            let busy = Client(port: running.port)
-            busy.send(get("/wait"))
-            for await _ in entered { break }
-            async let drained: Void = running.server.drain(deadline: .seconds(60))
-            #expect(idle.readAll() == "")
-            open.yield()
-            let text = busy.readAll()
-            #expect(text.contains("connection: close") && text.hasSuffix("done"))
-            await drained
-        }
+            },
+            { running in
+                let idle = Client(port: running.port)
+                idle.send(get("/"))
+                _ = idle.read(until: "done")
+                let busy = Client(port: running.port)
+                busy.send(get("/wait"))
+                for await _ in entered { break }
+                async let drained: Void = running.server.drain(deadline: .seconds(60))
+                #expect(idle.readAll() == "")
+                open.yield()
+                let text = busy.readAll()
+                #expect(text.contains("connection: close") && text.hasSuffix("done"))
+                await drained
+            })
     }
 
     @Test func `a well-formed request id is kept and another replaced`() async throws {
-        try await RunningServer.with(respond: { request in
-            Response(200, type: "text/plain", Array("id=\(request.id)\n".utf8))
-        }) { running in
-            let client = Client(port: running.port)
-            client.send(get("/", "X-Request-Id: abc.D-1_\r\n"))
-            #expect(client.read(until: "id=abc.D-1_\n").contains("200 OK"))
-            client.send(get("/", "X-Request-Id: a b\r\n"))
-            _ = client.read(until: "id=")
-            #expect(client.read(until: "\n").utf8.count == 33)
-        }
+        try await RunningServer.with(
+            respond: { request in
+                Response(200, type: "text/plain", Array("id=\(request.id)\n".utf8))
+            },
+            { running in
+                let client = Client(port: running.port)
+                client.send(get("/", "X-Request-Id: abc.D-1_\r\n"))
+                #expect(client.read(until: "id=abc.D-1_\n").contains("200 OK"))
+                client.send(get("/", "X-Request-Id: a b\r\n"))
+                _ = client.read(until: "id=")
+                #expect(client.read(until: "\n").utf8.count == 33)
+            })
     }
 
     @Test func `the fast path answers first and may decline`() async throws {

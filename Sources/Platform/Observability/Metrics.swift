@@ -63,25 +63,31 @@ package final class Metrics: Sendable {
     package func counter(
         _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = []
     ) -> Counter {
-        register(name, help, labels, make: { .counter(Counter()) }) {
-            if case .counter(let found) = $0 { found } else { nil }
-        } ?? Counter()
+        register(
+            name, help, labels, make: { .counter(Counter()) },
+            unwrap: {
+                if case .counter(let found) = $0 { found } else { nil }
+            }) ?? Counter()
     }
 
     package func gauge(
         _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = []
     ) -> Gauge {
-        register(name, help, labels, make: { .gauge(Gauge()) }) {
-            if case .gauge(let found) = $0 { found } else { nil }
-        } ?? Gauge()
+        register(
+            name, help, labels, make: { .gauge(Gauge()) },
+            unwrap: {
+                if case .gauge(let found) = $0 { found } else { nil }
+            }) ?? Gauge()
     }
 
     package func histogram(
         _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = []
     ) -> Histogram {
-        register(name, help, labels, make: { .histogram(Histogram()) }) {
-            if case .histogram(let found) = $0 { found } else { nil }
-        } ?? Histogram()
+        register(
+            name, help, labels, make: { .histogram(Histogram()) },
+            unwrap: {
+                if case .histogram(let found) = $0 { found } else { nil }
+            }) ?? Histogram()
     }
 
     private func register<Metric: Sendable>(

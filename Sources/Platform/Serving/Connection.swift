@@ -45,6 +45,8 @@ final class Connection {
 
     func ready(_ readable: Bool, _ writable: Bool) {
         if writable || (readable && outgoing.waits) { flushBacklog() }
+        // A TLS handshake may wait for room to write before it can read on.
+        if writable, !readable, socket.tls != nil { receive() }
         guard readable, phase != .closed else { return }
         switch phase {
         case .handling:
