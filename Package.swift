@@ -65,7 +65,7 @@ let package = Package(
                 "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography",
                 "Observability",
             ]),
-        room("Product", "Console", ["HTTP", "Routing", "CZlib", "Cryptography"]),
+        room("Product", "Console", ["HTTP", "CZlib"]),
 
         room("Service", "Application", platform + product),
         .executableTarget(
@@ -81,7 +81,7 @@ let package = Package(
         tests("HTTPTests", ["HTTP"]),
         tests("RoutingTests", ["Routing", "HTTP"]),
         tests("CryptographyTests", ["Cryptography"]),
-        tests("ServingTests", ["Serving", "Networking", "HTTP", "TestSupport"]),
+        tests("ServingTests", ["Serving", "Networking", "Observability", "HTTP", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Networking", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text"]),
         tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),
@@ -89,6 +89,7 @@ let package = Package(
             "APITests",
             ["API", "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "TestSupport"]),
         tests("EndToEndTests", ["Application", "TestSupport", "JSON", "HTTP", "Text"]),
+        tests("ConsoleTests", ["Console", "HTTP"]),
         tests("ArchitectureTests", []),
     ],
     swiftLanguageModes: [.v6]

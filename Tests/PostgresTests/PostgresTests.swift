@@ -1,1 +1,186 @@
-// PostgresTests
+import Networking
+import Postgres
+import TestSupport
+import Testing
+import Text
+
+enum Colour: String, PostgresEncodable, PostgresDecodable {
+    case red
+    case green
+}
+
+/// Runs a test's body with a client of a fresh, empty database.
+func withDatabase(
+    _ change: (inout PostgresConfiguration) -> Void = { _ in },
+    _ body: (Postgres, TestDatabase) async throws -> Void
+) async throws {
+    let database = try await TestDatabase.makeEmpty()
+    let postgres = database.client(as: database.administrator, change)
+    do {
+        try await body(postgres, database)
+    } catch {
+        await postgres.close()
+        await database.drop()
+        throw error
+    }
+    await postgres.close()
+    await database.drop()
+}
+
+struct TypeTests {
+    @Test func `every type makes the round trip`() async throws {
+        try await withDatabase { postgres, _ in
+            let id = UUID.random()
+            let time = Timestamp(microseconds: 1_763_631_000_123_456)
+            let old = Timestamp(microseconds: -1_000_001)
+            let row = try await postgres.read(
+                """
+                SELECT \(id) AS a, \("ü\u{1F600}") AS b, \(Int64.min) AS c, \(true) AS d,
+                    \(time) AS e, \(old) AS f, \([0, 255] as [UInt8]) AS g,
+                    \(["", "x,\"y"]) AS h, \([id, id]) AS i, \(nil as String?) AS j,
+                    \(Colour.green) AS k, \(JSONB(#"{"a": 1}"#)) AS l, \([] as [UInt8]) AS m,
+                    \([] as [String]) AS n, \("") AS o, \(1.5) AS p
+                """)[0]
+            #expect(try row.get(0) == id)
+            #expect(try row.get("b") == "ü\u{1F600}")
+            #expect(try row.get(2) == Int64.min)
+            #expect(try row.get("d") == true)
+            #expect(try row.get("e") == time)
+            #expect(try row.get("f") == old)
+            #expect(try row.get("g") == [0, 255] as [UInt8])
+            #expect(try row.get("h") == ["", "x,\"y"])
+            #expect(try row.get("i") == [id, id])
+            #expect(try row.get("j", as: String?.self) == nil)
+            #expect(try row.get("k") == Colour.green)
+            #expect(try row.get("l", as: JSONB.self).text == #"{"a": 1}"#)
+            #expect(try row.get("m") == [] as [UInt8])
+            #expect(try row.get("n") == [] as [String])
+            #expect(try row.get("o", as: String?.self) == "")
+            #expect(try row.get("p") == 1.5)
+            #expect(row.withBytes(1) { $0?.count } == 6)
+        }
+    }
+
+    @Test func `times and integers mean the same to the server`() async throws {
+        try await withDatabase { postgres, _ in
+            let row = try await postgres.read(
+                """
+                SELECT '2026-11-20T09:30:00.5Z'::timestamptz, 7::int2, -7::int4,
+                    \(Timestamp(microseconds: 0)) = to_timestamp(0), '{1,2}'::int8[]
+                """)[0]
+            #expect(try row.get(0, as: Timestamp.self).description == "2026-11-20T09:30:00.500Z")
+            #expect(try row.get(1) == 7)
+            #expect(try row.get(2) == -7)
+            #expect(try row.get(3) == true)
+            #expect(try row.get(4) == [1, 2] as [Int64])
+        }
+    }
+
+    @Test func `NULL, a wrong type and an unknown column fail to decode`() async throws {
+        try await withDatabase { postgres, _ in
+            let row = try await postgres.read("SELECT NULL::text AS a, 'blue' AS b, 1 AS c")[0]
+            for read in [
+                { _ = try row.get("a", as: String.self) },
+                { _ = try row.get("b", as: Colour.self) }, { _ = try row.get("c", as: UUID.self) },
+                { _ = try row.get("d", as: Int.self) }, { _ = try row.get(9, as: Int.self) },
+            ] as [() throws -> Void] {
+                #expect { try read() } throws: { ($0 as? PostgresError)?.kind == .decoding }
+            }
+        }
+    }
+}
+
+struct ReadTests {
+    @Test func `pipelined reads get each their own answer`() async throws {
+        try await withDatabase { postgres, _ in
+            let sums = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 0..<500 {
+                    group.addTask(executorPreference: Loops.shared[number % 2]) {
+                        try await postgres.read("SELECT \(number)")[0].get(0) == number
+                    }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(sums == 500)
+        }
+    }
+
+    @Test func `a failed read does not spoil its neighbours`() async throws {
+        try await withDatabase({ $0.readsPerLoop = 1 }) { postgres, _ in
+            let outcome = await withTaskGroup(of: Bool.self) { group in
+                for number in 0..<90 {
+                    group.addTask(executorPreference: Loops.shared[0]) {
+                        do {
+                            let rows =
+                                switch number % 9 {
+                                case 0: try await postgres.read("SELECT 1 / \(0)")
+                                case 1: try await postgres.tenantRead(.random(), "SELECT 1/\(0)")
+                                case 2: try await postgres.read("SELECT nonsense \(raw: "")")
+                                case 3: try await postgres.tenantRead(.random(), "SELEC")
+                                case 4: try await postgres.tenantRead(.random(), "SELECT \(number)")
+                                default: try await postgres.read("SELECT \(number)")
+                                }
+                            return try number % 9 > 3 && rows[0].get(0) == number
+                        } catch let error as PostgresError {
+                            return number % 9 < 4
+                                && ["22012", "42703", "42601"].contains(error.sqlstate)
+                        } catch {
+                            return false
+                        }
+                    }
+                }
+                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(outcome == 90)
+            #expect(try await postgres.read("SELECT 7")[0].get(0) == 7)
+        }
+    }
+
+    @Test func `a tenant read sees its tenant and leaves none behind`() async throws {
+        try await withDatabase({ $0.readsPerLoop = 1 }) { postgres, _ in
+            let tenant = UUID.random()
+            let setting: SQL = "SELECT coalesce(current_setting('app.tenant', true), '')"
+            #expect(
+                try await postgres.tenantRead(tenant, setting)[0].get(0) == tenant.description)
+            #expect(try await postgres.read(setting)[0].get(0) == "")
+        }
+    }
+
+    @Test func `a statement survives a change of its table`() async throws {
+        try await withDatabase({ $0.readsPerLoop = 1 }) { postgres, _ in
+            _ = try await postgres.query("CREATE TABLE t (a int)")
+            _ = try await postgres.query("INSERT INTO t VALUES (1)")
+            #expect(try await postgres.read("SELECT * FROM t")[0].get("a") == 1)
+            _ = try await postgres.query("ALTER TABLE t ADD b int DEFAULT 2")
+            #expect(try await postgres.read("SELECT * FROM t")[0].get("b") == 2)
+        }
+    }
+
+    @Test func `more texts than the cache holds still work`() async throws {
+        try await withDatabase({
+            $0.readsPerLoop = 1
+            $0.statementLimit = 8
+        }) { postgres, _ in
+            for round in 0..<40 {
+                let rows = try await postgres.read("SELECT \(round) AS \(raw: "c\(round % 13)")")
+                #expect(try rows[0].get(0) == round)
+            }
+            let kept = try await postgres.read("SELECT count(*) FROM pg_prepared_statements")
+            #expect(try kept[0].get(0, as: Int.self) <= 8)
+        }
+    }
+
+    @Test func `a statement past its timeout ends with a timeout`() async throws {
+        try await withDatabase({ $0.statementTimeout = 100 }) { postgres, _ in
+            for slow in ["SELECT pg_sleep(5)"] as [SQL] {
+                await #expect { try await postgres.read(slow) } throws: {
+                    ($0 as? PostgresError)?.kind == .timeout
+                }
+                await #expect { try await postgres.query(slow) } throws: {
+                    ($0 as? PostgresError)?.kind == .timeout
+                }
+            }
+            #expect(try await postgres.read("SELECT 1").count == 1)
+        }
+    }
+}

@@ -5,6 +5,11 @@ package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A plain English phrase without user data.
     package var reason: String
 
+    package init(offset: Int, reason: String) {
+        self.offset = offset
+        self.reason = reason
+    }
+
     package var description: String { "\(reason) at byte \(offset)" }
 }
 

@@ -1,10 +1,16 @@
 #define _GNU_SOURCE 1
 #include "CLinux.h"
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 _Static_assert(sizeof(gh_event) == sizeof(struct epoll_event), "layout");
 _Static_assert(offsetof(gh_event, token) == offsetof(struct epoll_event, data), "layout");
@@ -39,4 +45,55 @@ int64_t gh_monotonic(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int gh_listen(const char *host, uint16_t port, int backlog) {
+    char service[8];
+    snprintf(service, sizeof service, "%u", port);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    if (getaddrinfo(host, service, &hints, &found) != 0) return -1;
+    int one = 1;
+    int descriptor = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (descriptor >= 0) {
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
+        // Accepted sockets inherit it.
+        setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        if (bind(descriptor, found->ai_addr, found->ai_addrlen) != 0 ||
+            listen(descriptor, backlog) != 0) {
+            close(descriptor);
+            descriptor = -1;
+        }
+    }
+    freeaddrinfo(found);
+    return descriptor;
+}
+
+int gh_local_port(int descriptor) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    if (getsockname(descriptor, (struct sockaddr *)&address, &length) != 0) return -1;
+    if (address.ss_family == AF_INET6)
+        return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    return ntohs(((struct sockaddr_in *)&address)->sin_port);
+}
+
+int gh_peer(int descriptor, char *out, int capacity) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    if (getpeername(descriptor, (struct sockaddr *)&address, &length) != 0) return -1;
+    if (address.ss_family == AF_INET6) {
+        struct in6_addr *six = &((struct sockaddr_in6 *)&address)->sin6_addr;
+        // A dual-stack listener sees IPv4 peers as mapped addresses: give them their own form.
+        if (IN6_IS_ADDR_V4MAPPED(six))
+            return inet_ntop(AF_INET, (char *)six + 12, out, capacity) ? 0 : -1;
+        return inet_ntop(AF_INET6, six, out, capacity) ? 0 : -1;
+    }
+    return inet_ntop(AF_INET, &((struct sockaddr_in *)&address)->sin_addr, out, capacity) ? 0 : -1;
+}
+
+long gh_send(int descriptor, const void *bytes, unsigned long count) {
+    return send(descriptor, bytes, count, MSG_NOSIGNAL);
 }

@@ -5,13 +5,20 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
+#include <openssl/param_build.h>
+#include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
 // OpenSSL offers these as macros, which Swift cannot import.
+enum { GH_PKEY_PUBLIC_KEY = EVP_PKEY_PUBLIC_KEY };
 static inline long gh_ssl_ctx_set_mode(SSL_CTX *c, long m) { return SSL_CTX_set_mode(c, m); }
 static inline int gh_ssl_ctx_min_version(SSL_CTX *c, int v) {
     return SSL_CTX_set_min_proto_version(c, v);
+}
+// No compression, no renegotiation, and the server's order of ciphers.
+static inline uint64_t gh_ssl_server_options(void) {
+    return SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE;
 }

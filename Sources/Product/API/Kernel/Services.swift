@@ -1,5 +1,34 @@
-/// What handlers reach through `call.services`. Each noun adds its store here as a stored property;
-/// the composition root fills them once.
+import Cryptography
+import Storage
+
+/// What handlers reach through `call.services`; the composition root fills it once.
 package struct Services: Sendable {
-    package init() {}
+    private let storage: Database?
+    private let hasher: PasswordHasher?
+    /// Where people reach this server, without a trailing slash: links are made with it.
+    package let publicURL: String
+
+    package init(
+        database: Database? = nil, passwords: PasswordHasher? = nil,
+        publicURL: String = "http://127.0.0.1:8080"
+    ) {
+        storage = database
+        hasher = passwords
+        self.publicURL = publicURL
+    }
+
+    /// A service that was composed without a database has no handler that asks for one.
+    package var database: Database {
+        get throws {
+            guard let storage else { throw Problem.internalError }
+            return storage
+        }
+    }
+
+    package var passwords: PasswordHasher {
+        get throws {
+            guard let hasher else { throw Problem.internalError }
+            return hasher
+        }
+    }
 }

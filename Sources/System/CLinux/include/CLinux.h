@@ -21,3 +21,11 @@ int gh_eventfd(void);
 // Non-blocking and close-on-exec; -1 with errno.
 int gh_accept(int listener);
 int64_t gh_monotonic(void);
+// A listening TCP socket, non-blocking, SO_REUSEPORT; host is a numeric address. -1 with errno.
+int gh_listen(const char *host, uint16_t port, int backlog);
+// The port that a socket is bound to; -1 with errno.
+int gh_local_port(int descriptor);
+// Writes the peer's numeric address (without a port) as a C string; -1 when there is none.
+int gh_peer(int descriptor, char *out, int capacity);
+// send(2) without SIGPIPE.
+long gh_send(int descriptor, const void *bytes, unsigned long count);

@@ -1,0 +1,157 @@
+import CArgon2
+
+package enum PasswordFault: Error, Sendable, Equatable {
+    /// The queue is full: answer 429 and let the caller come again.
+    case busy
+    /// The stored text is no argon2id PHC string within the bounds.
+    case badHash
+    case libraryFailed
+}
+
+/// argon2id (RFC 9106) on threads of its own. A password is first put under an HMAC with the
+/// pepper, a key outside the database, which also brings it to 32 bytes without cutting it.
+package final class PasswordHasher: Sendable {
+    package struct Verdict: Sendable, Equatable {
+        package var matches: Bool
+        /// The password matches and its hash has weaker parameters than today's.
+        package var needsRehash: Bool
+    }
+
+    package struct Cost: Sendable, Equatable {
+        package var kibibytes: UInt32
+        package var passes: UInt32
+        package var lanes: UInt32
+
+        package init(kibibytes: UInt32, passes: UInt32, lanes: UInt32) {
+            self.kibibytes = kibibytes
+            self.passes = passes
+            self.lanes = lanes
+        }
+
+        /// 19 MiB, two passes, one lane.
+        package static let standard = Cost(kibibytes: 19 * 1024, passes: 2, lanes: 1)
+        /// The most that a stored hash may ask of this process.
+        static let most = Cost(kibibytes: 256 * 1024, passes: 16, lanes: 8)
+    }
+
+    package static let queueLimit = 64
+    private static let saltLength = 16
+    private static let hashLength = 32
+
+    private let pool: WorkerPool
+    private let pepper: [UInt8]
+    private let cost: Cost
+    private let dummy: String
+
+    package init(
+        pepper: [UInt8], threads: Int, queueLimit: Int = PasswordHasher.queueLimit,
+        cost: Cost = .standard
+    ) {
+        pool = WorkerPool(threads: threads, queueLimit: queueLimit)
+        self.pepper = pepper
+        self.cost = cost
+        dummy = Self.dummyHash(cost: cost)
+    }
+
+    /// A PHC string: `$argon2id$v=19$m=19456,t=2,p=1$salt$hash`.
+    package func hash(_ password: [UInt8]) async throws(PasswordFault) -> String {
+        let peppered = SHA256.authenticate(password, key: pepper)
+        let cost = cost
+        return try await run { Self.hash(peppered, cost: cost) }
+    }
+
+    package func verify(
+        _ password: [UInt8], against phc: String
+    ) async throws(PasswordFault) -> Verdict {
+        guard let stored = Self.cost(of: phc) else { throw .badHash }
+        let peppered = SHA256.authenticate(password, key: pepper)
+        let matches = try await run { Self.matches(peppered, phc) }
+        return Verdict(matches: matches, needsRehash: matches && needsRehash(stored))
+    }
+
+    /// Costs what a true check costs, so that time does not tell whether a user is known.
+    package func verifyUnknown(_ password: [UInt8]) async throws(PasswordFault) {
+        _ = try await verify(password, against: dummy)
+    }
+
+    package func needsRehash(_ phc: String) -> Bool {
+        Self.cost(of: phc).map { needsRehash($0) } ?? true
+    }
+
+    private func needsRehash(_ stored: Cost) -> Bool {
+        stored.kibibytes < cost.kibibytes || stored.passes < cost.passes
+            || stored.lanes < cost.lanes
+    }
+
+    private func run<T: Sendable>(
+        _ work: @escaping @Sendable () -> Result<T, PasswordFault>
+    ) async throws(PasswordFault) -> T {
+        let result = await withCheckedContinuation { continuation in
+            if !pool.submit({ continuation.resume(returning: work()) }) {
+                continuation.resume(returning: Result<T, PasswordFault>.failure(.busy))
+            }
+        }
+        return try result.get()
+    }
+
+    private static func hash(_ input: [UInt8], cost: Cost) -> Result<String, PasswordFault> {
+        let salt = RandomBytes.make(saltLength)
+        let length = argon2_encodedlen(
+            cost.passes, cost.kibibytes, cost.lanes, UInt32(saltLength), UInt32(hashLength),
+            Argon2_id)
+        var encoded = [CChar](repeating: 0, count: length)
+        let status = argon2id_hash_encoded(
+            cost.passes, cost.kibibytes, cost.lanes, input, input.count, salt, salt.count,
+            hashLength, &encoded, encoded.count)
+        guard status == ARGON2_OK.rawValue else { return .failure(.libraryFailed) }
+        let bytes = encoded.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        return .success(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private static func matches(_ input: [UInt8], _ phc: String) -> Result<Bool, PasswordFault> {
+        switch argon2id_verify(phc, input, input.count) {
+        case ARGON2_OK.rawValue: .success(true)
+        case ARGON2_VERIFY_MISMATCH.rawValue: .success(false)
+        case ARGON2_MEMORY_ALLOCATION_ERROR.rawValue: .failure(.libraryFailed)
+        default: .failure(.badHash)
+        }
+    }
+
+    /// A hash of nothing: random bytes in its place match no password and cost as much to check.
+    private static func dummyHash(cost: Cost) -> String {
+        "$argon2id$v=19$m=\(cost.kibibytes),t=\(cost.passes),p=\(cost.lanes)$"
+            + base64(RandomBytes.make(saltLength)) + "$" + base64(RandomBytes.make(hashLength))
+    }
+
+    /// PHC strings use the standard alphabet without padding.
+    private static func base64(_ bytes: [UInt8]) -> String {
+        let text = Base64URL.encode(bytes).utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: byte
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The parameters of an argon2id string of version 1.3, within the bounds; else nil.
+    private static func cost(of phc: String) -> Cost? {
+        let fields = phc.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
+        guard fields.count == 6, fields[0].isEmpty, fields[1].elementsEqual("argon2id".utf8),
+            fields[2].elementsEqual("v=19".utf8)
+        else { return nil }
+        let parameters = fields[3].split(
+            separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        guard parameters.count == 3, let kibibytes = number(parameters[0], "m="),
+            let passes = number(parameters[1], "t="), let lanes = number(parameters[2], "p="),
+            kibibytes <= Cost.most.kibibytes, passes <= Cost.most.passes, lanes <= Cost.most.lanes
+        else { return nil }
+        return Cost(kibibytes: kibibytes, passes: passes, lanes: lanes)
+    }
+
+    private static func number(_ field: Substring.UTF8View, _ name: String) -> UInt32? {
+        guard field.starts(with: name.utf8) else { return nil }
+        return UInt32(String(decoding: field.dropFirst(2), as: UTF8.self))
+    }
+}

@@ -1,0 +1,77 @@
+import COpenSSL
+import Glibc
+
+/// SHA-256 (FIPS 180-4), HMAC (RFC 2104) and HKDF (RFC 5869).
+package enum SHA256 {
+    package static let length = 32
+    private static let blockLength = 64
+
+    // Fetching a digest takes OpenSSL's provider lock, which costs more than a short hash; the
+    // fetched object is immutable and may be used from any thread.
+    nonisolated(unsafe) private static let digest: OpaquePointer? =
+        EVP_MD_fetch(nil, "SHA256", nil)
+
+    private static let contextKey: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key) { pointer in
+            if let pointer { EVP_MD_CTX_free(OpaquePointer(pointer)) }
+        }
+        return key
+    }()
+
+    /// One context for each thread, freed when the thread ends.
+    private static func context() -> OpaquePointer? {
+        if let pointer = pthread_getspecific(contextKey) { return OpaquePointer(pointer) }
+        let context = EVP_MD_CTX_new()
+        if let context { pthread_setspecific(contextKey, UnsafeRawPointer(context)) }
+        return context
+    }
+
+    /// 32 bytes.
+    package static func hash(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.withUnsafeBytes { hash($0) }
+    }
+
+    package static func hash(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        let context = context()
+        return [UInt8](unsafeUninitializedCapacity: length) { out, count in
+            // These fail only without memory or with a broken OpenSSL: a wrong hash would be
+            // worse than no process.
+            precondition(
+                EVP_DigestInit_ex2(context, digest, nil) == 1
+                    && EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1
+                    && EVP_DigestFinal_ex(context, out.baseAddress, nil) == 1)
+            count = length
+        }
+    }
+
+    /// HMAC-SHA256, 32 bytes.
+    package static func authenticate(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
+        let block = key.count > blockLength ? hash(key) : key
+        var inner = [UInt8](repeating: 0x36, count: blockLength)
+        var outer = [UInt8](repeating: 0x5C, count: blockLength)
+        for (index, byte) in block.enumerated() {
+            inner[index] ^= byte
+            outer[index] ^= byte
+        }
+        return hash(outer + hash(inner + message))
+    }
+
+    /// HKDF-SHA256: `count` bytes (at most 8160) bound to a purpose.
+    package static func derive(
+        from secret: [UInt8], salt: [UInt8] = [], info: [UInt8], count: Int = 32
+    ) -> [UInt8] {
+        precondition(count <= 255 * length)
+        let key = authenticate(
+            secret, key: salt.isEmpty ? [UInt8](repeating: 0, count: length) : salt)
+        var output: [UInt8] = []
+        var block: [UInt8] = []
+        var counter: UInt8 = 0
+        while output.count < count {
+            counter += 1
+            block = authenticate(block + info + [counter], key: key)
+            output += block
+        }
+        return Array(output.prefix(count))
+    }
+}

@@ -1,0 +1,86 @@
+import COpenSSL
+
+/// AES-256-GCM for secrets at rest. A sealed text is the key's id (1 byte), a random nonce (12),
+/// the cipher text, the tag (16). The id lets a key be replaced while old texts still open.
+/// One key must not seal more than 2^32 texts (NIST SP 800-38D section 8.3).
+package struct Sealer: Sendable {
+    private static let nonceLength = 12
+    private static let tagLength = 16
+
+    private let keys: [UInt8: [UInt8]]
+    private let current: UInt8
+
+    /// `key` has 32 bytes; `retired` keys open and never seal.
+    package init(
+        key: [UInt8], id: UInt8 = 1, retired: [UInt8: [UInt8]] = [:]
+    ) throws(CryptographyError) {
+        var keys = retired
+        keys[id] = key
+        guard keys.values.allSatisfy({ $0.count == 32 }) else { throw .badKey }
+        self.keys = keys
+        current = id
+    }
+
+    /// `context` names the place of the secret (tenant, column) and must be given again to open.
+    package func seal(_ plain: [UInt8], context: [UInt8]) throws(CryptographyError) -> [UInt8] {
+        let nonce = RandomBytes.make(Self.nonceLength)
+        guard let key = keys[current] else { throw .badKey }
+        let header = [current] + nonce
+        return header + (try Self.seal(plain, key: key, nonce: nonce, associated: context))
+    }
+
+    package func open(_ sealed: [UInt8], context: [UInt8]) throws(CryptographyError) -> [UInt8] {
+        let headerLength = 1 + Self.nonceLength
+        guard sealed.count >= headerLength + Self.tagLength, let key = keys[sealed[0]] else {
+            throw .notAuthentic
+        }
+        return try Self.open(
+            Array(sealed[headerLength...]), key: key, nonce: Array(sealed[1..<headerLength]),
+            associated: context)
+    }
+
+    /// The cipher text followed by the tag.
+    static func seal(
+        _ plain: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]
+    ) throws(CryptographyError) -> [UInt8] {
+        guard let context = EVP_CIPHER_CTX_new() else { throw .libraryFailed }
+        defer { EVP_CIPHER_CTX_free(context) }
+        var out = [UInt8](repeating: 0, count: plain.count + tagLength)
+        var count: Int32 = 0
+        var written: Int32 = 0
+        guard EVP_EncryptInit_ex2(context, EVP_aes_256_gcm(), key, nonce, nil) == 1,
+            EVP_EncryptUpdate(context, nil, &count, associated, Int32(associated.count)) == 1,
+            EVP_EncryptUpdate(context, &out, &written, plain, Int32(plain.count)) == 1
+        else { throw .libraryFailed }
+        let finished = out.withUnsafeMutableBufferPointer { buffer in
+            let tag = buffer.baseAddress.map { $0 + plain.count }
+            return EVP_EncryptFinal_ex(context, tag, &count) == 1
+                && EVP_CIPHER_CTX_ctrl(
+                    context, EVP_CTRL_AEAD_GET_TAG, Int32(tagLength), tag) == 1
+        }
+        guard finished, written == Int32(plain.count) else { throw .libraryFailed }
+        return out
+    }
+
+    static func open(
+        _ sealed: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]
+    ) throws(CryptographyError) -> [UInt8] {
+        guard sealed.count >= tagLength else { throw .notAuthentic }
+        guard let context = EVP_CIPHER_CTX_new() else { throw .libraryFailed }
+        defer { EVP_CIPHER_CTX_free(context) }
+        let length = sealed.count - tagLength
+        var tag = Array(sealed[length...])
+        // One byte more than needed, so that the buffer has an address when the text is empty.
+        var out = [UInt8](repeating: 0, count: length + 1)
+        var count: Int32 = 0
+        guard EVP_DecryptInit_ex2(context, EVP_aes_256_gcm(), key, nonce, nil) == 1,
+            EVP_DecryptUpdate(context, nil, &count, associated, Int32(associated.count)) == 1,
+            EVP_DecryptUpdate(context, &out, &count, sealed, Int32(length)) == 1,
+            EVP_CIPHER_CTX_ctrl(
+                context, EVP_CTRL_AEAD_SET_TAG, Int32(tagLength), &tag) == 1
+        else { throw .libraryFailed }
+        var last = [UInt8](repeating: 0, count: 16)
+        guard EVP_DecryptFinal_ex(context, &last, &count) == 1 else { throw .notAuthentic }
+        return Array(out.prefix(length))
+    }
+}

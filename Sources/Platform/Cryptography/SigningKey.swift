@@ -1,0 +1,114 @@
+import COpenSSL
+
+/// An EC P-256 private key that signs with ES256 (RFC 7518 section 3.4).
+///
+/// `@unchecked`: an EVP_PKEY is not written to after construction, and OpenSSL counts its
+/// references atomically.
+package final class SigningKey: @unchecked Sendable {
+    private let key: OpaquePointer
+    /// The affine coordinates of the public point, 32 bytes each: `x` and `y` of its JWK.
+    package let x: [UInt8]
+    package let y: [UInt8]
+
+    private init(owning key: OpaquePointer) throws(CryptographyError) {
+        guard EVP_PKEY_is_a(key, "EC") == 1,
+            let group = PublicKeyData.text(key, OSSL_PKEY_PARAM_GROUP_NAME), group == "prime256v1",
+            let x = PublicKeyData.number(key, OSSL_PKEY_PARAM_EC_PUB_X, length: 32),
+            let y = PublicKeyData.number(key, OSSL_PKEY_PARAM_EC_PUB_Y, length: 32)
+        else {
+            EVP_PKEY_free(key)
+            throw .badKey
+        }
+        self.key = key
+        self.x = x
+        self.y = y
+    }
+
+    deinit { EVP_PKEY_free(key) }
+
+    /// A new random key.
+    package convenience init() throws(CryptographyError) {
+        guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else {
+            throw .libraryFailed
+        }
+        defer { EVP_PKEY_CTX_free(context) }
+        var key: OpaquePointer?
+        guard EVP_PKEY_keygen_init(context) == 1,
+            EVP_PKEY_CTX_set_group_name(context, "P-256") == 1,
+            EVP_PKEY_generate(context, &key) == 1, let key
+        else { throw .libraryFailed }
+        try self.init(owning: key)
+    }
+
+    /// Reads a PEM private key, PKCS #8 or SEC 1, without a passphrase.
+    package convenience init(pem: String) throws(CryptographyError) {
+        let bytes = Array(pem.utf8)
+        guard let memory = BIO_new_mem_buf(bytes, Int32(bytes.count)) else {
+            throw .libraryFailed
+        }
+        defer { BIO_free(memory) }
+        // Without a callback OpenSSL would ask the terminal for a passphrase.
+        let none:
+            @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?) ->
+                Int32 = {
+                    _, _, _, _ in -1
+                }
+        guard let key = PEM_read_bio_PrivateKey(memory, nil, none, nil) else {
+            ERR_clear_error()
+            throw .badKey
+        }
+        try self.init(owning: key)
+    }
+
+    /// The signature, 64 bytes `r || s`.
+    package func sign(_ message: [UInt8]) throws(CryptographyError) -> [UInt8] {
+        guard let context = EVP_MD_CTX_new() else { throw .libraryFailed }
+        defer { EVP_MD_CTX_free(context) }
+        var length = 0
+        guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1,
+            EVP_DigestSign(context, nil, &length, message, message.count) == 1
+        else { throw .libraryFailed }
+        var der = [UInt8](repeating: 0, count: length)
+        guard EVP_DigestSign(context, &der, &length, message, message.count) == 1,
+            let raw = ECDSASignature.raw(fromDER: Array(der.prefix(length)))
+        else { throw .libraryFailed }
+        return raw
+    }
+
+    /// PKCS #8, to be kept in a file that its owner alone may read.
+    package func privatePEM() throws(CryptographyError) -> String {
+        try Self.pem { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) == 1 }
+    }
+
+    /// SubjectPublicKeyInfo.
+    package func publicPEM() throws(CryptographyError) -> String {
+        try Self.pem { PEM_write_bio_PUBKEY($0, key) == 1 }
+    }
+
+    /// The RFC 7638 thumbprint of the public key in base64url: a key id that follows from the key.
+    package var thumbprint: String {
+        let text =
+            "{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\"\(Base64URL.encode(x))\","
+            + "\"y\":\"\(Base64URL.encode(y))\"}"
+        return Base64URL.encode(SHA256.hash(Array(text.utf8)))
+    }
+
+    /// The public key as a JWK (RFC 7517) with `kid`, `alg` and `use`; no private member.
+    package func publicJWK() -> String {
+        "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"\(Base64URL.encode(x))\","
+            + "\"y\":\"\(Base64URL.encode(y))\",\"kid\":\"\(thumbprint)\","
+            + "\"alg\":\"ES256\",\"use\":\"sig\"}"
+    }
+
+    private static func pem(
+        _ write: (OpaquePointer) -> Bool
+    ) throws(CryptographyError) -> String {
+        guard let memory = BIO_new(BIO_s_mem()) else { throw .libraryFailed }
+        defer { BIO_free(memory) }
+        guard write(memory) else { throw .libraryFailed }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = BIO_read(memory, &bytes, Int32(bytes.count))
+        guard count > 0 else { throw .libraryFailed }
+        return String(decoding: bytes.prefix(Int(count)), as: UTF8.self)
+    }
+}

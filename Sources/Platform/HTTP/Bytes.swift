@@ -1,0 +1,54 @@
+// Character classes of RFC 9110 §5.6 on bytes: never on `Character`, which merges CR LF into one.
+
+/// Bits of the token characters below 64 and from 64 to 127.
+private let tokenLow: UInt64 = 0x03FF_6CFA_0000_0000
+private let tokenHigh: UInt64 = 0x57FF_FFFF_C7FF_FFFE
+
+/// A token character (RFC 9110 §5.6.2).
+@inline(__always)
+package func isToken(_ byte: UInt8) -> Bool {
+    guard byte < 128 else { return false }
+    return (byte < 64 ? tokenLow : tokenHigh) >> UInt64(byte & 63) & 1 == 1
+}
+
+@inline(__always)
+func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 <= 9 }
+
+@inline(__always)
+func hexValue(_ byte: UInt8) -> Int? {
+    switch byte {
+    case 0x30...0x39: Int(byte) - 0x30
+    case 0x41...0x46: Int(byte) - 0x37
+    case 0x61...0x66: Int(byte) - 0x57
+    default: nil
+    }
+}
+
+@inline(__always)
+func isAlphanumeric(_ byte: UInt8) -> Bool {
+    isDigit(byte) || (byte | 0x20) &- 0x61 < 26
+}
+
+/// A byte that a field value may hold (RFC 9110 §5.5): visible, space, tab, or above ASCII.
+@inline(__always)
+func isFieldValue(_ byte: UInt8) -> Bool {
+    (byte >= 0x20 && byte != 0x7F) || byte == 0x09
+}
+
+/// Equal to a lower-case ASCII text, letters in either case.
+@inline(__always)
+func matches(_ bytes: UnsafePointer<UInt8>, _ count: Int, _ lower: StaticString) -> Bool {
+    guard count == lower.utf8CodeUnitCount else { return false }
+    let other = lower.utf8Start
+    for index in 0..<count where bytes[index] != other[index] {
+        let byte = bytes[index]
+        guard byte &- 0x41 < 26, byte | 0x20 == other[index] else { return false }
+    }
+    return true
+}
+
+/// An identifier that a client may give its request: 1 to 128 of `[A-Za-z0-9._-]`.
+package func isRequestID(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard !bytes.isEmpty, bytes.count <= 128 else { return false }
+    return bytes.allSatisfy { isAlphanumeric($0) || $0 == 0x2E || $0 == 0x5F || $0 == 0x2D }
+}

@@ -1,0 +1,152 @@
+/// Reads a chunked body (RFC 9112 §7.1) as its pieces arrive. Extensions must be tokens and are
+/// ignored; trailers are checked and dropped.
+package struct ChunkedDecoder: Sendable {
+    package enum Outcome: Equatable {
+        case incomplete
+        case complete
+        case failed(HTTPError)
+    }
+
+    private enum State {
+        case size, extensionName, extensionValue, sizeLF
+        case data, dataCR, dataLF
+        case lineStart, trailerName, trailerValue, trailerLF, endLF
+    }
+
+    private static let sizeDigits = 8
+    private static let extensionBytes = 256
+    private static let trailerBytes = 8 << 10
+
+    private let limit: Int
+    private var state = State.size
+    private var remaining = 0
+    private var digits = 0
+    private var extra = 0
+
+    /// `limit` is the most bytes of body, without the framing.
+    package init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Appends what `bytes` hold of the body. `consumed` is how many of them belonged to it: less
+    /// than all only when the body is complete or refused.
+    package mutating func decode(
+        _ bytes: UnsafeBufferPointer<UInt8>, into body: inout [UInt8], consumed: inout Int
+    ) -> Outcome {
+        var at = 0
+        defer { consumed = at }
+        while at < bytes.count {
+            if state == .data {
+                let count = min(remaining, bytes.count - at)
+                body.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[at..<at + count]))
+                at += count
+                remaining -= count
+                if remaining == 0 { state = .dataCR }
+                continue
+            }
+            do throws(HTTPError) {
+                let ended = try step(bytes[at], body.count)
+                at += 1
+                if ended { return .complete }
+            } catch {
+                return .failed(error)
+            }
+        }
+        return .incomplete
+    }
+
+    /// Takes one byte of framing; true at the end of the body.
+    private mutating func step(_ byte: UInt8, _ received: Int) throws(HTTPError) -> Bool {
+        switch state {
+        case .size: try stepSize(byte, received)
+        case .extensionName, .extensionValue: try stepExtension(byte)
+        case .sizeLF:
+            try expect(byte, 0x0A)
+            extra = 0
+            state = remaining == 0 ? .lineStart : .data
+        case .dataCR:
+            try expect(byte, 0x0D)
+            state = .dataLF
+        case .dataLF:
+            try expect(byte, 0x0A)
+            digits = 0
+            state = .size
+        case .lineStart where byte == 0x0D: state = .endLF
+        case .lineStart, .trailerName, .trailerValue, .trailerLF: try stepTrailer(byte)
+        case .endLF:
+            try expect(byte, 0x0A)
+            return true
+        case .data: break
+        }
+        return false
+    }
+
+    private mutating func stepSize(_ byte: UInt8, _ received: Int) throws(HTTPError) {
+        if let value = hexValue(byte) {
+            guard digits < Self.sizeDigits else { throw Self.malformed }
+            digits += 1
+            remaining = remaining << 4 | value
+            guard remaining <= limit - received else { throw FramingFacts.bigBody }
+            return
+        }
+        guard digits > 0 else { throw Self.malformed }
+        try endSizePart(byte)
+    }
+
+    private mutating func stepExtension(_ byte: UInt8) throws(HTTPError) {
+        extra += 1
+        guard extra <= Self.extensionBytes else { throw Self.malformed }
+        if isToken(byte) {
+            digits += 1
+            return
+        }
+        guard digits > 0 else { throw Self.malformed }
+        if state == .extensionName, byte == 0x3D {
+            state = .extensionValue
+            digits = 0
+            return
+        }
+        try endSizePart(byte)
+    }
+
+    /// After a size or an extension come another extension or the end of the line.
+    private mutating func endSizePart(_ byte: UInt8) throws(HTTPError) {
+        switch byte {
+        case 0x3B: state = .extensionName
+        case 0x0D: state = .sizeLF
+        default: throw Self.malformed
+        }
+        digits = 0
+    }
+
+    private mutating func stepTrailer(_ byte: UInt8) throws(HTTPError) {
+        extra += 1
+        guard extra <= Self.trailerBytes else {
+            throw HTTPError(431, "The trailer section is too long.")
+        }
+        switch state {
+        case .lineStart, .trailerName:
+            if state == .trailerName, byte == 0x3A {
+                state = .trailerValue
+            } else {
+                guard isToken(byte) else { throw Self.malformed }
+                state = .trailerName
+            }
+        case .trailerValue:
+            if byte == 0x0D {
+                state = .trailerLF
+            } else if !isFieldValue(byte) {
+                throw Self.malformed
+            }
+        default:
+            try expect(byte, 0x0A)
+            state = .lineStart
+        }
+    }
+
+    private func expect(_ byte: UInt8, _ wanted: UInt8) throws(HTTPError) {
+        guard byte == wanted else { throw Self.malformed }
+    }
+
+    static let malformed = HTTPError(400, "The chunked body is malformed.")
+}

@@ -1,0 +1,24 @@
+/// The most that one request may take, in bytes except `fields`.
+package struct HTTPLimits: Sendable {
+    package var requestLine = 8 << 10
+    /// The whole head, the request line included.
+    package var head = 32 << 10
+    /// Field lines, each counted.
+    package var fields = 100
+    package var body = 1 << 20
+
+    package init() {}
+}
+
+/// Why a request is refused before anything is routed; the connection closes after the answer.
+package struct HTTPError: Error, Sendable, Equatable {
+    /// 400, 405, 413, 414, 417, 431, 501 or 505.
+    package var status: Int
+    /// One sentence for the client; holds nothing of what was sent.
+    package var detail: String
+
+    package init(_ status: Int, _ detail: String) {
+        self.status = status
+        self.detail = detail
+    }
+}

@@ -1,0 +1,85 @@
+import Glibc
+
+/// A growable run of bytes to send; one per loop, reused for every answer.
+package final class OutputBuffer {
+    package private(set) var count = 0
+    private var capacity: Int
+    private var start: UnsafeMutablePointer<UInt8>
+
+    package init(capacity: Int = 16 << 10) {
+        self.capacity = capacity
+        start = .allocate(capacity: capacity)
+    }
+
+    deinit { start.deallocate() }
+
+    package var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: start, count: count)
+    }
+
+    package func removeAll() {
+        count = 0
+        // One large answer must not hold its memory for ever.
+        guard capacity > 1 << 20 else { return }
+        start.deallocate()
+        capacity = 16 << 10
+        start = .allocate(capacity: capacity)
+    }
+
+    /// Forgets what was written after `length`.
+    package func truncate(to length: Int) { count = min(count, length) }
+
+    @inline(__always)
+    package func append(_ byte: UInt8) {
+        reserve(1)
+        start[count] = byte
+        count += 1
+    }
+
+    @inline(__always)
+    package func append(_ text: StaticString) {
+        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    package func append(_ text: String) {
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    package func append(_ array: [UInt8]) {
+        array.withUnsafeBytes { append($0) }
+    }
+
+    @inline(__always)
+    package func append(_ source: UnsafeRawBufferPointer) {
+        guard let from = source.baseAddress else { return }
+        reserve(source.count)
+        memcpy(start + count, from, source.count)
+        count += source.count
+    }
+
+    /// Writes a non-negative number in a base up to 16, in lower case.
+    package func append(number: Int, base: Int = 10) {
+        var divisor = 1
+        while number / divisor >= base { divisor *= base }
+        while divisor > 0 {
+            let digit = UInt8(truncatingIfNeeded: number / divisor % base)
+            append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+            divisor /= base
+        }
+    }
+
+    @inline(__always)
+    private func reserve(_ more: Int) {
+        if count + more > capacity { grow(more) }
+    }
+
+    @inline(never)
+    private func grow(_ more: Int) {
+        while capacity < count + more { capacity *= 2 }
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        memcpy(larger, start, count)
+        start.deallocate()
+        start = larger
+    }
+}

@@ -1,0 +1,203 @@
+import Glibc
+
+/// A strict parser of request heads (RFC 9112), on bytes: whatever two readers could understand
+/// differently is refused. It keeps no state but scratch room for field offsets, so one parser
+/// serves all connections of a loop.
+package final class RequestParser {
+    package enum Outcome {
+        case incomplete
+        case head(RequestHead)
+        case failed(HTTPError)
+    }
+
+    package let limits: HTTPLimits
+    private let fields: UnsafeMutablePointer<FieldSpan>
+
+    package init(limits: HTTPLimits = HTTPLimits()) {
+        self.limits = limits
+        fields = .allocate(capacity: max(1, limits.fields))
+    }
+
+    deinit { fields.deallocate() }
+
+    /// Reads one head at the start of `bytes`. `scanned` is 0 for a new head and carries between
+    /// calls how far its end was looked for, so that a sender of single bytes costs linear time.
+    package func parse(_ bytes: UnsafeRawBufferPointer, scanned: inout Int) -> Outcome {
+        guard let start = bytes.baseAddress, !bytes.isEmpty else { return .incomplete }
+        let base = start.assumingMemoryBound(to: UInt8.self)
+        do throws(HTTPError) {
+            guard let end = try findEnd(base, bytes.count, &scanned) else { return .incomplete }
+            scanned = 0
+            var head = RequestHead(base: base, fields: fields)
+            head.length = end
+            var at = leadingEmptyLine(base)
+            try parseRequestLine(base, &at, &head)
+            try parseFields(base, at, end - 2, &head)
+            return .head(head)
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    // MARK: the end of the head
+
+    /// One empty line before a request is skipped (RFC 9112 §2.2).
+    private func leadingEmptyLine(_ base: UnsafePointer<UInt8>) -> Int {
+        base[0] == 0x0D ? 2 : 0
+    }
+
+    private func findEnd(
+        _ base: UnsafePointer<UInt8>, _ count: Int, _ scanned: inout Int
+    ) throws(HTTPError) -> Int? {
+        if base[0] == 0x0D, count > 1, base[1] != 0x0A { throw Self.malformedLine }
+        let skipped = leadingEmptyLine(base)
+        var at = max(scanned, skipped)
+        while at < count {
+            guard let found = memchr(base + at, 0x0A, count - at) else { break }
+            let line = base.distance(to: UnsafePointer(found.assumingMemoryBound(to: UInt8.self)))
+            // The first line feed seen ends the request line.
+            if scanned <= skipped, at == skipped, line - skipped > limits.requestLine + 1 {
+                throw Self.longLine
+            }
+            if line + 1 > limits.head { throw Self.longHead }
+            guard line > skipped, base[line - 1] == 0x0D else { throw Self.bareLineFeed }
+            if line == skipped + 1 { throw Self.malformedLine }
+            if base[line - 2] == 0x0A { return line + 1 }
+            at = line + 1
+            scanned = at
+        }
+        if scanned <= skipped, count - skipped > limits.requestLine + 1 { throw Self.longLine }
+        if count > limits.head { throw Self.longHead }
+        return nil
+    }
+
+    // MARK: the request line
+
+    private func parseRequestLine(
+        _ base: UnsafePointer<UInt8>, _ at: inout Int, _ head: inout RequestHead
+    ) throws(HTTPError) {
+        let start = at
+        while isToken(base[at]) { at += 1 }
+        guard at > start, base[at] == 0x20 else { throw Self.malformedLine }
+        let methodEnd = at
+        at += 1
+        let target = at
+        var question = -1
+        while base[at] > 0x20, base[at] < 0x7F {
+            if base[at] == 0x3F, question < 0 { question = at }
+            at += 1
+        }
+        guard at > target, base[at] == 0x20 else { throw Self.malformedLine }
+        let targetEnd = at
+        at += 1
+        let version = base + at
+        // The line ends in CR LF before the head does, so a short version meets the CR.
+        for (index, byte) in "HTTP/".utf8.enumerated() where version[index] != byte {
+            throw Self.malformedLine
+        }
+        guard isDigit(version[5]), version[6] == 0x2E, isDigit(version[7]), version[8] == 0x0D,
+            version[9] == 0x0A
+        else { throw Self.malformedLine }
+        guard version[5] == 0x31, version[7] <= 0x31 else {
+            throw HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are served.")
+        }
+        head.isHTTP10 = version[7] == 0x30
+        head.keepAlive = !head.isHTTP10
+        at += 10
+        head.method = try Self.method(base + start, methodEnd - start)
+        head.pathSpan = Span32(target, question < 0 ? targetEnd : question)
+        if question >= 0 { head.querySpan = Span32(question + 1, targetEnd) }
+        try checkTarget(
+            UnsafeBufferPointer(start: base + target, count: targetEnd - target), head.method)
+    }
+
+    private static func method(
+        _ name: UnsafePointer<UInt8>, _ count: Int
+    ) throws(HTTPError) -> Method {
+        func equals(_ text: StaticString) -> Bool {
+            count == text.utf8CodeUnitCount && memcmp(name, text.utf8Start, count) == 0
+        }
+        switch count {
+        case 3:
+            if equals("GET") { return .get }
+            if equals("PUT") { return .put }
+        case 4:
+            if equals("POST") { return .post }
+            if equals("HEAD") { return .head }
+        case 5:
+            if equals("PATCH") { return .patch }
+            if equals("TRACE") { throw HTTPError(405, "This method is not allowed.") }
+        case 6:
+            if equals("DELETE") { return .delete }
+        case 7:
+            if equals("OPTIONS") { return .options }
+            if equals("CONNECT") { throw HTTPError(405, "This method is not allowed.") }
+        default: break
+        }
+        throw HTTPError(501, "This method is not known.")
+    }
+
+    /// Origin form, or `*` for OPTIONS (RFC 9112 §3.2); every `%` begins two hexadecimal digits.
+    private func checkTarget(
+        _ target: UnsafeBufferPointer<UInt8>, _ method: Method
+    ) throws(HTTPError) {
+        if method == .options, target.count == 1, target[0] == 0x2A { return }
+        guard target[0] == 0x2F else { throw Self.badTarget }
+        for (index, byte) in target.enumerated() {
+            if byte == 0x23 { throw Self.badTarget }
+            guard byte == 0x25 else { continue }
+            guard index + 2 < target.count, hexValue(target[index + 1]) != nil,
+                hexValue(target[index + 2]) != nil
+            else { throw Self.badTarget }
+        }
+    }
+
+    // MARK: the fields
+
+    private func parseFields(
+        _ base: UnsafePointer<UInt8>, _ start: Int, _ end: Int, _ head: inout RequestHead
+    ) throws(HTTPError) {
+        var facts = FramingFacts()
+        var at = start
+        while at < end {
+            let name = at
+            while isToken(base[at]) { at += 1 }
+            // Folded lines, a space before the colon and an empty name all stop here.
+            guard at > name, base[at] == 0x3A else { throw Self.malformedField }
+            let nameEnd = at
+            at += 1
+            while base[at] == 0x20 || base[at] == 0x09 { at += 1 }
+            let value = at
+            var high = false
+            while isFieldValue(base[at]) {
+                high = high || base[at] >= 0x80
+                at += 1
+            }
+            guard base[at] == 0x0D, base[at + 1] == 0x0A else { throw Self.malformedField }
+            var valueEnd = at
+            while valueEnd > value, base[valueEnd - 1] == 0x20 || base[valueEnd - 1] == 0x09 {
+                valueEnd -= 1
+            }
+            at += 2
+            guard head.fieldCount < limits.fields else {
+                throw HTTPError(431, "The request has too many fields.")
+            }
+            let field = FieldSpan(name: Span32(name, nameEnd), value: Span32(value, valueEnd))
+            // Bad UTF-8 would become U+FFFD on its way into text: two values made one.
+            if high, String(validating: head.bytes(field.value), as: UTF8.self) == nil {
+                throw Self.malformedField
+            }
+            fields[head.fieldCount] = field
+            head.fieldCount += 1
+            try facts.note(base + name, nameEnd - name, head.bytes(field.value))
+        }
+        try facts.settle(&head, limits)
+    }
+
+    static let malformedLine = HTTPError(400, "The request line is malformed.")
+    static let malformedField = HTTPError(400, "A header field is malformed.")
+    static let bareLineFeed = HTTPError(400, "A line must end in CR LF.")
+    static let badTarget = HTTPError(400, "The request target is malformed.")
+    static let longLine = HTTPError(414, "The request line is too long.")
+    static let longHead = HTTPError(431, "The request head is too long.")
+}

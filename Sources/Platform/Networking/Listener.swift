@@ -1,0 +1,88 @@
+import CLinux
+import Glibc
+
+/// Why a listening address cannot be served.
+package enum ListenError: Error, Sendable, Equatable {
+    /// Not `host:port`, `[v6]:port` or `*:port` with a numeric host.
+    case badAddress(String)
+    /// The system refused; `code` is the errno.
+    case refused(String, code: Int32)
+}
+
+/// A listening TCP socket. Several of one process may share an address (SO_REUSEPORT): one a loop.
+package struct Listener: Sendable {
+    package let descriptor: Int32
+    /// The bound port: also when 0 was asked for.
+    package let port: Int
+
+    private static let backlog: Int32 = 4096
+
+    package init(host: String, port: Int) throws(ListenError) {
+        let made = gh_listen(host, UInt16(truncatingIfNeeded: port), Self.backlog)
+        guard made >= 0 else { throw .refused("\(host):\(port)", code: errno) }
+        descriptor = made
+        self.port = Int(gh_local_port(made))
+    }
+
+    /// Takes `host:port`, where host is numeric, `localhost`, or `*` for every address.
+    package static func parse(
+        _ address: String
+    ) throws(ListenError) -> (host: String, port: Int) {
+        let bytes = Array(address.utf8)
+        guard let colon = bytes.lastIndex(of: 0x3A) else { throw .badAddress(address) }
+        let digits = bytes[(colon + 1)...]
+        guard (1...5).contains(digits.count), digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
+        else { throw .badAddress(address) }
+        let port = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        var host = bytes[..<colon]
+        if host.first == 0x5B, host.last == 0x5D {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(0x3A) {
+            throw .badAddress(address)
+        }
+        guard port <= 65_535, !host.isEmpty else { throw .badAddress(address) }
+        switch String(decoding: host, as: UTF8.self) {
+        case "localhost": return ("127.0.0.1", port)
+        case "*": return ("::", port)
+        case let name: return (name, port)
+        }
+    }
+
+    /// One loop's listeners of one address: the first is bound, the others join its port.
+    package static func group(
+        _ address: String, count: Int
+    ) throws(ListenError) -> [Listener] {
+        let (host, port) = try parse(address)
+        var made = [try Listener(host: host, port: port)]
+        for _ in 1..<max(1, count) {
+            do throws(ListenError) {
+                made.append(try Listener(host: host, port: made[0].port))
+            } catch {
+                for each in made { each.close() }
+                throw error
+            }
+        }
+        return made
+    }
+
+    package func close() { _ = Glibc.close(descriptor) }
+}
+
+extension Listener {
+    package enum Accepted {
+        /// Non-blocking and close-on-exec.
+        case descriptor(Int32)
+        case none
+        /// The process or the system is out of descriptors or memory; the listener stays readable.
+        case exhausted
+    }
+
+    package func accept() -> Accepted {
+        let made = gh_accept(descriptor)
+        if made >= 0 { return .descriptor(made) }
+        switch errno {
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
+        default: return .none
+        }
+    }
+}

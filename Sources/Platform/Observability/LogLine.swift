@@ -1,0 +1,109 @@
+import Glibc
+
+/// The bytes of one line.
+struct LogLine {
+    private(set) var bytes: [UInt8] = []
+
+    init() { bytes.reserveCapacity(256) }
+
+    mutating func writeJSON(
+        _ now: timespec, _ level: Level, _ message: StaticString,
+        _ fields: [(StaticString, LogValue)]
+    ) {
+        append("{\"time\":\"")
+        time(now)
+        append("\",\"level\":\"")
+        append(level.name)
+        append("\",\"message\":")
+        quoted(message.description)
+        for (name, value) in fields {
+            append(",")
+            quoted(name.description)
+            append(":")
+            json(value)
+        }
+        append("}\n")
+    }
+
+    mutating func writeText(
+        _ now: timespec, _ level: Level, _ message: StaticString,
+        _ fields: [(StaticString, LogValue)]
+    ) {
+        time(now)
+        append(" ")
+        append(level.name)
+        append(" ")
+        append(message)
+        for (name, value) in fields {
+            append(" ")
+            append(name)
+            append("=")
+            json(value)
+        }
+        append("\n")
+    }
+
+    private mutating func json(_ value: LogValue) {
+        switch value {
+        case .text(let text): quoted(text)
+        case .int(let number): bytes += String(number).utf8
+        case .bool(let truth): append(truth ? "true" : "false")
+        case .double(let number) where number.isFinite: bytes += String(number).utf8
+        case .double: append("null")
+        }
+    }
+
+    /// A JSON string. DEL and the C1 controls are escaped too, since a terminal may obey them.
+    private mutating func quoted(_ text: String) {
+        append("\"")
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0x22: append("\\\"")
+            case 0x5C: append("\\\\")
+            case 0x0A: append("\\n")
+            case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029:
+                append("\\u")
+                for shift in [12, 8, 4, 0] as [UInt32] {
+                    let nibble = UInt8(scalar.value >> shift & 15)
+                    bytes.append(nibble < 10 ? 0x30 + nibble : 0x57 + nibble)
+                }
+            default: bytes += String(scalar).utf8
+            }
+        }
+        append("\"")
+    }
+
+    /// RFC 3339 in UTC with milliseconds.
+    private mutating func time(_ now: timespec) {
+        var seconds = now.tv_sec
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        digits(Int(parts.tm_year) + 1900, 4)
+        append("-")
+        digits(Int(parts.tm_mon) + 1, 2)
+        append("-")
+        digits(Int(parts.tm_mday), 2)
+        append("T")
+        digits(Int(parts.tm_hour), 2)
+        append(":")
+        digits(Int(parts.tm_min), 2)
+        append(":")
+        digits(Int(parts.tm_sec), 2)
+        append(".")
+        digits(now.tv_nsec / 1_000_000, 3)
+        append("Z")
+    }
+
+    private mutating func digits(_ value: Int, _ count: Int) {
+        var divisor = 1
+        for _ in 1..<count { divisor *= 10 }
+        while divisor > 0 {
+            bytes.append(UInt8(0x30 + value / divisor % 10))
+            divisor /= 10
+        }
+    }
+
+    private mutating func append(_ text: StaticString) {
+        bytes += UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+}

@@ -1,0 +1,63 @@
+import Glibc
+
+package enum Level: Int, Sendable, Comparable, CaseIterable {
+    case debug, info, notice, warning, error
+
+    package static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+
+    var name: StaticString {
+        switch self {
+        case .debug: "debug"
+        case .info: "info"
+        case .notice: "notice"
+        case .warning: "warning"
+        case .error: "error"
+        }
+    }
+}
+
+/// The value of one field of a log line.
+package enum LogValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
+    case text(String)
+    case int(Int)
+    case bool(Bool)
+    case double(Double)
+
+    package init(stringLiteral value: String) { self = .text(value) }
+    package init(integerLiteral value: Int) { self = .int(value) }
+}
+
+/// Writes one line for each event, as JSON or as text, by one write(2), so that lines of several
+/// threads and processes do not mix. Messages are literals: what varies goes into fields, where
+/// control characters are escaped, so that no input can forge a line.
+package struct Logger: Sendable {
+    package enum Format: Sendable { case json, text }
+
+    package var level: Level
+    package var format: Format
+    /// Where lines go; standard error unless said otherwise.
+    package var descriptor: Int32
+
+    package init(level: Level = .info, format: Format = .json, descriptor: Int32 = 2) {
+        self.level = level
+        self.format = format
+        self.descriptor = descriptor
+    }
+
+    package func log(
+        _ level: Level, _ message: StaticString, _ fields: [(StaticString, LogValue)] = []
+    ) {
+        guard level >= self.level else { return }
+        var line = LogLine()
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        switch format {
+        case .json: line.writeJSON(now, level, message, fields)
+        case .text: line.writeText(now, level, message, fields)
+        }
+        line.bytes.withUnsafeBytes { bytes in
+            // A log that cannot be written must not stop the service.
+            while write(descriptor, bytes.baseAddress, bytes.count) < 0, errno == EINTR {}
+        }
+    }
+}

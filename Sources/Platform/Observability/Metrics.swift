@@ -1,0 +1,160 @@
+import Synchronization
+
+/// A number that only grows.
+package final class Counter: Sendable {
+    private let value = Atomic<Int>(0)
+
+    package func increment(by amount: Int = 1) { value.wrappingAdd(amount, ordering: .relaxed) }
+    package var current: Int { value.load(ordering: .relaxed) }
+}
+
+/// A number that goes up and down.
+package final class Gauge: Sendable {
+    private let value = Atomic<Int>(0)
+
+    package func set(_ new: Int) { value.store(new, ordering: .relaxed) }
+    package func add(_ amount: Int) { value.wrappingAdd(amount, ordering: .relaxed) }
+    package var current: Int { value.load(ordering: .relaxed) }
+}
+
+/// Times in nanoseconds, counted in buckets of doubling width from 16 µs to about 17 s.
+package final class Histogram: Sendable {
+    /// Upper bounds are 2^14, 2^15 … 2^34 ns; one more bucket holds the rest.
+    static let firstBit = 14
+    static let bounds = 21
+
+    private let buckets = (0...bounds).map { _ in Counter() }
+    private let total = Atomic<Int>(0)
+
+    package func record(nanoseconds: Int64) {
+        let value = max(0, Int(nanoseconds))
+        let bit = value <= 1 ? 0 : Int.bitWidth - (value - 1).leadingZeroBitCount
+        buckets[min(max(bit - Self.firstBit, 0), Self.bounds)].increment()
+        total.wrappingAdd(value, ordering: .relaxed)
+    }
+
+    /// Counts of the buckets, and the sum in nanoseconds.
+    var snapshot: (counts: [Int], sum: Int) {
+        (buckets.map(\.current), total.load(ordering: .relaxed))
+    }
+}
+
+/// The registry behind `/metrics`. Register at start and keep what is returned: registering takes
+/// a lock, counting does not. The same name and labels give the same metric.
+package final class Metrics: Sendable {
+    private enum Kind {
+        case counter(Counter)
+        case gauge(Gauge)
+        case histogram(Histogram)
+    }
+
+    private struct Entry {
+        var name: String
+        var help: String
+        var labels: String
+        var kind: Kind
+    }
+
+    private let entries = Mutex<[Entry]>([])
+
+    package init() {}
+
+    /// Names are of `[a-z0-9_]`, by convention with `gatehouse_` before and `_total` after.
+    package func counter(
+        _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = []
+    ) -> Counter {
+        register(name, help, labels, make: { .counter(Counter()) }) {
+            if case .counter(let found) = $0 { found } else { nil }
+        } ?? Counter()
+    }
+
+    package func gauge(
+        _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = []
+    ) -> Gauge {
+        register(name, help, labels, make: { .gauge(Gauge()) }) {
+            if case .gauge(let found) = $0 { found } else { nil }
+        } ?? Gauge()
+    }
+
+    package func histogram(
+        _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = []
+    ) -> Histogram {
+        register(name, help, labels, make: { .histogram(Histogram()) }) {
+            if case .histogram(let found) = $0 { found } else { nil }
+        } ?? Histogram()
+    }
+
+    private func register<Metric: Sendable>(
+        _ name: StaticString, _ help: StaticString, _ labels: [(StaticString, String)],
+        make: () -> Kind, unwrap: (Kind) -> Metric?
+    ) -> Metric? {
+        let text = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
+        return entries.withLock { entries -> Metric? in
+            for entry in entries where entry.name == name.description && entry.labels == text {
+                return unwrap(entry.kind)
+            }
+            let kind = make()
+            entries.append(
+                Entry(
+                    name: name.description, help: help.description, labels: text, kind: kind))
+            return unwrap(kind)
+        }
+    }
+
+    /// All metrics in Prometheus' text format 0.0.4; times in seconds.
+    package func prometheusText() -> String {
+        var text = ""
+        var described: Set<String> = []
+        let sorted = entries.withLock { $0 }.sorted { ($0.name, $0.labels) < ($1.name, $1.labels) }
+        for entry in sorted {
+            if described.insert(entry.name).inserted {
+                text += "# HELP \(entry.name) \(entry.help)\n# TYPE \(entry.name) "
+                text += "\(Self.type(entry.kind))\n"
+            }
+            Self.write(entry, to: &text)
+        }
+        return text
+    }
+
+    private static func type(_ kind: Kind) -> String {
+        switch kind {
+        case .counter: "counter"
+        case .gauge: "gauge"
+        case .histogram: "histogram"
+        }
+    }
+
+    private static func write(_ entry: Entry, to text: inout String) {
+        let braces = entry.labels.isEmpty ? "" : "{\(entry.labels)}"
+        switch entry.kind {
+        case .counter(let counter): text += "\(entry.name)\(braces) \(counter.current)\n"
+        case .gauge(let gauge): text += "\(entry.name)\(braces) \(gauge.current)\n"
+        case .histogram(let histogram):
+            let (counts, sum) = histogram.snapshot
+            let prefix = entry.labels.isEmpty ? "" : entry.labels + ","
+            var running = 0
+            for (index, count) in counts.enumerated() {
+                running += count
+                let bound =
+                    index == Histogram.bounds
+                    ? "+Inf" : "\(Double(1 << (Histogram.firstBit + index)) / 1e9)"
+                text += "\(entry.name)_bucket{\(prefix)le=\"\(bound)\"} \(running)\n"
+            }
+            text += "\(entry.name)_sum\(braces) \(Double(sum) / 1e9)\n"
+            text += "\(entry.name)_count\(braces) \(running)\n"
+        }
+    }
+
+    private static func escaped(_ value: String) -> String {
+        var text = ""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\\": text += "\\\\"
+            case "\"": text += "\\\""
+            case "\n": text += "\\n"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}

@@ -1,0 +1,87 @@
+import Text
+
+/// What may stand in a bound or decoded array, beside `UInt8`, which makes a `bytea`.
+package protocol PostgresElement: PostgresEncodable, PostgresDecodable {
+    static var postgresArrayType: UInt32 { get }
+}
+
+extension String: PostgresElement {
+    package static var postgresArrayType: UInt32 { TypeOID.textArray }
+}
+
+extension UUID: PostgresElement {
+    package static var postgresArrayType: UInt32 { TypeOID.uuidArray }
+}
+
+extension Int64: PostgresElement {
+    package static var postgresArrayType: UInt32 { 1016 }
+}
+
+extension UInt8: PostgresElement {
+    package static var postgresType: UInt32 { TypeOID.bytea }
+    package static var postgresArrayType: UInt32 { TypeOID.bytea }
+
+    package func encode(into bytes: inout [UInt8]) -> Bool {
+        bytes.append(self)
+        return true
+    }
+
+    package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> UInt8? {
+        bytes?.count == 1 ? bytes?.first : nil
+    }
+}
+
+extension Array: PostgresEncodable where Element: PostgresElement {
+    package static var postgresType: UInt32 { Element.postgresArrayType }
+
+    package func encode(into bytes: inout [UInt8]) -> Bool {
+        if let raw = self as? [UInt8] {
+            bytes.append(contentsOf: raw)
+            return true
+        }
+        bytes.appendBigEndian(Int32(isEmpty ? 0 : 1))
+        bytes.appendBigEndian(Int32(0))
+        bytes.appendBigEndian(Element.postgresType)
+        guard !isEmpty else { return true }
+        bytes.appendBigEndian(Int32(count))
+        bytes.appendBigEndian(Int32(1))
+        for element in self {
+            let at = bytes.count
+            bytes.appendBigEndian(Int32(0))
+            _ = element.encode(into: &bytes)
+            let length = UInt32(bytes.count - at - 4)
+            for index in 0..<4 {
+                bytes[at + index] = UInt8(truncatingIfNeeded: length >> UInt32(24 - 8 * index))
+            }
+        }
+        return true
+    }
+}
+
+extension Array: PostgresDecodable where Element: PostgresElement {
+    /// One dimension, no NULL inside; anything else fails to decode.
+    package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> [Element]? {
+        guard let bytes else { return nil }
+        if Element.self == UInt8.self { return [UInt8](bytes) as? [Element] }
+        guard let dimensions = bytes.bigEndian(Int32.self),
+            let element = bytes.bigEndian(UInt32.self, at: 8)
+        else { return nil }
+        if dimensions == 0 { return [] }
+        guard dimensions == 1, let count = bytes.bigEndian(Int32.self, at: 12),
+            count >= 0, Int(count) <= bytes.count / 4
+        else { return nil }
+        var values: [Element] = []
+        values.reserveCapacity(Int(count))
+        var at = 20
+        for _ in 0..<count {
+            guard let length = bytes.bigEndian(Int32.self, at: at), length >= 0,
+                at + 4 + Int(length) <= bytes.count
+            else { return nil }
+            let slice = UnsafeRawBufferPointer(rebasing: bytes[at + 4..<at + 4 + Int(length)])
+            guard let value = Element.decode(slice, type: element) else { return nil }
+            values.append(value)
+            at += 4 + Int(length)
+        }
+        return values
+    }
+}

@@ -1,0 +1,352 @@
+import CPostgres
+import Glibc
+import Networking
+import Text
+
+/// One connection in pipeline mode. Statements are queued into libpq's buffer and sent at the next
+/// flush; answers come back in order and are matched to the queue of what was sent.
+///
+/// `@unchecked Sendable`: touched on its loop's thread only.
+final class Connection: @unchecked Sendable {
+    private enum Expected {
+        case control(Statement?)
+        case prepare(Statement, name: String)
+        case answer(Statement)
+        case sync(Statement?)
+    }
+
+    let loop: EventLoop
+    private var handle: OpaquePointer?
+    private let descriptor: Int32
+    private var expected: [Expected] = []
+    private var head = 0
+    private var writing = false
+    private var draining = false
+    private var statements: StatementCache
+    private(set) var inFlight = 0
+    private(set) var needsSync = false
+    private var needsFlush = false
+    /// When the server was last heard, or had nothing to answer; loop time.
+    private(set) var lastProgress: Int64
+
+    /// A read that a neighbour's failure took down, to be sent again.
+    var onCollateral: (Statement) -> Void = { $0.complete(.failure(PostgresError(.unavailable))) }
+    /// Some room came free in the pipeline.
+    var onProgress: () -> Void = {}
+    var onLost: (_ cause: String) -> Void = { _ in }
+    var onNotify: ((_ channel: String, _ payload: String) -> Void)?
+
+    /// Takes over an established, idle connection.
+    init?(handle: OpaquePointer, loop: EventLoop, statementLimit: Int) {
+        guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
+            PQfinish(handle)
+            return nil
+        }
+        // Notices (a ROLLBACK with nothing open) would go to standard error.
+        PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        self.handle = handle
+        self.loop = loop
+        descriptor = PQsocket(handle)
+        statements = StatementCache(limit: statementLimit)
+        lastProgress = loop.now
+        loop.watch(descriptor) { [weak self] readable, writable in
+            self?.ready(readable, writable)
+        }
+    }
+
+    deinit {
+        if let handle { PQfinish(handle) }
+    }
+
+    var isOpen: Bool { handle != nil }
+    var isIdle: Bool { head == expected.count }
+
+    // MARK: sending
+
+    /// Puts a read into the current batch; `seal` ends the batch with a sync.
+    func submit(_ statement: Statement, before prelude: [String] = []) {
+        guard isOpen else { return lost(statement) }
+        if isIdle { lastProgress = loop.now }
+        inFlight += 1
+        for text in prelude { control(text, statement) }
+        if let tenant = statement.tenant {
+            control("BEGIN", statement)
+            control("SET LOCAL app.tenant = '\(tenant)'", statement)
+        }
+        send(statement)
+        if statement.tenant != nil { control("COMMIT", statement) }
+        needsSync = true
+    }
+
+    /// Ends the batch: an error in it reaches no further than here.
+    func seal(_ statement: Statement? = nil) {
+        guard let handle, needsSync else { return }
+        needsSync = false
+        guard PQpipelineSync(handle) == 1 else { return close("sync refused") }
+        expected.append(.sync(statement))
+        needsFlush = true
+    }
+
+    /// Sends a statement in a batch of its own.
+    func submitAlone(_ statement: Statement, before prelude: [String] = []) {
+        seal()
+        submit(statement, before: prelude)
+        seal(statement.role == .write ? statement : nil)
+        // A failed bracket must not outlive its batch.
+        if statement.tenant != nil { rollback() }
+        flush()
+    }
+
+    func flush() {
+        guard let handle, needsFlush || writing else { return }
+        needsFlush = false
+        switch PQflush(handle) {
+        case 0: setWriting(false)
+        case 1: setWriting(true)
+        default: close("send failed")
+        }
+    }
+
+    private func rollback() {
+        seal()
+        control("ROLLBACK", nil)
+        needsSync = true
+        seal()
+    }
+
+    private func setWriting(_ on: Bool) {
+        guard writing != on else { return }
+        writing = on
+        loop.rewatch(descriptor, readable: true, writable: on)
+    }
+
+    private func control(_ text: String, _ statement: Statement?) {
+        guard let handle else { return }
+        guard PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1) == 1 else {
+            return close("send refused")
+        }
+        expected.append(.control(statement))
+    }
+
+    private func send(_ statement: Statement) {
+        let text = statement.sql.text
+        let slots = statement.sql.slots
+        var name = statements.name(for: text)
+        if name == nil {
+            let added = statements.add(text)
+            if let evicted = added.evicted { control("DEALLOCATE \(evicted)", nil) }
+            let types = slots.map(\.type)
+            guard let handle,
+                PQsendPrepare(handle, added.name, text, Int32(types.count), types) == 1
+            else {
+                statements.remove(text)
+                return refuse(statement)
+            }
+            expected.append(.prepare(statement, name: added.name))
+            name = added.name
+        }
+        guard let handle, let name else { return lost(statement) }
+        let count = slots.count
+        let sent = statement.sql.values.withUnsafeBytes { values in
+            withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count + 1) {
+                pointers in
+                withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count + 2) { numbers in
+                    // An empty value has to be told from NULL by a pointer to anything.
+                    let empty = UnsafeRawPointer(numbers.baseAddress)
+                    for (index, slot) in slots.enumerated() {
+                        let start = (values.baseAddress ?? empty).map { $0 + slot.offset }
+                        pointers[index] =
+                            slot.length < 0 ? nil : start?.assumingMemoryBound(to: CChar.self)
+                        numbers[index] = Int32(max(0, slot.length))
+                        numbers[count + index] = 1
+                    }
+                    return PQsendQueryPrepared(
+                        handle, name, Int32(count), pointers.baseAddress, numbers.baseAddress,
+                        numbers.baseAddress.map { $0 + count }, 1)
+                }
+            }
+        }
+        guard sent == 1 else { return refuse(statement) }
+        expected.append(.answer(statement))
+    }
+
+    /// libpq took nothing: out of memory, over 65,535 values, or a broken connection.
+    private func refuse(_ statement: Statement) {
+        let cause = handle.map { String(cString: PQerrorMessage($0)) } ?? ""
+        inFlight -= 1
+        statement.complete(.failure(PostgresError(.unavailable, cause)))
+        close("send refused")
+    }
+
+    // MARK: receiving
+
+    private func ready(_ readable: Bool, _ writable: Bool) {
+        if writable { flush() }
+        guard readable, let handle else { return }
+        let alive = PQconsumeInput(handle) == 1
+        drain()
+        takeNotifications()
+        if !alive { close("closed by the server") }
+        if isOpen { flush() }
+        onProgress()
+    }
+
+    private func drain() {
+        guard !draining else { return }
+        draining = true
+        defer { draining = false }
+        var silent = 0
+        if isIdle, let handle { _ = PQisBusy(handle) }
+        while head < expected.count, let handle, PQisBusy(handle) == 0 {
+            guard let result = PQgetResult(handle) else {
+                // NULL stands between two statements; many in a row, and there is nothing more.
+                silent += 1
+                if silent > 4 { return close("out of step") }
+                continue
+            }
+            silent = 0
+            lastProgress = loop.now
+            take(ResultHandle(result))
+        }
+        if head == expected.count {
+            expected.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head > 1024 {
+            expected.removeSubrange(0..<head)
+            head = 0
+        }
+    }
+
+    private func take(_ result: ResultHandle) {
+        let status = PQresultStatus(result.pointer)
+        let waiting = expected[head]
+        if status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH {
+            return close("COPY is not supported")
+        }
+        let failed = status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE
+        // libpq's own failures have no SQLSTATE: the connection is gone, the outcome unknown.
+        if failed, PQresultErrorField(result.pointer, Int32(UInt8(ascii: "C"))) == nil {
+            return close("connection lost")
+        }
+        let error = failed ? PostgresError(result: result.pointer) : nil
+        if case .sync(let statement) = waiting {
+            // A commit that fails at the sync (a deferred constraint) reports before the sync does.
+            if let error { statement?.failure = statement?.failure ?? error }
+            guard status == PGRES_PIPELINE_SYNC else { return }
+            head += 1
+            if let statement { finishWrite(statement) }
+            return
+        }
+        if status == PGRES_PIPELINE_SYNC { return close("out of step") }
+        head += 1
+        switch waiting {
+        case .control(let statement):
+            if let error, let statement { fail(statement, error) }
+        case .prepare(let statement, let name):
+            if status != PGRES_COMMAND_OK { statements.remove(statement.sql.text, name: name) }
+            if let error { fail(statement, error) }
+        case .answer(let statement):
+            inFlight -= 1
+            if let error { fail(statement, error) }
+            answer(statement, result, skipped: status == PGRES_PIPELINE_ABORTED)
+        case .sync: break
+        }
+    }
+
+    private func fail(_ statement: Statement, _ error: PostgresError) {
+        if statement.failure == nil { statement.failure = error }
+        // The failed bracket stays open past the sync; what follows until the ROLLBACK is refused
+        // as collateral and sent again.
+        if statement.tenant != nil, !statement.retried, error.sqlstate != "25P02" { rollback() }
+    }
+
+    private func answer(_ statement: Statement, _ result: ResultHandle, skipped: Bool) {
+        guard skipped || statement.failure != nil else {
+            statement.rows = Rows(result)
+            if statement.role != .write { statement.complete(.success(Rows(result))) }
+            return
+        }
+        if let failure = statement.failure, failure.isCollateral {
+            statements.remove(statement.sql.text)
+        }
+        switch statement.role {
+        case .read:
+            let collateral = statement.failure.map { $0.isCollateral || $0.isUnavailable } ?? true
+            if collateral, !statement.retried { return again(statement) }
+            let failure = statement.failure ?? PostgresError(.unavailable, "batch aborted")
+            statement.complete(.failure(failure))
+        case .inTransaction:
+            let failure = statement.failure ?? PostgresError(.unavailable, "batch aborted")
+            statement.complete(.failure(failure))
+        case .write: break
+        }
+    }
+
+    private func finishWrite(_ statement: Statement) {
+        if let failure = statement.failure {
+            if failure.isCollateral, !statement.retried {
+                statement.retried = true
+                statement.failure = nil
+                statement.rows = nil
+                return submitAlone(statement)
+            }
+            statement.complete(.failure(failure))
+        } else if let rows = statement.rows {
+            statement.complete(.success(rows))
+        } else {
+            statement.complete(.failure(PostgresError(.unavailable, "batch aborted")))
+        }
+    }
+
+    private func again(_ statement: Statement) {
+        statement.retried = true
+        statement.failure = nil
+        onCollateral(statement)
+    }
+
+    private func takeNotifications() {
+        guard let handle else { return }
+        while let notification = PQnotifies(handle) {
+            let channel = String(cString: notification.pointee.relname)
+            let payload = String(cString: notification.pointee.extra)
+            PQfreemem(notification)
+            onNotify?(channel, payload)
+        }
+    }
+
+    // MARK: the end
+
+    /// Ends the connection and answers all that wait on it. Reads that were not yet sent twice go
+    /// to another connection; of a write nobody can tell whether it was committed.
+    func close(_ cause: String) {
+        guard let open = handle else { return }
+        handle = nil
+        loop.unwatch(descriptor)
+        PQfinish(open)
+        let abandoned = expected[head...]
+        expected = []
+        head = 0
+        inFlight = 0
+        for entry in abandoned {
+            switch entry {
+            case .answer(let statement): lost(statement)
+            case .sync(let statement?): lost(statement)
+            default: break
+            }
+        }
+        let told = onLost
+        onLost = { _ in }
+        told(cause)
+    }
+
+    private func lost(_ statement: Statement) {
+        switch statement.role {
+        case .read where !statement.retried: again(statement)
+        case .write where statement.failure == nil:
+            statement.complete(.failure(PostgresError(.commitUnknown, "connection lost")))
+        default:
+            let failure = statement.failure ?? PostgresError(.unavailable, "connection lost")
+            statement.complete(.failure(failure))
+        }
+    }
+}

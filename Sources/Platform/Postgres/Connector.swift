@@ -1,0 +1,147 @@
+import CPostgres
+import Glibc
+import Networking
+
+/// Opens connections, each on a thread of its own: libpq's handshake is non-blocking, but its
+/// name resolution is not, and neither may hold up a loop.
+struct Connector: Sendable {
+    let configuration: PostgresConfiguration
+
+    /// Calls back on the loop with the established connection, or the cause of the failure.
+    func connect(
+        on loop: EventLoop,
+        _ done: @escaping @Sendable (Result<Established, ConnectFailure>) -> Void
+    ) {
+        let attempt = Attempt(connector: self, loop: loop, done: done)
+        let context = Unmanaged.passRetained(attempt).toOpaque()
+        var thread = pthread_t()
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setstacksize(&attributes, 512 << 10)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        let code = pthread_create(
+            &thread, &attributes,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<Attempt>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, context)
+        pthread_attr_destroy(&attributes)
+        if code != 0 {
+            Unmanaged<Attempt>.fromOpaque(context).release()
+            loop.perform { done(.failure(ConnectFailure(cause: "no thread"))) }
+        }
+    }
+}
+
+struct ConnectFailure: Error, Sendable {
+    let cause: String
+}
+
+/// A connection nobody uses yet.
+///
+/// `@unchecked Sendable`: handed from the thread that opened it to the one that takes it.
+final class Established: @unchecked Sendable {
+    private var handle: OpaquePointer?
+
+    init(_ handle: OpaquePointer) {
+        self.handle = handle
+    }
+
+    func take() -> OpaquePointer? {
+        defer { handle = nil }
+        return handle
+    }
+
+    deinit {
+        if let handle { PQfinish(handle) }
+    }
+}
+
+private final class Attempt: Sendable {
+    let connector: Connector
+    let loop: EventLoop
+    let done: @Sendable (Result<Established, ConnectFailure>) -> Void
+
+    init(
+        connector: Connector, loop: EventLoop,
+        done: @escaping @Sendable (Result<Established, ConnectFailure>) -> Void
+    ) {
+        self.connector = connector
+        self.loop = loop
+        self.done = done
+    }
+
+    func run() {
+        let done = done
+        let result: Result<Established, ConnectFailure>
+        switch Conninfo.connect(connector.configuration.conninfo, defaults: parameters) {
+        case .success(let handle): result = .success(Established(handle))
+        case .failure(let failure): result = .failure(failure)
+        }
+        loop.perform { done(result) }
+    }
+
+    private var parameters: [(String, String)] {
+        let configuration = connector.configuration
+        return [
+            ("application_name", configuration.applicationName),
+            ("client_encoding", "UTF8"),
+            ("connect_timeout", "2"),
+            ("tcp_user_timeout", "5000"),
+            ("keepalives_idle", "10"),
+            ("keepalives_interval", "5"),
+            ("keepalives_count", "3"),
+            (
+                "options",
+                "-c statement_timeout=\(configuration.statementTimeout)"
+                    + " -c lock_timeout=\(configuration.lockTimeout)"
+                    + " -c idle_in_transaction_session_timeout="
+                    + "\(configuration.idleInTransactionTimeout) -c TimeZone=UTC"
+            ),
+        ]
+    }
+}
+
+/// Blocking connections; never called on a loop.
+enum Conninfo {
+    /// The conninfo's own words win over the defaults, but `options` are joined.
+    static func connect(
+        _ conninfo: String, defaults: [(String, String)]
+    ) -> Result<OpaquePointer, ConnectFailure> {
+        var message: UnsafeMutablePointer<CChar>?
+        guard let parsed = PQconninfoParse(conninfo, &message) else {
+            // The message could quote the password.
+            PQfreemem(message)
+            return .failure(ConnectFailure(cause: "the connection string cannot be read"))
+        }
+        var parameters = defaults
+        var option = parsed
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val {
+                let name = String(cString: keyword)
+                var text = String(cString: value)
+                if let index = parameters.firstIndex(where: { $0.0 == name }) {
+                    if name == "options" { text = parameters[index].1 + " " + text }
+                    parameters[index].1 = text
+                } else {
+                    parameters.append((name, text))
+                }
+            }
+            option += 1
+        }
+        PQconninfoFree(parsed)
+        let keywords = parameters.map { strdup($0.0) }
+        let values = parameters.map { strdup($0.1) }
+        defer { for pointer in keywords + values { free(pointer) } }
+        let handle = PQconnectdbParams(
+            keywords.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 0)
+        guard let handle else { return .failure(ConnectFailure(cause: "out of memory")) }
+        guard PQstatus(handle) == CONNECTION_OK else {
+            let cause = String(cString: PQerrorMessage(handle))
+            PQfinish(handle)
+            return .failure(ConnectFailure(cause: cause))
+        }
+        return .success(handle)
+    }
+}

@@ -1,0 +1,186 @@
+import CPostgres
+import Glibc
+
+/// Why the schema could not be brought up to date; `name` is the file or the step.
+package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertible {
+    package let name: String
+    package let reason: String
+
+    package var description: String { "migration \(name): \(reason)" }
+}
+
+/// Applies `NNNN_name.sql` files in order, each once, each in a transaction of its own. What was
+/// applied is recorded with its SHA-256; an applied file that was changed or is missing stops it.
+/// Synchronous: not for an event loop.
+package enum Migrator {
+    /// A session advisory lock: replicas that start together take turns.
+    private static let lock = 4_725_921_866_352_441_345
+
+    private struct Applied {
+        var name: String
+        var checksum: String
+    }
+
+    private struct File {
+        var version: String
+        var name: String
+    }
+
+    /// The names of the files applied now. `log` hears each before it is applied.
+    @discardableResult
+    package static func migrate(
+        conninfo: String, directory: String, log: (_ name: String) -> Void = { _ in }
+    ) throws(MigrationError) -> [String] {
+        let session = try Session(conninfo: conninfo)
+        defer { session.close() }
+        try session.run("SET client_min_messages = warning; SET statement_timeout = 0", "set-up")
+        try session.run("SELECT pg_advisory_lock(\(lock))", "lock")
+        try session.run(
+            """
+            CREATE TABLE IF NOT EXISTS public.schema_migrations (
+                version text PRIMARY KEY, name text NOT NULL, checksum text NOT NULL,
+                applied_at timestamptz NOT NULL DEFAULT now())
+            """, "schema_migrations")
+        let files = try list(directory)
+        let applied = try read(session)
+        for version in applied.keys.sorted() where !files.contains(where: { $0.version == version })
+        {
+            throw MigrationError(
+                name: applied[version]?.name ?? version, reason: "was applied, but is missing")
+        }
+        var done: [String] = []
+        for file in files {
+            let text = try contents("\(directory)/\(file.name)", file.name)
+            let checksum = try session.value(
+                "SELECT encode(sha256(convert_to($1, 'UTF8')), 'hex')", [text], file.name)
+            if let before = applied[file.version] {
+                guard before.checksum == checksum, before.name == file.name else {
+                    throw MigrationError(
+                        name: file.name, reason: "was changed after it was applied")
+                }
+                continue
+            }
+            log(file.name)
+            try session.run("BEGIN", file.name)
+            try session.run(text, file.name)
+            _ = try session.value(
+                """
+                INSERT INTO public.schema_migrations (version, name, checksum)
+                VALUES ($1, $2, $3) RETURNING version
+                """, [file.version, file.name, checksum], file.name)
+            try session.run("COMMIT", file.name)
+            done.append(file.name)
+        }
+        return done
+    }
+
+    private static func read(_ session: Session) throws(MigrationError) -> [String: Applied] {
+        let rows = try session.rows(
+            "SELECT version, name, checksum FROM public.schema_migrations", "schema_migrations")
+        var applied: [String: Applied] = [:]
+        for row in rows { applied[row[0]] = Applied(name: row[1], checksum: row[2]) }
+        return applied
+    }
+
+    private static func list(_ directory: String) throws(MigrationError) -> [File] {
+        guard let handle = opendir(directory) else {
+            throw MigrationError(name: directory, reason: "cannot be opened")
+        }
+        defer { closedir(handle) }
+        var files: [File] = []
+        while let entry = Glibc.readdir(handle) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard name.hasSuffix(".sql") else { continue }
+            let bytes = Array(name.utf8)
+            guard bytes.count > 9, bytes[4] == UInt8(ascii: "_"),
+                bytes[0..<4].allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
+            else { throw MigrationError(name: name, reason: "is not named NNNN_name.sql") }
+            files.append(File(version: String(name.prefix(4)), name: name))
+        }
+        files.sort { $0.name < $1.name }
+        for (file, next) in zip(files, files.dropFirst()) where file.version == next.version {
+            throw MigrationError(name: next.name, reason: "repeats the number of \(file.name)")
+        }
+        return files
+    }
+
+    private static func contents(
+        _ path: String, _ name: String
+    ) throws(MigrationError) -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw MigrationError(name: name, reason: "cannot be read") }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            guard count >= 0 else { throw MigrationError(name: name, reason: "cannot be read") }
+            if count == 0 { break }
+            bytes.append(contentsOf: chunk[..<count])
+        }
+        guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
+            throw MigrationError(name: name, reason: "is not text in UTF-8")
+        }
+        return text
+    }
+}
+
+/// One blocking connection, for the calling thread alone.
+private struct Session {
+    let handle: OpaquePointer
+
+    init(conninfo: String) throws(MigrationError) {
+        let defaults = [
+            ("application_name", "gatehouse-migrate"), ("client_encoding", "UTF8"),
+            ("connect_timeout", "5"),
+        ]
+        switch Conninfo.connect(conninfo, defaults: defaults) {
+        case .success(let handle): self.handle = handle
+        case .failure(let failure): throw MigrationError(name: "connect", reason: failure.cause)
+        }
+        PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    }
+
+    func close() { PQfinish(handle) }
+
+    func run(_ text: String, _ name: String) throws(MigrationError) {
+        _ = try checked(PQexec(handle, text), name)
+    }
+
+    func value(
+        _ text: String, _ values: [String], _ name: String
+    ) throws(MigrationError) -> String {
+        let copies = values.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        let types = [UInt32](repeating: TypeOID.text, count: values.count)
+        let result = PQexecParams(
+            handle, text, Int32(values.count), types, copies.map { UnsafePointer($0) }, nil, nil, 0)
+        let rows = try checked(result, name)
+        guard let first = rows.first?.first else {
+            throw MigrationError(name: name, reason: "no answer")
+        }
+        return first
+    }
+
+    func rows(_ text: String, _ name: String) throws(MigrationError) -> [[String]] {
+        try checked(PQexec(handle, text), name)
+    }
+
+    private func checked(
+        _ result: OpaquePointer?, _ name: String
+    ) throws(MigrationError) -> [[String]] {
+        defer { PQclear(result) }
+        let status = PQresultStatus(result)
+        guard status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY
+        else {
+            throw MigrationError(name: name, reason: String(cString: PQerrorMessage(handle)))
+        }
+        return (0..<PQntuples(result)).map { row in
+            (0..<PQnfields(result)).map { column in
+                PQgetvalue(result, row, column).map { String(cString: $0) } ?? ""
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// How one login role reaches the database, and the limits it keeps to. Times in milliseconds.
+package struct PostgresConfiguration: Sendable {
+    /// A libpq conninfo string or `postgresql://` URL.
+    package var conninfo: String
+    package var applicationName = "gatehouse"
+    /// Pipelined connections for reads, kept open, for each event loop.
+    package var readsPerLoop = 2
+    /// Connections for writes and transactions, opened when first needed, for each event loop.
+    package var transactionsPerLoop = 8
+    package var statementTimeout = 2500
+    package var lockTimeout = 2000
+    /// A transaction left idle this long is ended by the server.
+    package var idleInTransactionTimeout = 10_000
+    /// How long a statement waits for a connection before `.unavailable`.
+    package var acquireTimeout = 1500
+    /// How many statements may wait for a connection, for each loop; more are `.unavailable`.
+    package var queueLimit = 1024
+    /// Unanswered reads on one connection; more wait in the queue.
+    package var pipelineLimit = 256
+    /// Prepared statements kept on one connection.
+    package var statementLimit = 256
+    /// Told of connections opened, lost and refused: an event's name and its cause.
+    package var log: @Sendable (_ event: StaticString, _ detail: String) -> Void = { _, _ in }
+
+    package init(conninfo: String) {
+        self.conninfo = conninfo
+    }
+}

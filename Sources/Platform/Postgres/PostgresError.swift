@@ -1,0 +1,87 @@
+import CPostgres
+
+/// Why a statement or a connection failed. No bound value ever stands in it.
+package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible {
+    package enum Kind: Sendable, Equatable {
+        /// The server refused the statement.
+        case server(sqlstate: String, message: String, constraint: String?)
+        /// No connection in time, or it was lost before the statement could take effect.
+        case unavailable
+        /// The statement or lock timeout passed; it had no effect.
+        case timeout
+        /// The calling task was cancelled before the statement was sent.
+        case cancelled
+        /// A column did not hold what was asked of it, or was not there.
+        case decoding
+        /// The connection was lost after a write was sent: it may have been committed, or not.
+        case commitUnknown
+    }
+
+    package let kind: Kind
+    /// For the log: what happened, without data.
+    package let detail: String
+
+    package init(_ kind: Kind, _ detail: String = "") {
+        self.kind = kind
+        self.detail = detail
+    }
+
+    package var sqlstate: String? {
+        if case .server(let sqlstate, _, _) = kind { sqlstate } else { nil }
+    }
+
+    /// The violated constraint or index, where the server named one.
+    package var constraint: String? {
+        if case .server(_, _, let constraint) = kind { constraint } else { nil }
+    }
+
+    package var isUniqueViolation: Bool { sqlstate == "23505" }
+    package var isForeignKeyViolation: Bool { sqlstate == "23503" }
+    package var isCheckViolation: Bool { sqlstate == "23514" }
+    package var isExclusionViolation: Bool { sqlstate == "23P01" }
+    package var isInsufficientPrivilege: Bool { sqlstate == "42501" }
+    /// A serialization failure or a deadlock: the whole transaction may be run again.
+    package var isRetryable: Bool { sqlstate == "40001" || sqlstate == "40P01" }
+    package var isUnavailable: Bool { kind == .unavailable }
+
+    package var description: String {
+        switch kind {
+        case .server(let sqlstate, let message, let constraint):
+            "\(sqlstate) \(message)" + (constraint.map { " (\($0))" } ?? "")
+        case .unavailable: "database unavailable \(detail)"
+        case .timeout: "database timeout \(detail)"
+        case .cancelled: "cancelled"
+        case .decoding: "unexpected column \(detail)"
+        case .commitUnknown: "outcome unknown \(detail)"
+        }
+    }
+
+    /// A failed result. Without an SQLSTATE it is libpq's own: the connection is gone.
+    init(result: OpaquePointer) {
+        func field(_ code: Int32) -> String? {
+            PQresultErrorField(result, code).map { String(cString: $0) }
+        }
+        guard let state = field(Int32(UInt8(ascii: "C"))) else {
+            self.init(.unavailable, "connection lost")
+            return
+        }
+        let message = field(Int32(UInt8(ascii: "M"))) ?? ""
+        switch state {
+        case "57014", "55P03": self.init(.timeout, message)
+        case "57P01", "57P02", "57P03", "57P05", "25P03", "53300": self.init(.unavailable, message)
+        case _ where state.hasPrefix("08"): self.init(.unavailable, message)
+        default:
+            self.init(
+                .server(
+                    sqlstate: state, message: message,
+                    constraint: field(Int32(UInt8(ascii: "n")))), message)
+        }
+    }
+
+    /// The statement was skipped or refused for a neighbour's or the cache's sake: not its fault.
+    var isCollateral: Bool {
+        guard case .server(let state, let message, _) = kind else { return false }
+        return state == "25P02" || state == "26000"
+            || (state == "0A000" && message.hasPrefix("cached plan"))
+    }
+}

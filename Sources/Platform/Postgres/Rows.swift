@@ -1,0 +1,102 @@
+import CPostgres
+
+/// Owns one libpq result.
+///
+/// `@unchecked Sendable`: the result is complete when this is made and is only read from then on.
+final class ResultHandle: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init(_ pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    deinit { PQclear(pointer) }
+}
+
+/// What a statement answered: its rows, and how many rows it affected.
+package struct Rows: RandomAccessCollection, Sendable {
+    let result: ResultHandle
+    package let count: Int
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { count }
+
+    init(_ result: ResultHandle) {
+        self.result = result
+        count = Int(PQntuples(result.pointer))
+    }
+
+    package subscript(index: Int) -> Row {
+        precondition(index >= 0 && index < count, "row out of range")
+        return Row(result: result, index: Int32(index))
+    }
+
+    /// Rows inserted, updated, deleted or selected; 0 for other statements.
+    package var affected: Int {
+        guard let digits = PQcmdTuples(result.pointer) else { return 0 }
+        return Int(String(cString: digits)) ?? 0
+    }
+
+    /// The server's word for what was done, such as `COMMIT`.
+    var command: String {
+        PQcmdStatus(result.pointer).map { String(cString: $0) } ?? ""
+    }
+}
+
+package struct Row: Sendable {
+    let result: ResultHandle
+    let index: Int32
+
+    /// The value of a column, counted from 0. Throws `.decoding` if it is NULL and `T` is not
+    /// optional, or of another type, or not there.
+    package func get<T: PostgresDecodable>(
+        _ column: Int, as type: T.Type = T.self
+    ) throws(PostgresError) -> T {
+        guard let bytes = cell(column),
+            let value = T.decode(bytes.value, type: UInt32(PQftype(result.pointer, Int32(column))))
+        else { throw PostgresError(.decoding, name(column)) }
+        return value
+    }
+
+    /// The value of a column by its name, compared byte for byte.
+    package func get<T: PostgresDecodable>(
+        _ column: String, as type: T.Type = T.self
+    ) throws(PostgresError) -> T {
+        for number in 0..<PQnfields(result.pointer) {
+            if let name = PQfname(result.pointer, number), Self.same(name, column) {
+                return try get(Int(number), as: type)
+            }
+        }
+        throw PostgresError(.decoding, column)
+    }
+
+    /// The column's bytes where the result holds them, nil for NULL; valid within `body` only.
+    package func withBytes<T>(
+        _ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> T
+    ) rethrows -> T {
+        try withExtendedLifetime(result) { try body(cell(column)?.value) }
+    }
+
+    private func cell(_ column: Int) -> (value: UnsafeRawBufferPointer?, Void)? {
+        guard column >= 0, column < Int(PQnfields(result.pointer)) else { return nil }
+        let column = Int32(column)
+        if PQgetisnull(result.pointer, index, column) == 1 { return (nil, ()) }
+        return (
+            UnsafeRawBufferPointer(
+                start: PQgetvalue(result.pointer, index, column),
+                count: Int(PQgetlength(result.pointer, index, column))), ()
+        )
+    }
+
+    private func name(_ column: Int) -> String {
+        PQfname(result.pointer, Int32(clamping: column)).map { String(cString: $0) } ?? "\(column)"
+    }
+
+    private static func same(_ name: UnsafePointer<CChar>, _ text: String) -> Bool {
+        var at = name
+        for byte in text.utf8 {
+            guard UInt8(bitPattern: at.pointee) == byte, byte != 0 else { return false }
+            at += 1
+        }
+        return at.pointee == 0
+    }
+}

@@ -1,0 +1,145 @@
+import Networking
+import Text
+
+/// An open transaction, valid within the body of `Postgres.transaction` only.
+package struct Transaction: Sendable {
+    let session: TransactionSession
+
+    /// One statement, in order. After a failure the transaction can only be rolled back.
+    @discardableResult
+    package func query(_ sql: SQL) async throws(PostgresError) -> Rows {
+        if Task.isCancelled { throw PostgresError(.cancelled) }
+        return try await session.send(sql).get()
+    }
+}
+
+/// `@unchecked Sendable`: its state is touched on the pool's loop only.
+final class TransactionSession: @unchecked Sendable {
+    private let pool: Pool
+    private let connection: Connection
+    /// Sent ahead of the first statement, in the same round trip.
+    private var prelude: [String]
+    private var begun = false
+    private var ended = false
+
+    init(pool: Pool, connection: Connection, prelude: [String]) {
+        self.pool = pool
+        self.connection = connection
+        self.prelude = prelude
+    }
+
+    func send(_ sql: SQL) async -> Answer {
+        await withUnsafeContinuation { continuation in
+            let statement = Statement(sql, .inTransaction) { continuation.resume(returning: $0) }
+            pool.loop.run { [self] in
+                guard !ended else {
+                    return statement.complete(
+                        .failure(PostgresError(.unavailable, "the transaction has ended")))
+                }
+                let first = prelude
+                prelude = []
+                begun = true
+                connection.submitAlone(statement, before: first)
+            }
+        }
+    }
+
+    /// COMMIT; nil when the server said so.
+    func commit() async -> PostgresError? {
+        await finish("COMMIT") { answer in
+            switch answer {
+            case .success(let rows):
+                // After a failed statement the server answers COMMIT with ROLLBACK, and no error.
+                if rows.command == "COMMIT" { return nil }
+                return PostgresError(
+                    .server(
+                        sqlstate: "25P02", message: "the transaction had failed", constraint: nil))
+            case .failure(let error):
+                return error.isUnavailable ? PostgresError(.commitUnknown, error.detail) : error
+            }
+        }
+    }
+
+    func rollback() async {
+        _ = await finish("ROLLBACK") { _ in nil }
+    }
+
+    /// Ends the transaction and gives the connection back, or discards it if that failed.
+    private func finish(
+        _ command: SQL, _ judge: @escaping @Sendable (Answer) -> PostgresError?
+    ) async -> PostgresError? {
+        await withUnsafeContinuation { continuation in
+            pool.loop.run { [self] in
+                ended = true
+                guard begun else {
+                    pool.release(connection)
+                    return continuation.resume(returning: nil)
+                }
+                let statement = Statement(command, .inTransaction) { [self] answer in
+                    if case .failure = answer { connection.close("a transaction did not end") }
+                    pool.release(connection)
+                    continuation.resume(returning: judge(answer))
+                }
+                connection.submitAlone(statement)
+            }
+        }
+    }
+}
+
+extension Postgres {
+    /// Runs `body` in a transaction: BEGIN and the settings (SET LOCAL, as literals) travel with
+    /// its first statement. A throw rolls back and is passed on. `.commitUnknown` if the answer to
+    /// COMMIT was lost. A caller that hangs up breaks no connection.
+    package func transaction<T: Sendable>(
+        settings: [(StaticString, String)] = [],
+        _ body: (Transaction) async throws -> T
+    ) async throws -> T {
+        if Task.isCancelled { throw PostgresError(.cancelled) }
+        var prelude = ["BEGIN"]
+        for (name, value) in settings {
+            guard !value.utf8.contains(0) else {
+                throw PostgresError(.decoding, "a setting with a NUL")
+            }
+            prelude.append("SET LOCAL \(name) = '\(Self.escaped(value))'")
+        }
+        let pool = pool
+        let lines = prelude
+        let held: TransactionSession? = await withUnsafeContinuation { continuation in
+            pool.loop.run {
+                pool.acquire { connection in
+                    continuation.resume(
+                        returning: connection.map {
+                            TransactionSession(pool: pool, connection: $0, prelude: lines)
+                        })
+                }
+            }
+        }
+        guard let session = held else { throw pool.unavailable }
+        let value: T
+        do {
+            value = try await body(Transaction(session: session))
+        } catch {
+            await session.rollback()
+            throw error
+        }
+        if let error = await session.commit() { throw error }
+        return value
+    }
+
+    /// A transaction with `app.tenant` set.
+    package func tenantTransaction<T: Sendable>(
+        _ tenant: UUID, _ body: (Transaction) async throws -> T
+    ) async throws -> T {
+        try await transaction(settings: [("app.tenant", tenant.description)], body)
+    }
+
+    /// `standard_conforming_strings` is on, so that only the quote is special.
+    private static func escaped(_ value: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in value.utf8 {
+            if byte == UInt8(ascii: "'") { bytes.append(byte) }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,153 @@
+import HTTP
+import Networking
+
+/// One client's connection: a state machine that serves one request at a time. While a handler is
+/// suspended nothing is read on: answers keep their order, and a fast sender waits in its socket.
+/// It holds no buffer while idle. Confined to its loop.
+final class Connection {
+    enum Phase {
+        /// Between requests, or within a head.
+        case head
+        case body
+        case handling
+        /// The last answer is out; input is thrown away so that the peer can read that answer.
+        case lingering
+        case closed
+    }
+
+    let worker: Worker
+    let socket: Socket
+    let remoteAddress: String
+    var phase = Phase.head
+    var outgoing = Outgoing()
+    var incoming: IncomingBody?
+    var pending: [UInt8] = []
+    var pendingStart = 0
+    var scanned = 0
+    /// Monotonic nanoseconds; looked at by the sweep.
+    var deadline: Int64
+    var ingesting = false
+    var closesAfterAnswer = false
+    var answersHead = false
+    var answersHTTP10 = false
+    var readPaused = false
+    /// Whether a head has begun to arrive, so that its deadline runs.
+    var inHead = false
+
+    init(socket: Socket, worker: Worker) {
+        self.socket = socket
+        self.worker = worker
+        remoteAddress = socket.peer
+        deadline = worker.loop.now + worker.configuration.headTime
+    }
+
+    // MARK: events
+
+    func ready(_ readable: Bool, _ writable: Bool) {
+        if writable || (readable && outgoing.waits) { flushBacklog() }
+        guard readable, phase != .closed else { return }
+        switch phase {
+        case .handling:
+            // The peer sent more, or is gone: a second report with reading off tells which.
+            if readPaused { return close() }
+            setReading(false)
+        case .lingering: discard()
+        case .head, .body:
+            if outgoing.isEmpty { receive() } else { pauseOrClose() }
+        case .closed: break
+        }
+    }
+
+    func pauseOrClose() {
+        if readPaused { close() } else { setReading(false) }
+    }
+
+    func receive() {
+        // TLS may hold decrypted bytes that epoll knows nothing of, so read until it has none.
+        while phase == .head || phase == .body, outgoing.isEmpty {
+            switch socket.receive(into: worker.scratch) {
+            case .moved(let count):
+                take(UnsafeRawBufferPointer(rebasing: worker.scratch[..<count]))
+                if socket.tls == nil { return }
+            case .wantsRead: return
+            case .wantsWrite: return watch(writable: true)
+            case .ended, .failed: return close()
+            }
+        }
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer) {
+        if pending.isEmpty {
+            let consumed = ingest(bytes)
+            guard phase != .closed, consumed < bytes.count else { return }
+            pending = Array(bytes[consumed...])
+            pendingStart = 0
+        } else {
+            if pendingStart > 0 { pending.removeFirst(pendingStart) }
+            pendingStart = 0
+            pending.append(contentsOf: bytes)
+            takePending()
+        }
+    }
+
+    func takePending() {
+        guard !pending.isEmpty else { return }
+        // Held apart, since closing empties `pending` while its bytes are still being read.
+        let held = pending
+        let consumed = held.withUnsafeBytes {
+            ingest(UnsafeRawBufferPointer(rebasing: $0[pendingStart...]))
+        }
+        guard phase != .closed else { return }
+        pendingStart += consumed
+        if pendingStart == held.count {
+            pending = []
+            pendingStart = 0
+        }
+    }
+
+    // MARK: the end
+
+    func sweep(_ now: Int64) {
+        if !outgoing.isEmpty {
+            if now >= outgoing.deadline { close() }
+            return
+        }
+        switch phase {
+        case .handling, .closed: return
+        case .lingering: if now >= deadline { close() }
+        case .head:
+            guard now >= deadline else { return }
+            if pending.isEmpty { return close() }
+            timeOut()
+        case .body:
+            let slow = incoming?.isSlow(now, worker.configuration) ?? false
+            if slow || now >= deadline { timeOut() }
+        }
+    }
+
+    private func timeOut() {
+        refuse(HTTPError(408, "The request took too long to arrive."), id: incoming?.request.id)
+        incoming = nil
+        flush()
+    }
+
+    /// Takes what has already arrived, and closes when that is nothing.
+    func drain() {
+        closesAfterAnswer = true
+        guard phase == .head, outgoing.isEmpty else { return }
+        receive()
+        if phase == .head, outgoing.isEmpty, pending.isEmpty { close() }
+    }
+
+    func close() {
+        guard phase != .closed else { return }
+        phase = .closed
+        pending = []
+        incoming = nil
+        worker.loop.unwatch(socket.descriptor)
+        socket.close()
+        outgoing.drop()
+        outgoing.resume()
+        worker.forget(socket.descriptor)
+    }
+}

@@ -1,0 +1,88 @@
+import HTTP
+import Networking
+
+/// From a response to the output buffer.
+extension Connection {
+    func prepareWriter() {
+        worker.writer.prepare(
+            isHead: answersHead, isHTTP10: answersHTTP10, closes: closesAfterAnswer,
+            now: worker.loop.now)
+    }
+
+    /// Writes the handler's answer; true when its stream is to follow.
+    func answer(_ response: Response) -> Bool {
+        guard phase == .handling else { return false }
+        if worker.draining { closesAfterAnswer = true }
+        if case .stream = response.body, answersHTTP10 { closesAfterAnswer = true }
+        prepareWriter()
+        if worker.writer.write(response) {
+            if !ingesting { flush() }
+            return true
+        }
+        finishRequest()
+        return false
+    }
+
+    static func stream(
+        _ next: @Sendable () async throws -> [UInt8]?, to bound: LoopBound<Connection>
+    ) async {
+        do {
+            while let piece = try await next() {
+                guard bound.value.send(piece) else { return }
+                await Outgoing.drained(bound)
+            }
+            bound.value.endStream()
+        } catch {
+            // The client must not take a cut body for a whole one: no last chunk.
+            bound.value.close()
+        }
+    }
+
+    private func send(_ piece: [UInt8]) -> Bool {
+        guard phase == .handling else { return false }
+        worker.writer.chunk(piece, isHTTP10: answersHTTP10)
+        flush()
+        return phase == .handling
+    }
+
+    private func endStream() {
+        guard phase == .handling else { return }
+        worker.writer.endChunks(isHTTP10: answersHTTP10)
+        finishRequest()
+    }
+
+    private func finishRequest() {
+        endAnswer()
+        guard !ingesting else { return }
+        flush()
+        proceed()
+    }
+
+    /// The answer stands in the output buffer: what comes next on this connection?
+    func endAnswer() {
+        phase = closesAfterAnswer ? .lingering : .head
+        let configuration = worker.configuration
+        deadline =
+            worker.loop.now
+            + (closesAfterAnswer ? configuration.lingerTime : configuration.idleTime)
+    }
+
+    /// One answer, then the end: after a parse error nothing that follows can be trusted.
+    func refuse(_ error: HTTPError, id: String?) {
+        answersHead = false
+        answersHTTP10 = false
+        closesAfterAnswer = true
+        prepareWriter()
+        _ = worker.writer.write(.refusal(error, id: id ?? worker.ids.nextText()))
+        endAnswer()
+    }
+
+    /// Goes on with what has come in meanwhile.
+    func proceed() {
+        guard outgoing.isEmpty, phase == .head || phase == .body else { return }
+        takePending()
+        guard outgoing.isEmpty, phase == .head || phase == .body else { return }
+        if readPaused { setReading(true) }
+        if socket.tls != nil { receive() }
+    }
+}

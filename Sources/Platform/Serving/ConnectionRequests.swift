@@ -1,0 +1,125 @@
+import HTTP
+import Networking
+
+/// From received bytes to a handled request.
+extension Connection {
+    /// Serves what it can of `bytes` and returns how many it used.
+    func ingest(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var at = 0
+        ingesting = true
+        while at < bytes.count, outgoing.isEmpty {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[at...])
+            let used: Int
+            switch phase {
+            case .head: used = ingestHead(rest)
+            case .body: used = ingestBody(rest)
+            default: used = 0
+            }
+            if used == 0 { break }
+            at += used
+            if worker.writer.out.count >= Worker.receiveBytes { flush() }
+        }
+        ingesting = false
+        flush()
+        return phase == .lingering ? bytes.count : at
+    }
+
+    private func ingestHead(_ bytes: UnsafeRawBufferPointer) -> Int {
+        switch worker.parser.parse(bytes, scanned: &scanned) {
+        case .incomplete:
+            if !inHead { deadline = worker.loop.now + worker.configuration.headTime }
+            inHead = true
+            return 0
+        case .failed(let error):
+            refuse(error, id: nil)
+            return 0
+        case .head(let head):
+            inHead = false
+            return serve(head, bytes)
+        }
+    }
+
+    private func serve(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> Int {
+        answersHead = head.method == .head
+        answersHTTP10 = head.isHTTP10
+        closesAfterAnswer = !head.keepAlive || worker.draining
+        var length = 0
+        switch head.framing {
+        case .none: break
+        case .length(let count): length = count
+        case .chunked: length = Int.max
+        }
+        guard length <= bytes.count - head.length else {
+            return expectBody(head, arrived: bytes.count > head.length)
+        }
+        let total = head.length + length
+        let body = UnsafeRawBufferPointer(rebasing: bytes[head.length..<total])
+        if let fast = worker.fast {
+            prepareWriter()
+            let request = FastRequest(
+                head: head, body: body, remoteAddress: remoteAddress, isTLS: socket.tls != nil,
+                now: worker.loop.now, worker: worker)
+            if fast(request, worker.writer) {
+                endAnswer()
+                return total
+            }
+        }
+        handle(owned(head, body: Array(body)))
+        return total
+    }
+
+    private func owned(_ head: RequestHead, body: [UInt8]) -> Request {
+        let id: String
+        if let given = head.first("x-request-id"), isRequestID(given) {
+            id = String(decoding: given, as: UTF8.self)
+        } else {
+            id = worker.ids.nextText()
+        }
+        return head.request(
+            body: body, remoteAddress: remoteAddress, isTLS: socket.tls != nil, id: id)
+    }
+
+    private func expectBody(_ head: RequestHead, arrived: Bool) -> Int {
+        incoming = IncomingBody(
+            request: owned(head, body: []), framing: head.framing,
+            limit: worker.configuration.limits.body, startedAt: worker.loop.now)
+        phase = .body
+        deadline = worker.loop.now + worker.configuration.bodyTime
+        if head.expectsContinue, !arrived {
+            worker.writer.out.append("HTTP/1.1 100 Continue\r\n\r\n")
+        }
+        return head.length
+    }
+
+    private func ingestBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard incoming != nil else { return 0 }
+        var consumed = 0
+        let outcome = incoming?.take(bytes, consumed: &consumed) ?? .incomplete
+        switch outcome {
+        case .incomplete: break
+        case .failed(let error):
+            let id = incoming?.request.id
+            incoming = nil
+            refuse(error, id: id)
+            return 0
+        case .complete:
+            guard let request = incoming?.request else { return 0 }
+            incoming = nil
+            handle(request)
+        }
+        return consumed
+    }
+
+    private func handle(_ request: Request) {
+        phase = .handling
+        let respond = worker.respond
+        let bound = LoopBound(self, loop: worker.loop)
+        worker.loop.spawn {
+            let response = await respond(request)
+            guard bound.value.answer(response), case .stream(let next) = response.body else {
+                return
+            }
+            await Self.stream(next, to: bound)
+        }
+    }
+}

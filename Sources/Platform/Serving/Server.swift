@@ -1,0 +1,59 @@
+import HTTP
+import Networking
+import Synchronization
+
+/// An HTTP/1.1 server over a set of loops. Each loop accepts for itself (SO_REUSEPORT), and a
+/// connection stays on the loop that accepted it.
+package final class Server: Sendable {
+    private let workers: [LoopBound<Worker>]
+
+    /// `loops` are started by the caller. `respond` runs on the connection's loop for one request
+    /// at a time of each connection; `fast` may answer before a request is copied.
+    package init(
+        loops: [EventLoop], configuration: ServerConfiguration = ServerConfiguration(),
+        respond: @escaping @Sendable (Request) async -> Response, fast: FastPath? = nil
+    ) {
+        let capacity = (configuration.connections + loops.count - 1) / max(1, loops.count)
+        workers = loops.map { loop in
+            let worker = Worker(
+                loop: loop, configuration: configuration, capacity: capacity, respond: respond,
+                fast: fast)
+            return LoopBound(worker, loop: loop)
+        }
+    }
+
+    /// Listens at `host:port` (`[v6]:port`, `localhost:port`, `*:port`) and returns the bound
+    /// port, also when 0 was asked for. May be called for several addresses.
+    package func start(
+        address: String, tls: TLSContext? = nil
+    ) async throws(ListenError) -> Int {
+        let listeners = try Listener.group(address, count: workers.count)
+        for (worker, listener) in zip(workers, listeners) {
+            worker.loop.perform { worker.value.listen(listener, tls: tls) }
+        }
+        return listeners[0].port
+    }
+
+    /// Uses another certificate for new connections; open ones are not disturbed.
+    package func replaceTLS(_ tls: TLSContext) {
+        for worker in workers { worker.loop.perform { worker.value.replaceTLS(tls) } }
+    }
+
+    /// Stops accepting, answers what is in flight with `Connection: close`, and returns when all
+    /// connections are closed; those still open after `deadline` are cut.
+    package func drain(deadline: Duration) async {
+        let (seconds, attoseconds) = deadline.components
+        let time = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+        await withTaskGroup(of: Void.self) { group in
+            for worker in workers {
+                group.addTask {
+                    await withCheckedContinuation { continuation in
+                        worker.loop.perform {
+                            worker.value.drain(within: time) { continuation.resume() }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

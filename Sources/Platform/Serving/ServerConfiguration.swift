@@ -1,0 +1,24 @@
+import HTTP
+
+/// Limits of a server. Times are in nanoseconds of the monotonic clock and are looked at once each
+/// `sweepInterval`, so that a deadline costs a request one store.
+package struct ServerConfiguration: Sendable {
+    package var limits = HTTPLimits()
+    /// From the first byte of a head, or from the connection's start, to the head's end.
+    package var headTime: Int64 = 10_000_000_000
+    package var bodyTime: Int64 = 30_000_000_000
+    /// The least bytes of body a second, asked for after `rateGrace`.
+    package var bodyRate: Int64 = 1024
+    package var rateGrace: Int64 = 5_000_000_000
+    package var idleTime: Int64 = 60_000_000_000
+    /// What a peer has to take an answer, and besides a second for each `writeRate` bytes taken.
+    package var writeTime: Int64 = 30_000_000_000
+    package var writeRate: Int64 = 1024
+    /// How long input is thrown away after the answer to an unreadable request.
+    package var lingerTime: Int64 = 2_000_000_000
+    package var sweepInterval: Int64 = 1_000_000_000
+    /// Connections of the whole server; further ones wait unaccepted.
+    package var connections = 10_000
+
+    package init() {}
+}

@@ -1,0 +1,74 @@
+import CPsl
+
+package enum DomainFault: Error, Sendable, Equatable {
+    /// No name by UTS #46 and STD3, or too long.
+    case malformed
+    /// One label only, such as `localhost`.
+    case singleLabel
+    /// An address where a name is wanted.
+    case address
+}
+
+/// A host name in its A-label form (UTS #46). Equality is safe on the string: it is ASCII only.
+package struct DomainName: Hashable, Sendable, CustomStringConvertible {
+    /// Lower-case ASCII labels, no trailing dot, at most 253 bytes.
+    package let ascii: String
+
+    package init(_ text: String, allowSingleLabel: Bool = false) throws(DomainFault) {
+        var input = text
+        // One trailing dot is the root; it may also come from another script's full stop, which
+        // only the mapping shows.
+        let dotted = input.utf8.last == UInt8(ascii: ".")
+        if dotted { input = String(input.dropLast()) }
+        guard var bytes = IDNA.ascii(input) else { throw .malformed }
+        if !dotted, bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
+        let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard bytes.count <= 253, labels.allSatisfy({ ASCII.isLabel($0) }), let last = labels.last
+        else { throw .malformed }
+        // As browsers do, a numeric last label makes the whole an address.
+        if Self.isNumeric(last) { throw .address }
+        if labels.count < 2, !allowSingleLabel { throw .singleLabel }
+        ascii = String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The U-label form. Show it beside `ascii`: letters of two scripts may look alike.
+    package var display: String { IDNA.unicode(ascii) }
+
+    package var description: String { ascii }
+
+    /// True for `com`, `co.uk`, `github.io` and for any unknown single label.
+    package var isPublicSuffix: Bool {
+        PublicSuffixList.shared.map { psl_is_public_suffix($0, ascii) == 1 } ?? false
+    }
+
+    /// The public suffix and one label more: the part that one owner registered.
+    package var registrable: DomainName? {
+        ascii.withCString { name in
+            guard let list = PublicSuffixList.shared,
+                let found = psl_registrable_domain(list, name)
+            else { return nil }
+            return DomainName(known: String(cString: found))
+        }
+    }
+
+    /// A domain where anyone gets a mailbox: never a proof of belonging together.
+    package var isPublicMail: Bool { PublicMailDomains.all.contains(ascii) }
+
+    /// Below the other by whole labels; not equal to it.
+    package func isSubdomain(of other: DomainName) -> Bool {
+        let mine = ascii.utf8
+        let suffix = Array(".".utf8) + Array(other.ascii.utf8)
+        return mine.count > suffix.count && mine.suffix(suffix.count).elementsEqual(suffix)
+    }
+
+    private init(known ascii: String) { self.ascii = ascii }
+
+    private static func isNumeric(_ label: some Collection<UInt8>) -> Bool {
+        label.allSatisfy(ASCII.isDigit) || label.starts(with: "0x".utf8)
+    }
+}
+
+/// The newest list on this machine, or the one built into the library. Read only once loaded.
+private enum PublicSuffixList {
+    nonisolated(unsafe) static let shared: OpaquePointer? = psl_latest(nil)
+}

@@ -1,0 +1,69 @@
+package enum EmailFault: Error, Sendable, Equatable {
+    /// Not exactly one `@` with something on both sides.
+    case noSingleAt
+    /// Not a dot-atom of ASCII (RFC 5322 section 3.2.3): quoted, non-ASCII, dots misplaced.
+    case badLocalPart
+    /// More than 254 bytes, or a local part of more than 64.
+    case tooLong
+    /// The domain is no name: an address literal, empty labels, forbidden characters.
+    case badDomain
+    case singleLabelDomain
+}
+
+/// A mailbox with the one key under which it is looked up. Tags and dots are left alone: only the
+/// provider knows what they mean.
+package struct EmailAddress: Hashable, Sendable, CustomStringConvertible {
+    /// As it was given, without spaces around it.
+    package let original: String
+    /// Lower-case local part, `@`, A-label domain. ASCII only, so that string equality is equality
+    /// of bytes here and in the database.
+    package let key: String
+    package let domain: DomainName
+
+    package init(_ text: String, allowSingleLabel: Bool = false) throws(EmailFault) {
+        let bytes = Self.trimmed(text)
+        guard let at = bytes.lastIndex(of: UInt8(ascii: "@")), at > bytes.startIndex,
+            bytes.firstIndex(of: UInt8(ascii: "@")) == at, at + 1 < bytes.endIndex
+        else { throw .noSingleAt }
+        let local = bytes[..<at]
+        guard bytes.count <= 254, local.count <= 64 else { throw .tooLong }
+        guard Self.isDotAtom(local) else { throw .badLocalPart }
+        do throws(DomainFault) {
+            domain = try DomainName(
+                String(decoding: bytes[(at + 1)...], as: UTF8.self),
+                allowSingleLabel: allowSingleLabel)
+        } catch {
+            throw error == .singleLabel ? .singleLabelDomain : .badDomain
+        }
+        key = String(decoding: ASCII.lower(local), as: UTF8.self) + "@" + domain.ascii
+        guard key.utf8.count <= 254 else { throw .tooLong }
+        original = String(decoding: bytes, as: UTF8.self)
+    }
+
+    package var description: String { original }
+
+    /// Two spellings of one mailbox are equal.
+    package static func == (left: EmailAddress, right: EmailAddress) -> Bool {
+        left.key == right.key
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(key) }
+
+    private static func trimmed(_ text: String) -> ArraySlice<UInt8> {
+        var bytes = Array(text.utf8)[...]
+        while bytes.first == 0x20 { bytes.removeFirst() }
+        while bytes.last == 0x20 { bytes.removeLast() }
+        return bytes
+    }
+
+    private static func isDotAtom(_ local: ArraySlice<UInt8>) -> Bool {
+        let atoms = local.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return atoms.allSatisfy { atom in !atom.isEmpty && atom.allSatisfy(isAtext) }
+    }
+
+    private static let punctuation = Set("!#$%&'*+-/=?^_`{|}~".utf8)
+
+    private static func isAtext(_ byte: UInt8) -> Bool {
+        ASCII.isLowerOrDigit(ASCII.lower(byte)) || punctuation.contains(byte)
+    }
+}

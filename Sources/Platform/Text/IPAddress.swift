@@ -1,0 +1,64 @@
+import Glibc
+
+/// An IPv4 or IPv6 address as bytes. An IPv4-mapped IPv6 address is the IPv4 address, so that a
+/// dual-stack listener and a rule agree.
+package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
+    /// Four or sixteen.
+    package let bytes: [UInt8]
+
+    package init?(_ text: some StringProtocol) {
+        // inet_pton stops at a zero byte, and takes no zone.
+        let text = String(text)
+        guard text.utf8.count <= 45, !text.utf8.contains(0) else { return nil }
+        var four = [UInt8](repeating: 0, count: 4)
+        var sixteen = [UInt8](repeating: 0, count: 16)
+        if inet_pton(AF_INET, text, &four) == 1 {
+            bytes = four
+        } else if inet_pton(AF_INET6, text, &sixteen) == 1 {
+            bytes = Self.unmapped(sixteen)
+        } else {
+            return nil
+        }
+    }
+
+    /// Network byte order; nil unless there are 4 or 16 bytes.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        self.bytes = Self.unmapped(bytes)
+    }
+
+    /// Dotted decimal, or RFC 5952.
+    package var description: String {
+        var text = [CChar](repeating: 0, count: 46)
+        _ = inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &text, 46)
+        return String(
+            decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    package var isLoopback: Bool {
+        bytes.count == 4
+            ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
+    }
+
+    /// Reachable across the internet and nobody's inside: what IANA's special-purpose registries
+    /// reserve, and every transition form that hides an IPv4 address, is not.
+    package var isGlobal: Bool {
+        if bytes.count == 4 { return !Self.reserved4.contains { $0.contains(self) } }
+        return bytes[0] & 0xE0 == 0x20 && !Self.reserved6.contains { $0.contains(self) }
+    }
+
+    private static let reserved4 = [
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
+        "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16",
+        "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+    ].compactMap { IPRange($0) }
+
+    private static let reserved6 = [
+        "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+    ].compactMap { IPRange($0) }
+
+    private static func unmapped(_ bytes: [UInt8]) -> [UInt8] {
+        let prefix: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+        return bytes.count == 16 && bytes.starts(with: prefix) ? Array(bytes[12...]) : bytes
+    }
+}

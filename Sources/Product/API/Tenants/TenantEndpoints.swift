@@ -1,0 +1,140 @@
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/tenants`: customer spaces.
+enum TenantEndpoints {
+    static let all: [Endpoint] = [list, create, get, update, suspend, resume, delete, restore]
+
+    private static let list = Endpoint(
+        .get, "/v1/tenants", id: "listTenants", tag: "Tenants",
+        summary: "The tenants that the credential may read, newest first.",
+        access: .right("tenants:read"),
+        query: QueryParameter.list(sorts: ["-created_at", "created_at"], search: true)
+            + [QueryParameter("status", .enumeration(["active", "suspended", "deleted"]))],
+        answers: [.list(TenantRow.shape)]
+    ) { call in
+        let database = try call.services.database
+        let list = try call.listQuery()
+        guard call.principal.platform else {
+            // A tenant's credential sees its own tenant and no other.
+            let own = try await call.principal.tenant.asyncFlatMap {
+                try await database.scope($0).tenantRow()
+            }
+            let rows = own.map { [$0.json] } ?? []
+            return call.list(rows, next: nil, total: Total(rows.count))
+        }
+        let rows = try await database.tenants(
+            list, status: call.query.optionalString("status"),
+            matching: call.query.optionalString("q"))
+        let count = try await database.tenantCount()
+        let page = rows.prefix(list.limit)
+        return call.list(
+            page.map(\.json),
+            next: rows.count > list.limit
+                ? page.last.map { Cursor(key: "\($0.createdAt.microseconds)", id: $0.id) } : nil,
+            total: Total(min(count, 10_000), exact: count <= 10_000))
+    }
+
+    private static let create = Endpoint(
+        .post, "/v1/tenants", id: "createTenant", tag: "Tenants",
+        summary: "Makes a tenant with the policy `invite_only`.",
+        access: .platform("tenants:write"),
+        body: .json(TenantRow.shape.creating("TenantCreation", required: ["slug", "name"])),
+        answers: [.created(TenantRow.shape)], problems: [.conflict], idempotent: true
+    ) { call in
+        let row = try await call.services.database.createTenant(
+            slug: call.input.string("slug"), name: call.input.string("name"),
+            policy: .object([]), by: call.actor)
+        return .created(row.json, at: "/v1/tenants/\(row.id)", etag: row.etag)
+    }
+
+    private static let get = Endpoint(
+        .get, "/v1/tenants/{tenant}", id: "getTenant", tag: "Tenants", summary: "One tenant.",
+        access: .right("tenants:read"), answers: [.ok(TenantRow.shape)]
+    ) { call in
+        let row = try await current(call)
+        return .ok(row.json, etag: row.etag)
+    }
+
+    private static let update = Endpoint(
+        .patch, "/v1/tenants/{tenant}", id: "updateTenant", tag: "Tenants",
+        summary: "Renames a tenant.", access: .right("tenants:write"),
+        body: .json(nameOnly.patching("TenantChange")), answers: [.ok(TenantRow.shape)],
+        ifMatch: .honoured
+    ) { call in
+        try await change(call) { change, row in
+            try call.input.checkRepeated(against: row.json)
+            guard let name = call.input.optionalString("name") else { return row }
+            return try await change.renameTenant(row, to: name)
+        }
+    }
+
+    /// The slug never changes: links and apps hold it.
+    private static let nameOnly: ObjectShape = {
+        var shape = TenantRow.shape
+        for index in shape.fields.indices where shape.fields[index].name == "slug" {
+            shape.fields[index].isReadOnly = true
+        }
+        return shape
+    }()
+
+    private static let suspend = verb(
+        "suspend", "Refuses every sign-in, session and key of the tenant at once.", "suspended")
+    private static let resume = verb("resume", "Ends a suspension.", "active")
+    private static let restore = verb("restore", "Brings a deleted tenant back.", "active")
+
+    private static func verb(_ name: String, _ summary: String, _ status: String) -> Endpoint {
+        Endpoint(
+            .post, "/v1/tenants/{tenant}/\(name)", id: "\(name)Tenant", tag: "Tenants",
+            summary: summary, access: .platform("tenants:write"), answers: [.ok(TenantRow.shape)],
+            problems: [.conflict], idempotent: true
+        ) { call in
+            try await change(call) { change, row in
+                let from = name == "restore" ? ["deleted", "active"] : ["active", "suspended"]
+                guard from.contains(row.status) else {
+                    throw Problem(.conflict, "The tenant is \(row.status).")
+                }
+                return try await change.setTenantStatus(
+                    row, status, action: "tenant.\(name)\(name.hasSuffix("e") ? "d" : "ed")")
+            }
+        }
+    }
+
+    private static let delete = Endpoint(
+        .delete, "/v1/tenants/{tenant}", id: "deleteTenant", tag: "Tenants",
+        summary: "Deletes a tenant; it can be restored for 30 days.",
+        access: .platform("tenants:write"), answers: [.noContent], ifMatch: .honoured
+    ) { call in
+        _ = try await change(call) { change, row in
+            try await change.setTenantStatus(row, "deleted", action: "tenant.deleted")
+        }
+        return .noContent
+    }
+
+    private static func current(_ call: Call) async throws -> TenantRow {
+        guard let row = try await call.scope.tenantRow() else { throw Problem.notFound("tenant") }
+        return row
+    }
+
+    private static func change(
+        _ call: Call, _ body: @Sendable (Change, TenantRow) async throws -> TenantRow
+    ) async throws -> Response {
+        let row = try await call.scope.change(by: call.actor) { change in
+            let row = try await change.lockTenant()
+            try call.requireMatch(row.etag)
+            return try await body(change, row)
+        }
+        return .ok(row.json, etag: row.etag)
+    }
+}
+
+extension Optional {
+    func asyncFlatMap<Result>(
+        _ transform: (Wrapped) async throws -> Result?
+    ) async rethrows -> Result? {
+        guard let self else { return nil }
+        return try await transform(self)
+    }
+}

@@ -1,0 +1,56 @@
+import Text
+
+/// One call of the pre-signup logic, already parsed.
+package struct Attempt: Sendable, Equatable {
+    /// The door, as far as the rules care.
+    package enum Trigger: String, Sendable, CaseIterable {
+        /// A provider's sign-in: a hook, an id token, a client contract.
+        case federated
+        /// A native sign-up: nobody has proved the mailbox yet.
+        case nativeSignUp = "native_sign_up"
+        /// A native user made by an operator in the vendor's own console.
+        case nativeAdminCreate = "native_admin_create"
+        /// The same native user once the vendor has checked the mailbox itself.
+        case nativeProved = "native_proved"
+        /// A password set at the invite's acceptance page.
+        case invitePage = "invite_page"
+
+        package var isUnprovedNative: Bool { self == .nativeSignUp || self == .nativeAdminCreate }
+    }
+
+    package enum Address: Sendable, Equatable {
+        case missing, malformed
+        case parsed(Email)
+    }
+
+    package var trigger: Trigger
+    package var identity: IdentityKey
+    /// The Cognito upstream's name, nil elsewhere.
+    package var upstream: String?
+    package var address: Address
+    /// nil: the claim is absent, which is not the same as an explicit false.
+    package var emailVerified: Bool?
+    /// Google's `hd`, an A-label.
+    package var hostedDomain: String?
+    package var clientID: String?
+    package var hasInviteToken: Bool
+
+    package init(
+        trigger: Trigger, identity: IdentityKey, upstream: String? = nil, address: Address,
+        emailVerified: Bool? = nil, hostedDomain: String? = nil, clientID: String? = nil,
+        hasInviteToken: Bool = false
+    ) {
+        self.trigger = trigger
+        self.identity = identity
+        self.upstream = upstream
+        self.address = address
+        self.emailVerified = emailVerified
+        self.hostedDomain = hostedDomain
+        self.clientID = clientID
+        self.hasInviteToken = hasInviteToken
+    }
+
+    package var email: Email? {
+        if case .parsed(let email) = address { email } else { nil }
+    }
+}

@@ -1,0 +1,177 @@
+import Text
+
+/// What storage read and locked for one attempt. The rules look at nothing else.
+package struct Facts: Sendable {
+    /// nil: nobody registered it.
+    package var provider: Provider?
+    /// Every tenant that was named, by whom.
+    package var asked: [AskedTenant] = []
+    /// Every tenant that is asked for, knows the address, or holds a user of this identity.
+    package var tenants: [UUID: TenantFacts] = [:]
+    /// The users of this identity, one a tenant at most, deleted ones included.
+    package var known: [KnownIdentity] = []
+    /// The invite that the token (or the reservation) names, live or not.
+    package var invite: InviteFacts?
+    package var linkGrant: LinkGrant?
+    /// What a native sign-up kept back until its address is proved.
+    package var reservation: Reservation?
+    /// Tenants among which this identity may still choose.
+    package var pendingChoices: [UUID] = []
+
+    package init(provider: Provider?) { self.provider = provider }
+}
+
+/// A tenant that somebody named; `tenantID` is nil when there is no such tenant.
+package struct AskedTenant: Sendable, Equatable {
+    package enum Source: String, Sendable, CaseIterable {
+        case provider, client, caller, attempt, metadata, reservation
+    }
+    package var source: Source
+    package var tenantID: UUID?
+
+    package init(_ source: Source, _ tenantID: UUID?) {
+        self.source = source
+        self.tenantID = tenantID
+    }
+}
+
+/// What one tenant knows about the attempt's address.
+package struct TenantFacts: Sendable {
+    package var id: UUID
+    package var status: Tenant.Status
+    package var policy: TenantPolicy
+    /// The one live row at this address.
+    package var user: UserFacts?
+    /// The newest invite to this address that is neither accepted nor revoked.
+    package var invite: InviteFacts?
+    /// A row deleted at this address.
+    package var deleted: UserFacts?
+    /// The verified domain that covers the address.
+    package var domain: TenantDomain?
+
+    package init(
+        id: UUID, status: Tenant.Status = .active, policy: TenantPolicy = TenantPolicy(),
+        user: UserFacts? = nil, invite: InviteFacts? = nil, deleted: UserFacts? = nil,
+        domain: TenantDomain? = nil
+    ) {
+        self.id = id
+        self.status = status
+        self.policy = policy
+        self.user = user
+        self.invite = invite
+        self.deleted = deleted
+        self.domain = domain
+    }
+}
+
+/// The part of a user row that the rules read.
+package struct UserFacts: Sendable, Equatable {
+    package var id: UUID
+    package var status: User.Status
+    package var role: UserRole
+    package var source: User.Source
+    /// A proved identity or a password that was set after proof.
+    package var hasProvedCredential: Bool
+    /// A password, identity or session that nobody proved the address for.
+    package var hasUnprovedCredential: Bool
+    package var deletedAt: Timestamp?
+
+    package init(
+        id: UUID, status: User.Status, role: UserRole = .member, source: User.Source,
+        hasProvedCredential: Bool = false, hasUnprovedCredential: Bool = false,
+        deletedAt: Timestamp? = nil
+    ) {
+        self.id = id
+        self.status = status
+        self.role = role
+        self.source = source
+        self.hasProvedCredential = hasProvedCredential
+        self.hasUnprovedCredential = hasUnprovedCredential
+        self.deletedAt = deletedAt
+    }
+
+    package var awaitsApproval: Bool { status == .pending && source == .approval }
+}
+
+/// A row of this identity and the user it stands for.
+package struct KnownIdentity: Sendable {
+    package var identityID: UUID
+    package var tenantID: UUID
+    package var user: UserFacts
+    /// A live invite to that user's own address, which may differ from the attempt's.
+    package var invite: InviteFacts?
+
+    package init(identityID: UUID, tenantID: UUID, user: UserFacts, invite: InviteFacts? = nil) {
+        self.identityID = identityID
+        self.tenantID = tenantID
+        self.user = user
+        self.invite = invite
+    }
+}
+
+/// An invite with what storage knows beside it.
+package struct InviteFacts: Sendable {
+    package enum Inviter: Sendable, Equatable {
+        /// The widest role that this person may give now; nil once there is none.
+        case person(mayGive: UserRole?)
+        /// A key's later revocation does not change a sent invite.
+        case key
+    }
+
+    package var invite: Invite
+    package var inviter: Inviter
+    /// The live row at the invited address.
+    package var row: UserFacts?
+    /// Who used it up.
+    package var acceptedBy: IdentityKey?
+    package var acceptedUser: UserFacts?
+
+    package init(
+        invite: Invite, inviter: Inviter = .key, row: UserFacts? = nil,
+        acceptedBy: IdentityKey? = nil, acceptedUser: UserFacts? = nil
+    ) {
+        self.invite = invite
+        self.inviter = inviter
+        self.row = row
+        self.acceptedBy = acceptedBy
+        self.acceptedUser = acceptedUser
+    }
+}
+
+/// An operator's one-time leave to add a second sign-in to a user.
+package struct LinkGrant: Sendable, Equatable {
+    /// Seconds.
+    package static let lifetime: Int64 = 1800
+
+    package var id: UUID
+    package var userID: UUID
+    package var expiresAt: Timestamp
+    package var usedAt: Timestamp?
+
+    package init(id: UUID, userID: UUID, expiresAt: Timestamp, usedAt: Timestamp? = nil) {
+        self.id = id
+        self.userID = userID
+        self.expiresAt = expiresAt
+        self.usedAt = usedAt
+    }
+
+    package func opens(_ user: UUID, at now: Timestamp) -> Bool {
+        userID == user && usedAt == nil && now < expiresAt
+    }
+}
+
+/// What an unproved native sign-up asked for; later events carry no token.
+package struct Reservation: Sendable, Equatable {
+    /// Seconds.
+    package static let lifetime: Int64 = 86_400
+
+    package var id: UUID
+    package var tenantID: UUID?
+    package var inviteID: UUID?
+
+    package init(id: UUID, tenantID: UUID? = nil, inviteID: UUID? = nil) {
+        self.id = id
+        self.tenantID = tenantID
+        self.inviteID = inviteID
+    }
+}

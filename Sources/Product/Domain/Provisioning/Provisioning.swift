@@ -1,0 +1,126 @@
+import Text
+
+/// Who a person is and where they belong, decided from facts alone. The real run and the dry run
+/// are this one function; only what happens to the effects differs.
+package enum Provisioning {
+    /// Days after which a deleted user no longer blocks its address, in seconds.
+    package static let deletedFor: Int64 = 30 * 86_400
+    /// How long a deferred choice stays open, in seconds.
+    package static let choicesFor: Int64 = 30 * 86_400
+
+    package static func decide(attempt: Attempt, facts: Facts, now: Timestamp) -> Verdict {
+        var run = Evaluation(attempt: attempt, facts: facts, now: now)
+        var verdict = run.verdict()
+        if attempt.trigger == .nativeAdminCreate, verdict.reason == .noTenant,
+            run.askedIsSound, facts.provider?.allowsAdminCreate == true
+        {
+            run.note("admin_create", "reserved", "the pool allows it")
+            verdict = Verdict(.reserved)
+        }
+        if verdict.outcome == .refused { verdict.effects = [] }
+        verdict.trace = run.trace
+        return verdict
+    }
+}
+
+/// One walk through the rules. Each rule is a method in its own file that answers a verdict or nil,
+/// which means: the next rule.
+struct Evaluation {
+    let attempt: Attempt
+    let facts: Facts
+    let now: Timestamp
+    private(set) var trace: [TraceEntry] = []
+    /// The one tenant that was asked for.
+    var asked: TenantFacts?
+    /// False once the asked tenants contradict each other or do not exist.
+    var askedIsSound = true
+    /// The one tenant that rules 5–10 work in.
+    var candidate: TenantFacts?
+    var knowledge: Knowledge?
+    /// The live invite of rules 4–8.
+    var invite: InviteFacts?
+    /// The token is in the hands of another address, and the policy allows it.
+    var otherAddress = false
+    var vouching: Vouching = .none
+
+    init(attempt: Attempt, facts: Facts, now: Timestamp) {
+        self.attempt = attempt
+        self.facts = facts
+        self.now = now
+    }
+
+    mutating func verdict() -> Verdict {
+        guard let provider = facts.provider else {
+            return refuse("provider", .providerUnknown, attempt.identity.provider.rawValue)
+        }
+        // A mapped upstream has another kind than the pool; it is known by its mapping.
+        if provider.strictUpstreams, let name = attempt.upstream,
+            provider.upstream(named: name) == nil, attempt.identity.provider == .cognito
+        {
+            return refuse("provider", .providerUnknown, "an upstream that is not listed")
+        }
+        note("provider", "known", provider.id.description)
+        if let verdict = resolveAskedTenant() { return verdict }
+        if let verdict = knownIdentity() { return verdict }
+        if let verdict = address() { return verdict }
+        vouching = computeVouching(provider)
+        if let verdict = inviteToken() { return verdict }
+        if let verdict = candidateTenants() { return verdict }
+        if let verdict = trustInAddress() { return verdict }
+        guard let tenant = candidate else { return refuse("4", .noTenant, "no candidate") }
+        if let verdict = liveInvite(tenant) { return verdict }
+        if let verdict = pendingRow(tenant) { return verdict }
+        if let verdict = activeUser(tenant) { return verdict }
+        if let verdict = verifiedDomain(tenant) { return verdict }
+        return openTenant(tenant)
+    }
+
+    mutating func note(_ rule: String, _ result: String, _ detail: String) {
+        trace.append(TraceEntry(rule: rule, result: result, detail: detail))
+    }
+
+    mutating func refuse(
+        _ rule: String, _ reason: Reason, _ detail: String, tenant: UUID? = nil,
+        user: UUID? = nil, invite: UUID? = nil
+    ) -> Verdict {
+        note(rule, reason.rawValue, detail)
+        var verdict = Verdict(.refused, reason: reason)
+        verdict.tenantID = tenant ?? candidate?.id ?? asked?.id
+        verdict.userID = user
+        verdict.inviteID = invite ?? self.invite?.invite.id
+        return verdict
+    }
+
+    /// A success: the bookkeeping that every success shares is added, and what an unproved native
+    /// sign-up would get is reserved instead.
+    mutating func succeed(
+        _ rule: String, _ outcome: Outcome, tenant: TenantFacts, user: UUID?, invite: UUID? = nil,
+        effects: [Effect]
+    ) -> Verdict {
+        if attempt.trigger.isUnprovedNative {
+            note(rule, "reserved", "would be \(outcome.rawValue)")
+            var verdict = Verdict(.reserved)
+            verdict.tenantID = tenant.id
+            verdict.inviteID = invite
+            verdict.effects = [.reserve(tenant: tenant.id, invite: invite)]
+            return verdict
+        }
+        note(rule, outcome.rawValue, user?.description ?? "a new user")
+        var verdict = Verdict(outcome)
+        verdict.tenantID = tenant.id
+        verdict.userID = user
+        verdict.inviteID = invite
+        verdict.effects = effects + closing(tenant.id)
+        return verdict
+    }
+
+    /// What a success in a tenant ends.
+    func closing(_ tenant: UUID) -> [Effect] {
+        var effects: [Effect] = []
+        if let reservation = facts.reservation {
+            effects.append(.endReservation(reservation: reservation.id))
+        }
+        if facts.pendingChoices.contains(tenant) { effects.append(.removeChoice(tenant: tenant)) }
+        return effects
+    }
+}

@@ -1,0 +1,88 @@
+import Text
+
+/// When a second call is the first one again.
+package enum Retry {
+    /// Without an `event_id`, calls with the same key within this many seconds are one.
+    package static let window: Int64 = 600
+
+    /// The recorded answer, as far as sameness is concerned.
+    package struct Recorded: Sendable, Equatable {
+        package var outcome: Outcome
+        package var reason: Reason?
+        package var tenantID: UUID?
+        /// Filled in for a created user, too.
+        package var userID: UUID?
+        package var inviteID: UUID?
+        package var choices: [UUID]
+
+        package init(
+            outcome: Outcome, reason: Reason? = nil, tenantID: UUID? = nil, userID: UUID? = nil,
+            inviteID: UUID? = nil, choices: [UUID] = []
+        ) {
+            self.outcome = outcome
+            self.reason = reason
+            self.tenantID = tenantID
+            self.userID = userID
+            self.inviteID = inviteID
+            self.choices = choices
+        }
+    }
+
+    /// Whether the recorded decision is answered again. Otherwise the recomputed one is a new
+    /// decision, so that somebody suspended in between is refused.
+    package static func isSame(recorded: Recorded, recomputed: Verdict) -> Bool {
+        let wasSuccess =
+            recorded.outcome == .created || recorded.outcome == .linked
+            || recorded.outcome == .existing
+        if recomputed.isSuccess {
+            guard wasSuccess, recorded.choices == recomputed.choices else { return false }
+            return recomputed.userID == recorded.userID
+                && (recomputed.userID != nil || !recomputed.choices.isEmpty)
+        }
+        if recomputed.reason == .approvalPending, recorded.outcome == .created {
+            return recomputed.userID != nil && recomputed.userID == recorded.userID
+        }
+        guard recomputed.outcome == recorded.outcome else { return false }
+        switch recomputed.outcome {
+        case .deferred: return recomputed.choices == recorded.choices
+        case .reserved:
+            return recomputed.tenantID == recorded.tenantID
+                && recomputed.inviteID == recorded.inviteID
+        case .refused: return recomputed.reason == recorded.reason
+        case .created, .linked, .existing: return false
+        }
+    }
+
+    /// The bytes whose digest names a call that brings no `event_id`: each field with its length
+    /// before it, so that no two different calls have the same bytes. `tokenHash` and `tenant` as
+    /// they were given.
+    package static func digestInput(
+        attempt: Attempt, tenant: String?, tokenHash: [UInt8]?
+    ) -> [UInt8] {
+        var out: [UInt8] = []
+        func add(_ bytes: [UInt8]?) {
+            guard let bytes else { return out.append(0) }
+            out.append(1)
+            let count = UInt32(truncatingIfNeeded: bytes.count)
+            for shift in [24, 16, 8, 0] as [UInt32] {
+                out.append(UInt8(truncatingIfNeeded: count >> shift))
+            }
+            out += bytes
+        }
+        func add(_ text: String?) { add(text.map { Array($0.utf8) }) }
+        add(attempt.identity.provider.rawValue)
+        add(attempt.identity.issuer)
+        add(attempt.identity.subject)
+        add(attempt.trigger.rawValue)
+        add(tenant)
+        add(tokenHash)
+        switch attempt.address {
+        case .missing: add("-")
+        case .malformed: add("!")
+        case .parsed(let email): add(email.key)
+        }
+        add(attempt.emailVerified.map { $0 ? "true" : "false" })
+        add(attempt.clientID)
+        return out
+    }
+}

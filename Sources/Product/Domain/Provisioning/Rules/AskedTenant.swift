@@ -1,0 +1,44 @@
+import Text
+
+extension Evaluation {
+    /// The tenant that was asked for. Everybody who names one must name the same: the door asked
+    /// for is the door checked.
+    mutating func resolveAskedTenant() -> Verdict? {
+        var named = facts.asked
+        if let id = facts.provider?.tenantID, !named.contains(where: { $0.source == .provider }) {
+            named.append(AskedTenant(.provider, id))
+        }
+        if let client = attempt.clientID, let id = facts.provider?.clientTenant(client),
+            !named.contains(where: { $0.source == .client })
+        {
+            named.append(AskedTenant(.client, id))
+        }
+        if let id = facts.reservation?.tenantID { named.append(AskedTenant(.reservation, id)) }
+        if carriesInvite, let id = facts.invite?.invite.tenantID {
+            named.append(AskedTenant(.attempt, id))
+        }
+        guard let first = named.first else {
+            note("tenant", "none asked", "")
+            return nil
+        }
+        guard named.allSatisfy({ $0.tenantID == first.tenantID }) else {
+            askedIsSound = false
+            return refuse("tenant", .noTenant, "two tenants were named")
+        }
+        guard let id = first.tenantID, let tenant = facts.tenants[id] else {
+            askedIsSound = false
+            return refuse("tenant", .noTenant, "no such tenant")
+        }
+        asked = tenant
+        switch tenant.status {
+        case .active: break
+        case .suspended: return refuse("tenant", .tenantSuspended, id.description)
+        case .deleted: return refuse("tenant", .tenantDeleted, id.description)
+        }
+        note("tenant", "asked", id.description)
+        return nil
+    }
+
+    /// A token, or the invite that a native sign-up reserved.
+    var carriesInvite: Bool { attempt.hasInviteToken || facts.reservation?.inviteID != nil }
+}

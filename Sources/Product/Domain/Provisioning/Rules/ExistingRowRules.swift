@@ -1,0 +1,94 @@
+import Text
+
+extension Evaluation {
+    /// Rule 7: a row that an operator or an import made waits for its person.
+    mutating func pendingRow(_ tenant: TenantFacts) -> Verdict? {
+        guard case .pendingRow(let row) = knowledge else {
+            note("7", "no pending row", "")
+            return nil
+        }
+        if let closed = refuseIfClosed("7", tenant) { return closed }
+        return attach("7", tenant, row, .activateUser(user: row.id, role: row.role))
+    }
+
+    /// Rule 8: an active user with another identity. A second sign-in needs both accounts.
+    mutating func activeUser(_ tenant: TenantFacts) -> Verdict? {
+        guard let user = tenant.user, user.status == .active else {
+            note("8", "no active user", "")
+            return nil
+        }
+        var also: [Effect] = []
+        if let invite, !otherAddress {
+            also.append(.markInviteAccepted(invite: invite.invite.id, user: user.id))
+        }
+        let accepted = otherAddress ? nil : invite?.invite.id
+        // Nobody ever signed in: there is no first sign-in from which to add this one.
+        if !user.hasProvedCredential {
+            return attach("8", tenant, user, nil, invite: accepted, also: also)
+        }
+        if let grant = facts.linkGrant, grant.opens(user.id, at: now) {
+            return attach(
+                "8", tenant, user, nil, invite: accepted,
+                also: also + [.consumeLinkGrant(grant: grant.id)])
+        }
+        if tenant.policy.autoLink == .authoritative, vouching == .authoritative {
+            return attach("8", tenant, user, nil, invite: accepted, also: also)
+        }
+        return refuse("8", .identityLinkRequired, "\(user.id)", user: user.id)
+    }
+
+    /// Gives a row this identity. What nobody proved on the row dies first (pre-hijacking).
+    mutating func attach(
+        _ rule: String, _ tenant: TenantFacts, _ row: UserFacts, _ change: Effect?,
+        invite: UUID? = nil, also: [Effect] = [], outcome: Outcome = .linked
+    ) -> Verdict {
+        let mine = facts.known.first { $0.tenantID == tenant.id && $0.user.status != .deleted }
+        if let mine, mine.user.id != row.id {
+            return refuse(rule, .identityConflict, "\(mine.user.id)", user: mine.user.id)
+        }
+        var effects = tombstones(tenant)
+        if row.hasUnprovedCredential { effects.append(.wipeUnverifiedCredentials(user: row.id)) }
+        if let change { effects.append(change) }
+        // An identity that was proved for this very row stays where it is.
+        let isLinked = mine != nil && !row.hasUnprovedCredential
+        if !isLinked { effects.append(.linkIdentity(user: row.id)) }
+        return succeed(
+            rule, isLinked ? .existing : outcome, tenant: tenant, user: row.id, invite: invite,
+            effects: effects + also)
+    }
+
+    /// Makes the one row of this address; a row that no rule counts makes way or is taken over.
+    mutating func create(
+        _ rule: String, _ tenant: TenantFacts, role: UserRole, source: User.Source,
+        status: User.Status, invite: UUID? = nil, also: [Effect] = []
+    ) -> Verdict {
+        var effects = tombstones(tenant)
+        if let row = tenant.user {
+            guard row.source == .invite, !row.hasUnprovedCredential, !row.hasProvedCredential else {
+                let change: Effect =
+                    status == .active
+                    ? .activateUser(user: row.id, role: role)
+                    : .awaitApproval(user: row.id, role: role)
+                return attach(
+                    rule, tenant, row, change, invite: invite, also: also,
+                    outcome: status == .active ? .linked : .created)
+            }
+            effects.append(.removeUnreachableRow(user: row.id))
+        }
+        if let mine = facts.known.first(where: {
+            $0.tenantID == tenant.id && $0.user.status != .deleted
+        }) {
+            return refuse(rule, .identityConflict, "\(mine.user.id)", user: mine.user.id)
+        }
+        effects.append(.createUser(status: status, role: role, source: source))
+        effects.append(.linkIdentity(user: nil))
+        return succeed(
+            rule, .created, tenant: tenant, user: nil, invite: invite, effects: effects + also)
+    }
+
+    /// A deleted user's row of this identity must not name anybody again.
+    private func tombstones(_ tenant: TenantFacts) -> [Effect] {
+        facts.known.filter { $0.tenantID == tenant.id && $0.user.status == .deleted }
+            .map { .tombstoneIdentity(identity: $0.identityID) }
+    }
+}

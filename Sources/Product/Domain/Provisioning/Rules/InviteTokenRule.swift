@@ -1,0 +1,50 @@
+import Text
+
+extension Evaluation {
+    /// Rule 3: a token came along. A bad one never falls through to another rule.
+    mutating func inviteToken() -> Verdict? {
+        guard carriesInvite else {
+            note("3", "no token", "")
+            return nil
+        }
+        guard let found = facts.invite else { return refuse("3", .inviteUnknown, "") }
+        let id = found.invite.id
+        switch found.invite.status(at: now) {
+        case .accepted: return used(found)
+        case .revoked: return refuse("3", .inviteRevoked, "\(id)", invite: id)
+        case .expired: return refuse("3", .inviteExpired, "\(id)", invite: id)
+        case .pending: break
+        }
+        if found.invite.email != attempt.email {
+            let policy = facts.tenants[found.invite.tenantID]?.policy ?? TenantPolicy()
+            // Another address must be vouched for by itself: the token proves only its own.
+            guard !policy.inviteEmailMustMatch,
+                vouching > .none || attempt.trigger.isUnprovedNative
+            else { return refuse("3", .inviteEmailMismatch, "\(id)", invite: id) }
+            otherAddress = true
+        }
+        invite = found
+        note("3", otherAddress ? "live, another address" : "live", "\(id)")
+        return nil
+    }
+
+    private mutating func used(_ found: InviteFacts) -> Verdict {
+        let id = found.invite.id
+        guard found.acceptedBy == attempt.identity, let user = found.acceptedUser,
+            let tenant = facts.tenants[found.invite.tenantID]
+        else { return refuse("3", .inviteUsed, "\(id)", invite: id) }
+        switch user.status {
+        case .active:
+            note("3", "existing", "replayed \(id)")
+            var verdict = Verdict(.existing)
+            verdict.tenantID = tenant.id
+            verdict.userID = user.id
+            verdict.inviteID = id
+            verdict.effects = attempt.trigger.isUnprovedNative ? [] : closing(tenant.id)
+            return verdict
+        case .suspended: return refuse("3", .userSuspended, "\(user.id)", user: user.id, invite: id)
+        case .deleted: return refuse("3", .userDeleted, "\(user.id)", user: user.id, invite: id)
+        case .pending: return refuse("3", .inviteUsed, "\(id)", invite: id)
+        }
+    }
+}

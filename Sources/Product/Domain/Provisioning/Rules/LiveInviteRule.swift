@@ -1,0 +1,55 @@
+import Text
+
+extension Evaluation {
+    /// Rule 6: linked to the pre-provisioned row, accepted once, with the invite's role.
+    mutating func liveInvite(_ tenant: TenantFacts) -> Verdict? {
+        guard let found = invite, case .liveInvite = knowledge else {
+            note("6", "no live invite", "")
+            return nil
+        }
+        let id = found.invite.id
+        if let closed = refuseIfClosed("6", tenant) { return closed }
+        if let email = attempt.email, !tenant.policy.externalInvites,
+            !tenant.policy.allows(domain: email.domain)
+        {
+            return refuse("6", .notInvited, "outside the allowed domains", invite: id)
+        }
+        // An active user takes a second sign-in by rule 8 only, invited or not.
+        if let user = tenant.user, user.status == .active {
+            note("6", "the user is active", "\(user.id)")
+            return nil
+        }
+        let (role, downgraded) = invitedRole(found)
+        var closing: [Effect] = [.acceptInvite(invite: id, role: role, downgraded: downgraded)]
+        if otherAddress { closing.append(.auditOtherAddress(invite: id)) }
+
+        let row = otherAddress ? found.row : tenant.user
+        guard let row, row.status == .pending else {
+            return create(
+                "6", tenant, role: role, source: .invite, status: .active, invite: id,
+                also: closing)
+        }
+        if row.awaitsApproval {
+            return attach(
+                "6", tenant, row, .approveUser(user: row.id, role: role), invite: id, also: closing)
+        }
+        return attach(
+            "6", tenant, row, .activateUser(user: row.id, role: role), invite: id, also: closing)
+    }
+
+    /// The role that the inviter may still give; a person who no longer may gives `member`.
+    private func invitedRole(_ found: InviteFacts) -> (UserRole, downgraded: Bool) {
+        let role = found.invite.role
+        switch found.inviter {
+        case .key: return (role, false)
+        case .person(let bound):
+            if let bound, role <= bound { return (role, false) }
+            return (.member, role > .member)
+        }
+    }
+
+    mutating func refuseIfClosed(_ rule: String, _ tenant: TenantFacts) -> Verdict? {
+        guard tenant.policy.signUp == .closed else { return nil }
+        return refuse(rule, .notInvited, "the tenant is closed")
+    }
+}

@@ -1,0 +1,42 @@
+import Text
+
+extension Evaluation {
+    /// Rule 9: the tenant has proved the address's domain. Only a word that is authoritative for
+    /// that domain counts here: an account once verified survives the loss of its mailbox.
+    mutating func verifiedDomain(_ tenant: TenantFacts) -> Verdict? {
+        guard let email = attempt.email, tenant.domain?.covers(email.domain) == true else {
+            note("9", "no verified domain", "")
+            return nil
+        }
+        let policy = tenant.policy
+        if let closed = refuseIfClosed("9", tenant) { return closed }
+        if policy.signUp == .inviteOnly { return refuse("9", .notInvited, "invite_only") }
+        guard policy.allows(domain: email.domain) else {
+            return refuse("9", .notInvited, "outside the allowed domains")
+        }
+        guard vouching >= .proved else {
+            if asked != nil, policy.signUp == .open {
+                note("9", "not authoritative", vouching.rawValue)
+                return nil
+            }
+            return refuse("9", .emailUnverified, "not authoritative")
+        }
+        if policy.signUp == .approval {
+            return create(
+                "9", tenant, role: policy.givenRole, source: .approval, status: .pending)
+        }
+        return create("9", tenant, role: policy.givenRole, source: .signUp, status: .active)
+    }
+
+    /// Rule 10: the asked tenant takes anybody whose address is vouched for.
+    mutating func openTenant(_ tenant: TenantFacts) -> Verdict {
+        let policy = tenant.policy
+        guard asked != nil, policy.signUp == .open else {
+            return refuse("10", .notInvited, policy.signUp.rawValue)
+        }
+        guard let email = attempt.email, policy.allows(domain: email.domain) else {
+            return refuse("10", .notInvited, "outside the allowed domains")
+        }
+        return create("10", tenant, role: policy.givenRole, source: .signUp, status: .active)
+    }
+}

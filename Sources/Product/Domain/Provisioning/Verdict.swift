@@ -1,0 +1,116 @@
+import Text
+
+package enum Outcome: String, Sendable, CaseIterable {
+    case created, linked, existing, reserved, deferred, refused
+}
+
+/// The closed list of reasons on the wire.
+package enum Reason: String, Sendable, CaseIterable {
+    case emailMissing = "email_missing"
+    case emailInvalid = "email_invalid"
+    case emailUnverified = "email_unverified"
+    case userSuspended = "user_suspended"
+    case userDeleted = "user_deleted"
+    case tenantSuspended = "tenant_suspended"
+    case tenantDeleted = "tenant_deleted"
+    case approvalPending = "approval_pending"
+    case inviteUnknown = "invite_unknown"
+    case inviteExpired = "invite_expired"
+    case inviteRevoked = "invite_revoked"
+    case inviteUsed = "invite_used"
+    case inviteEmailMismatch = "invite_email_mismatch"
+    case identityLinkRequired = "identity_link_required"
+    case identityConflict = "identity_conflict"
+    case notInvited = "not_invited"
+    case noTenant = "no_tenant"
+    case providerUnknown = "provider_unknown"
+    case tenantChoiceRequired = "tenant_choice_required"
+    case rateLimited = "rate_limited"
+    case unavailable
+}
+
+/// What storage writes for a verdict, in this order, in the same transaction.
+package enum Effect: Sendable, Equatable {
+    /// A row that no rule counts any more gives its address back, without a tombstone.
+    case removeUnreachableRow(user: UUID)
+    /// Passwords, identities, sessions and reset tokens that nobody proved the address for.
+    case wipeUnverifiedCredentials(user: UUID)
+    case createUser(status: User.Status, role: UserRole, source: User.Source)
+    /// The row becomes active with this role.
+    case activateUser(user: UUID, role: UserRole)
+    /// A row awaiting approval becomes active with this role.
+    case approveUser(user: UUID, role: UserRole)
+    /// A row that somebody signed up for waits for approval from now on.
+    case awaitApproval(user: UUID, role: UserRole)
+    /// The identity of a deleted user stops naming that user.
+    case tombstoneIdentity(identity: UUID)
+    /// The attempt's identity names this user; nil is the user just created.
+    case linkIdentity(user: UUID?)
+    case acceptInvite(invite: UUID, role: UserRole, downgraded: Bool)
+    /// Accepted without a change of role: the person was there already.
+    case markInviteAccepted(invite: UUID, user: UUID)
+    /// Accepted by another address than the invited one, as the policy allows; both are audited.
+    case auditOtherAddress(invite: UUID)
+    case consumeLinkGrant(grant: UUID)
+    case reserve(tenant: UUID?, invite: UUID?)
+    case endReservation(reservation: UUID)
+    case recordChoices(tenants: [UUID])
+    case removeChoice(tenant: UUID)
+
+    /// Whether it makes a user or changes the status of one.
+    package var touchesUser: Bool {
+        switch self {
+        case .createUser, .activateUser, .approveUser, .awaitApproval: true
+        default: false
+        }
+    }
+}
+
+/// One rule that was looked at.
+package struct TraceEntry: Sendable, Equatable {
+    /// `provider`, `tenant`, or the rule's number.
+    package var rule: String
+    package var result: String
+    /// What it looked at: ids and policy words, no address.
+    package var detail: String
+
+    package init(rule: String, result: String, detail: String) {
+        self.rule = rule
+        self.result = result
+        self.detail = detail
+    }
+}
+
+/// The answer of the rules.
+package struct Verdict: Sendable, Equatable {
+    package var outcome: Outcome
+    package var reason: Reason?
+    package var tenantID: UUID?
+    /// nil also for a user that the effects create.
+    package var userID: UUID?
+    package var inviteID: UUID?
+    /// Tenants to choose from, sorted.
+    package var choices: [UUID] = []
+    package var effects: [Effect] = []
+    package var trace: [TraceEntry] = []
+
+    package init(_ outcome: Outcome, reason: Reason? = nil) {
+        self.outcome = outcome
+        self.reason = reason
+    }
+
+    package var isSuccess: Bool {
+        outcome == .created || outcome == .linked || outcome == .existing
+    }
+
+    /// Whether the person may be signed in to one tenant at once.
+    package var maySignIn: Bool {
+        isSuccess && tenantID != nil
+            && !effects.contains {
+                switch $0 {
+                case .createUser(status: .pending, role: _, source: _), .awaitApproval: true
+                default: false
+                }
+            }
+    }
+}

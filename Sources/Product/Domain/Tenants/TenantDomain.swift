@@ -1,0 +1,45 @@
+import Text
+
+/// An email domain that a tenant claims; once verified it belongs to that tenant alone.
+package struct TenantDomain: Sendable, Equatable {
+    package enum Status: String, Sendable, CaseIterable { case pending, verified }
+    package enum Method: String, Sendable, CaseIterable { case dns, `operator` }
+
+    package var id: UUID
+    package var tenantID: UUID
+    /// A-label, lower case.
+    package var domain: String
+    package var display: String
+    package var status: Status
+    package var method: Method
+    package var includeSubdomains: Bool
+    package var createdAt: Timestamp
+    package var verifiedAt: Timestamp?
+
+    package init(
+        id: UUID, tenantID: UUID, domain: String, display: String, status: Status,
+        method: Method = .dns, includeSubdomains: Bool = false, createdAt: Timestamp,
+        verifiedAt: Timestamp? = nil
+    ) {
+        self.id = id
+        self.tenantID = tenantID
+        self.domain = domain
+        self.display = display
+        self.status = status
+        self.method = method
+        self.includeSubdomains = includeSubdomains
+        self.createdAt = createdAt
+        self.verifiedAt = verifiedAt
+    }
+
+    /// Whether an address at `name` (an A-label) is covered. Whole labels only, so that a claim on
+    /// `ex.com` never reaches `notex.com`.
+    package func covers(_ name: String) -> Bool {
+        guard status == .verified else { return false }
+        if sameBytes(domain, name) { return true }
+        guard includeSubdomains else { return false }
+        let suffix = [0x2E] + Array(domain.utf8)
+        return name.utf8.count > suffix.count
+            && name.utf8.suffix(suffix.count).elementsEqual(suffix)
+    }
+}

@@ -1,0 +1,51 @@
+import Text
+
+/// What names a sign-in everywhere: never the email. Compared on bytes.
+package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
+    /// The kind: `google`, `github`, `oidc`, `cognito`, `password`.
+    package var provider: ProviderKind
+    package var issuer: String
+    package var subject: String
+
+    package init(provider: ProviderKind, issuer: String, subject: String) {
+        self.provider = provider
+        self.issuer = issuer
+        self.subject = subject
+    }
+
+    package static func == (left: IdentityKey, right: IdentityKey) -> Bool {
+        left.provider == right.provider && sameBytes(left.issuer, right.issuer)
+            && sameBytes(left.subject, right.subject)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(provider)
+        for byte in issuer.utf8 { hasher.combine(byte) }
+        hasher.combine(UInt8(0xFF))
+        for byte in subject.utf8 { hasher.combine(byte) }
+    }
+
+    package var description: String { "\(provider.rawValue) \(issuer) \(subject)" }
+}
+
+/// A sign-in of a user at a provider.
+package struct Identity: Sendable, Equatable {
+    package var id: UUID
+    package var userID: UUID
+    package var key: IdentityKey
+    package var email: String?
+    package var createdAt: Timestamp
+    package var lastUsedAt: Timestamp?
+
+    package init(
+        id: UUID, userID: UUID, key: IdentityKey, email: String?, createdAt: Timestamp,
+        lastUsedAt: Timestamp? = nil
+    ) {
+        self.id = id
+        self.userID = userID
+        self.key = key
+        self.email = email
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
+    }
+}

@@ -1,0 +1,55 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// What was changed: a type, its id, and what people call it.
+package struct AuditTarget: Sendable {
+    package var type: String
+    package var id: String
+    package var name: String
+
+    package init(_ type: String, _ id: UUID, _ name: String) {
+        self.type = type
+        self.id = id.description
+        self.name = name
+    }
+}
+
+/// Before and after of each changed field, without secrets.
+package struct AuditChanges: Sendable {
+    private var members: [JSONValue.Member] = []
+
+    package init() {}
+
+    package mutating func add(_ field: String, _ before: JSONValue, _ after: JSONValue) {
+        guard before != after else { return }
+        members.append(JSONValue.Member(field, .array([before, after])))
+    }
+
+    package mutating func add(_ field: String, _ before: String?, _ after: String?) {
+        add(field, before.map(JSONValue.string) ?? .null, after.map(JSONValue.string) ?? .null)
+    }
+
+    package var isEmpty: Bool { members.isEmpty }
+
+    var document: JSONB {
+        JSONB(String(decoding: JSONValue.object(members).encoded(), as: UTF8.self))
+    }
+}
+
+extension Change {
+    /// Writes the audit row of this transaction: no row, no 2xx.
+    package func audit(
+        _ action: String, _ target: AuditTarget, _ changes: AuditChanges = AuditChanges()
+    ) async throws {
+        try await query(
+            """
+            INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
+                actor_name, action, target_type, target_id, target_name, request_id, ip, changes)
+            VALUES (\(tenant), \(UUID.ordered(at: now)), \(now), \(actor.type), \(actor.id),
+                \(actor.name), \(action), \(target.type), \(target.id), \(target.name),
+                \(actor.requestID), \(actor.ip), \(changes.document))
+            """)
+    }
+}

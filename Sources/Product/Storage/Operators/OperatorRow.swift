@@ -1,0 +1,37 @@
+import Postgres
+import Text
+
+/// Somebody who signs in to the console, as stored. The password's hash is read only to check it.
+package struct OperatorRow: Sendable {
+    package var id: UUID
+    package var email: String
+    package var emailKey: String
+    package var name: String?
+    package var role: String
+    package var tenant: UUID?
+    package var status: String
+    package var version: Int
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+    package var lastSignInAt: Timestamp?
+
+    static let columns: SQL =
+        """
+        o.id, o.email, o.email_key, o.name, o.role, o.tenant_id, o.status, o.version, o.created_at,
+        o.updated_at, o.last_sign_in_at
+        """
+
+    init(_ row: Row) throws(PostgresError) {
+        id = try row.get(0)
+        email = try row.get(1)
+        emailKey = try row.get(2)
+        name = try row.get(3)
+        role = try row.get(4)
+        tenant = try row.get(5)
+        status = try row.get(6)
+        version = try row.get(7)
+        createdAt = try row.get(8)
+        updatedAt = try row.get(9)
+        lastSignInAt = try row.get(10)
+    }
+}

@@ -1,0 +1,89 @@
+import Domain
+import Postgres
+import Text
+
+/// Console sessions: idle for 30 minutes or 12 hours old they end. Only hashes are stored.
+extension Database {
+    package static let sessionSeconds: Int64 = 12 * 3600
+    package static let sessionIdleSeconds: Int64 = 30 * 60
+
+    /// The session's id and operator by the hash of its cookie, while it lives.
+    package func operatorSession(
+        tokenHash: [UInt8]
+    ) async throws(PostgresError) -> (id: UUID, operator: OperatorRow)? {
+        let now = clock()
+        let rows = try await app.read(
+            """
+            SELECT \(OperatorRow.columns), s.id, s.last_seen_at FROM operator_sessions s
+            JOIN operators o ON o.id = s.operator_id
+            WHERE s.token_hash = \(tokenHash) AND s.expires_at > \(now)
+                AND s.last_seen_at > \(now.adding(seconds: -Self.sessionIdleSeconds))
+            """)
+        guard let row = rows.first else { return nil }
+        let id: UUID = try row.get(11)
+        let seen: Timestamp = try row.get(12)
+        if seen < now.adding(seconds: -60) {
+            _ = try await app.query(
+                "UPDATE operator_sessions SET last_seen_at = \(now) WHERE id = \(id)")
+        }
+        return (id, try OperatorRow(row))
+    }
+
+    /// Signs an operator in: a new session, the time of the sign-in, and its audit row.
+    package func startOperatorSession(
+        _ person: OperatorRow, tokenHash: [UInt8], userAgent: String?, by actor: Actor
+    ) async throws {
+        try await scope(person.tenant ?? .platform).change(by: actor) { change in
+            try await change.query(
+                """
+                INSERT INTO operator_sessions (id, token_hash, operator_id, ip, user_agent,
+                    created_at, last_seen_at, expires_at)
+                VALUES (\(UUID.random()), \(tokenHash), \(person.id), \(actor.ip), \(userAgent),
+                    \(change.now), \(change.now), \(change.now.adding(seconds: Self.sessionSeconds)))
+                """)
+            try await change.query(
+                """
+                UPDATE operators SET last_sign_in_at = \(change.now), status = 'active'
+                WHERE id = \(person.id)
+                """)
+            try await change.audit(
+                "operator.signed_in", AuditTarget("operator", person.id, person.email))
+        }
+    }
+
+    package func endOperatorSession(_ id: UUID, of person: OperatorRow, by actor: Actor)
+        async throws
+    {
+        try await scope(person.tenant ?? .platform).change(by: actor) { change in
+            try await change.query("DELETE FROM operator_sessions WHERE id = \(id)")
+            try await change.audit(
+                "operator.signed_out", AuditTarget("operator", person.id, person.email))
+        }
+    }
+
+    /// A link that signs in once.
+    package func storeOperatorLink(
+        _ tokenHash: [UInt8], for person: UUID, seconds: Int64
+    ) async throws(PostgresError) {
+        let now = clock()
+        _ = try await app.query(
+            """
+            INSERT INTO operator_links (token_hash, operator_id, purpose, created_at, expires_at)
+            VALUES (\(tokenHash), \(person), 'sign_in', \(now), \(now.adding(seconds: seconds)))
+            """)
+    }
+
+    /// Uses a link up; nil where it is unknown, used or over. One statement decides single use.
+    package func consumeOperatorLink(
+        _ tokenHash: [UInt8]
+    ) async throws(PostgresError) -> OperatorRow? {
+        let now = clock()
+        let rows = try await app.query(
+            """
+            UPDATE operator_links l SET used_at = \(now) FROM operators o
+            WHERE l.token_hash = \(tokenHash) AND l.used_at IS NULL AND l.expires_at > \(now)
+                AND o.id = l.operator_id RETURNING \(OperatorRow.columns)
+            """)
+        return try rows.first.map(OperatorRow.init)
+    }
+}

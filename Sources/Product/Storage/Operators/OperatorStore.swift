@@ -1,0 +1,66 @@
+import Domain
+import Postgres
+import Text
+
+extension Database {
+    package func hasOperator() async throws(PostgresError) -> Bool {
+        let rows = try await app.read("SELECT EXISTS (SELECT 1 FROM operators)")
+        return try rows.first?.get(0, as: Bool.self) ?? false
+    }
+
+    package func operatorRow(_ id: UUID) async throws(PostgresError) -> OperatorRow? {
+        let rows = try await app.read(
+            "SELECT \(OperatorRow.columns) FROM operators o WHERE o.id = \(id)")
+        return try rows.first.map(OperatorRow.init)
+    }
+
+    /// With the PHC string of the password, nil where none is set.
+    package func operatorWithPassword(
+        emailKey: String
+    ) async throws(PostgresError) -> (OperatorRow, String?)? {
+        let rows = try await app.read(
+            """
+            SELECT \(OperatorRow.columns), o.password_hash FROM operators o
+            WHERE o.email_key = \(emailKey)
+            """)
+        guard let row = rows.first else { return nil }
+        return (try OperatorRow(row), try row.get(11))
+    }
+
+    /// `scope` nil: every operator; a tenant: its own alone.
+    package func operators(
+        _ list: ListQuery, scope: UUID?
+    ) async throws(PostgresError) -> [OperatorRow] {
+        var sql: SQL = "SELECT \(OperatorRow.columns) FROM operators o WHERE true"
+        if let scope { sql += " AND o.tenant_id = \(scope)" }
+        sql += list.tail
+        var found: [OperatorRow] = []
+        for row in try await app.read(sql) { found.append(try OperatorRow(row)) }
+        return found
+    }
+
+    /// Makes an operator; 409 `email_taken` where the address has one.
+    package func createOperator(
+        email: String, emailKey: String, name: String?, role: String, tenant: UUID?,
+        passwordHash: String?, by actor: Actor
+    ) async throws -> OperatorRow {
+        try await scope(tenant ?? .platform).change(by: actor) { change in
+            let id = UUID.random()
+            let status = passwordHash == nil ? "pending" : "active"
+            let rows = try await change.query(
+                """
+                INSERT INTO operators AS o (id, email, email_key, name, role, tenant_id, status,
+                    password_hash, created_at, updated_at)
+                VALUES (\(id), \(email), \(emailKey), \(name), \(role), \(tenant), \(status),
+                    \(passwordHash), \(change.now), \(change.now))
+                ON CONFLICT (email_key) DO NOTHING RETURNING \(OperatorRow.columns)
+                """)
+            guard let row = rows.first else {
+                throw StorageFailure.conflict(
+                    code: "email_taken", detail: "An operator with this address exists.", id: nil)
+            }
+            try await change.audit("operator.created", AuditTarget("operator", id, email))
+            return try OperatorRow(row)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Postgres
+import Text
+
+/// A tenant as stored.
+package struct TenantRow: Sendable {
+    package var id: UUID
+    package var slug: String
+    package var name: String
+    package var locator: String
+    package var status: String
+    package var policyVersion: Int
+    package var version: Int
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+    package var deletedAt: Timestamp?
+
+    static let columns: SQL =
+        """
+        id, slug, name, locator, status, policy_version, version, created_at, updated_at, deleted_at
+        """
+
+    init(_ row: Row) throws(PostgresError) {
+        id = try row.get(0)
+        slug = try row.get(1)
+        name = try row.get(2)
+        locator = try row.get(3)
+        status = try row.get(4)
+        policyVersion = try row.get(5)
+        version = try row.get(6)
+        createdAt = try row.get(7)
+        updatedAt = try row.get(8)
+        deletedAt = try row.get(9)
+    }
+}

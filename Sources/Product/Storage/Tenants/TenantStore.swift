@@ -1,0 +1,154 @@
+import Cryptography
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// Tenants: made, found, renamed, suspended, deleted and restored.
+extension Database {
+    /// The tenant by id or slug, whatever its status; nil where there is none.
+    package func tenant(_ idOrSlug: String) async throws(PostgresError) -> TenantRow? {
+        let id: UUID
+        if let parsed = UUID(idOrSlug) {
+            id = parsed
+        } else {
+            let found = try await app.read("SELECT directory_tenant_by_slug(\(idOrSlug))")
+            guard let row = found.first, let tenant: UUID = try row.get(0, as: UUID?.self) else {
+                return nil
+            }
+            id = tenant
+        }
+        return try await scope(id).tenantRow()
+    }
+
+    /// Every tenant, for the platform's operators and keys.
+    package func tenants(
+        _ list: ListQuery, status: String?, matching text: String?
+    ) async throws(PostgresError) -> [TenantRow] {
+        var sql: SQL = "SELECT \(TenantRow.columns) FROM tenants WHERE true"
+        if let status { sql += " AND status = \(status)" }
+        if let text {
+            let pattern = "%" + Self.escapeLike(text) + "%"
+            sql += " AND (slug ILIKE \(pattern) OR name ILIKE \(pattern))"
+        }
+        sql += list.tail
+        var tenants: [TenantRow] = []
+        for row in try await platform.read(sql) { tenants.append(try TenantRow(row)) }
+        return tenants
+    }
+
+    /// How many tenants there are, counted up to 10,001.
+    package func tenantCount() async throws(PostgresError) -> Int {
+        let rows = try await platform.read(
+            "SELECT count(*) FROM (SELECT 1 FROM tenants LIMIT 10001) AS capped")
+        guard let row = rows.first else { return 0 }
+        return Int(try row.get(0, as: Int64.self))
+    }
+
+    /// Makes a tenant with its slug, its locator and the first policy.
+    package func createTenant(
+        id: UUID = .random(), slug: String, name: String, policy: JSONValue, by actor: Actor
+    ) async throws -> TenantRow {
+        try await scope(id).change(by: actor) { change in
+            guard try await change.claim("slug", slug) else {
+                throw StorageFailure.conflict(
+                    code: "conflict", detail: "The slug is taken; choose another.", id: nil)
+            }
+            var locator = Self.newLocator()
+            while try await !change.claim("locator", locator) { locator = Self.newLocator() }
+            try await change.query(
+                """
+                INSERT INTO policies (tenant_id, version, document, created_by, created_at)
+                VALUES (\(id), 1, \(JSONB(policy)), \(actor.name), \(change.now))
+                """)
+            let rows = try await change.query(
+                """
+                INSERT INTO tenants (id, slug, name, locator, created_at, updated_at)
+                VALUES (\(id), \(slug), \(name), \(locator), \(change.now), \(change.now))
+                RETURNING \(TenantRow.columns)
+                """)
+            try await change.audit("tenant.created", AuditTarget("tenant", id, name))
+            return try rows.only(TenantRow.init)
+        }
+    }
+
+    /// Six base62 digits; `000000` is the platform's.
+    private static func newLocator() -> String {
+        let made = Base62.random(6)
+        return made == "000000" ? newLocator() : made
+    }
+
+    static func escapeLike(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            if scalar == "\\" || scalar == "%" || scalar == "_" { escaped += "\\" }
+            escaped.unicodeScalars.append(scalar)
+        }
+        return escaped
+    }
+}
+
+extension TenantScope {
+    package func tenantRow() async throws(PostgresError) -> TenantRow? {
+        let rows = try await read("SELECT \(TenantRow.columns) FROM tenants WHERE id = \(tenant)")
+        return try rows.first.map(TenantRow.init)
+    }
+}
+
+extension Change {
+    /// Takes a name of the directory for this tenant; false where another holds it.
+    func claim(_ kind: String, _ value: String) async throws(PostgresError) -> Bool {
+        let rows = try await query("SELECT directory_claim(\(kind), \(value))")
+        return try rows.first?.get(0, as: Bool.self) ?? false
+    }
+
+    /// Locks the tenant's row for this transaction.
+    package func lockTenant() async throws -> TenantRow {
+        let rows = try await query(
+            "SELECT \(TenantRow.columns) FROM tenants WHERE id = \(tenant) FOR UPDATE")
+        return try rows.only(TenantRow.init)
+    }
+
+    package func renameTenant(_ row: TenantRow, to name: String) async throws -> TenantRow {
+        try await updateTenant(row, action: "tenant.updated", name: name, status: row.status)
+    }
+
+    /// `status`: active, suspended or deleted. The same status again changes nothing.
+    package func setTenantStatus(
+        _ row: TenantRow, _ status: String, action: String
+    ) async throws -> TenantRow {
+        if row.status == status { return row }
+        return try await updateTenant(row, action: action, name: row.name, status: status)
+    }
+
+    private func updateTenant(
+        _ row: TenantRow, action: String, name: String, status: String
+    ) async throws -> TenantRow {
+        let deletedAt: Timestamp? = status == "deleted" ? now : nil
+        let rows = try await query(
+            """
+            UPDATE tenants SET name = \(name), status = \(status), deleted_at = \(deletedAt),
+                version = version + 1, updated_at = \(now)
+            WHERE id = \(tenant) RETURNING \(TenantRow.columns)
+            """)
+        var changes = AuditChanges()
+        changes.add("name", row.name, name)
+        changes.add("status", row.status, status)
+        try await audit(action, AuditTarget("tenant", tenant, name), changes)
+        return try rows.only(TenantRow.init)
+    }
+}
+
+extension Rows {
+    /// The row that a statement must have given.
+    func only<Value>(_ make: (Row) throws(PostgresError) -> Value) throws -> Value {
+        guard let row = first else { throw StorageFailure.notFound("row") }
+        return try make(row)
+    }
+}
+
+extension JSONB {
+    init(_ value: JSONValue) {
+        self.init(String(decoding: value.encoded(), as: UTF8.self))
+    }
+}

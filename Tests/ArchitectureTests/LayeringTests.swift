@@ -1,0 +1,46 @@
+import Testing
+
+/// What each room may import of ours. SwiftPM does not reliably refuse an undeclared import.
+private let allowed: [String: Set<String>] = [
+    "Observability": [], "Configuration": [], "HTTP": [], "JSON": [],
+    "Text": ["CIdn2", "CPsl"],
+    "Cryptography": ["COpenSSL", "CArgon2", "CZlib"],
+    "Networking": ["CLinux", "COpenSSL", "Observability"],
+    "Outbound": ["CCurl", "Text", "Observability"],
+    "Routing": ["HTTP"],
+    "Serving": ["HTTP", "Networking", "Observability"],
+    "Postgres": ["CPostgres", "Networking", "Observability", "Text"],
+    "Domain": ["Text"],
+    "Storage": ["Domain", "Postgres", "JSON", "Text", "Cryptography"],
+    "API": [
+        "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography", "Observability",
+    ],
+    "Console": ["HTTP", "Routing", "CZlib", "Cryptography"],
+]
+
+private let system: Set<String> = ["Glibc", "Synchronization", "_Concurrency"]
+
+struct LayeringTests {
+    @Test func `a room imports only what stands below it`() {
+        #expect(SourceTree.sources.count > 10)
+        for file in SourceTree.sources {
+            guard let allowed = allowed[file.room] else {
+                #expect(
+                    ["Application", "gatehouse"].contains(file.room), "\(file): an unknown room")
+                continue
+            }
+            for line in file.lines {
+                var words = line.split(separator: " ").map(String.init)
+                while let first = words.first, first.hasPrefix("@") || accessWords.contains(first) {
+                    words.removeFirst()
+                }
+                guard words.first == "import", words.count > 1 else { continue }
+                let name = words.last?.split(separator: ".").first.map(String.init) ?? ""
+                #expect(
+                    allowed.contains(name) || system.contains(name), "\(file) imports \(name)")
+            }
+        }
+    }
+
+    private let accessWords: Set<String> = ["package", "public", "internal", "private"]
+}

@@ -1,0 +1,36 @@
+import Foundation
+
+/// The files of the project, read from disk: the rules below are about text, not about types.
+struct SourceFile: CustomStringConvertible {
+    var path: String
+    var lines: [String]
+
+    var description: String { path }
+    var room: String {
+        let parts = path.split(separator: "/")
+        return parts.count > 2 ? String(parts[2]) : ""
+    }
+}
+
+enum SourceTree {
+    static let root: String = {
+        var parts = #filePath.split(separator: "/").map(String.init)
+        parts.removeLast(3)
+        return "/" + parts.joined(separator: "/")
+    }()
+
+    static func files(under folder: String, ending suffix: String) -> [SourceFile] {
+        let names = FileManager.default.enumerator(atPath: root + "/" + folder)
+        var found: [SourceFile] = []
+        while let name = names?.nextObject() as? String {
+            guard name.hasSuffix(suffix),
+                let text = try? String(contentsOfFile: "\(root)/\(folder)/\(name)", encoding: .utf8)
+            else { continue }
+            found.append(
+                SourceFile(path: folder + "/" + name, lines: text.components(separatedBy: "\n")))
+        }
+        return found.sorted { $0.path < $1.path }
+    }
+
+    static let sources = files(under: "Sources", ending: ".swift")
+}

@@ -1,0 +1,103 @@
+import Testing
+
+@testable import HTTP
+
+@Suite struct RequestParserTests {
+    /// 0 for a whole head, -1 for an incomplete one, else the status.
+    private func outcome(_ bytes: [UInt8], scanned: inout Int) -> Int {
+        let parser = RequestParser()
+        return bytes.withUnsafeBytes {
+            switch parser.parse($0, scanned: &scanned) {
+            case .incomplete: -1
+            case .head(let head): head.length == $0.count ? 0 : -2
+            case .failed(let error): error.status
+            }
+        }
+    }
+
+    @Test(arguments: requestLines + fieldLines + hosts)
+    func `a request is accepted or refused as the corpus says`(_ each: Case) {
+        var scanned = 0
+        #expect(outcome(Array(each.text.utf8), scanned: &scanned) == each.status)
+    }
+
+    @Test(arguments: requestLines + fieldLines + hosts)
+    func `arriving in two pieces or byte by byte changes nothing`(_ each: Case) {
+        let bytes = Array(each.text.utf8)
+        guard bytes.count < 1000 else { return }
+        for split in 1..<bytes.count {
+            var scanned = 0
+            let early = outcome(Array(bytes[..<split]), scanned: &scanned)
+            let late = early == -1 ? outcome(bytes, scanned: &scanned) : early
+            #expect(late == each.status, "split at \(split)")
+        }
+        var scanned = 0
+        var last = -1
+        for end in 1...bytes.count where last == -1 {
+            last = outcome(Array(bytes[..<end]), scanned: &scanned)
+        }
+        #expect(last == each.status)
+    }
+
+    @Test func `bytes that are not UTF-8 are refused in a value`() {
+        var scanned = 0
+        let bytes =
+            Array("GET / HTTP/1.1\r\nHost: a\r\nA: ".utf8) + [0xE9] + Array("\r\n\r\n".utf8)
+        #expect(outcome(bytes, scanned: &scanned) == 400)
+    }
+
+    @Test func `a long line is refused before its end is seen`() {
+        var scanned = 0
+        #expect(outcome(Array(repeating: 0x41, count: 8195), scanned: &scanned) == 414)
+        let head = Array("GET / HTTP/1.1\r\nA: ".utf8) + Array(repeating: 0x41, count: 33_000)
+        scanned = 0
+        #expect(outcome(head, scanned: &scanned) == 431)
+    }
+
+    @Test func `a copied request has lower-case names and a split target`() {
+        let text = "POST /a%20b?c=d?e HTTP/1.1\r\nHost: x\r\nX-Two:  v \r\nx-two: w\r\n\r\nrest"
+        Array(text.utf8).withUnsafeBytes {
+            var scanned = 0
+            let parser = RequestParser()
+            guard case .head(let head) = parser.parse($0, scanned: &scanned) else {
+                Issue.record("not parsed")
+                return
+            }
+            #expect(head.length == $0.count - 4)
+            #expect(head.pathIs("/a%20b"))
+            #expect(head.first("x-two").map { String(decoding: $0, as: UTF8.self) } == "v")
+            #expect(head.count("x-two") == 2)
+            #expect(head.first("x-tw") == nil)
+            let request = head.request(remoteAddress: "::1", isTLS: true, id: "i")
+            #expect(request.path == "/a%20b" && request.query == "c=d?e")
+            #expect(request.all("x-two") == ["v", "w"])
+            #expect(request.method == .post)
+        }
+    }
+
+    @Test func `the Kelvin sign is no letter of a field name`() {
+        let name = Array("host\u{212A}".utf8)
+        name.withUnsafeBufferPointer {
+            #expect(!matches($0.baseAddress!, $0.count, "hostk"))
+        }
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1", "A: b", true), ("HTTP/1.1", "Connection: close", false),
+        ("HTTP/1.1", "Connection: a , CLOSE", false), ("HTTP/1.1", "Connection: closed", true),
+        ("HTTP/1.0", "Connection: keep-alive", false),
+    ])
+    func `a connection is kept only by HTTP 1.1 without close`(
+        _ version: String, _ line: String, _ kept: Bool
+    ) {
+        Array("GET / \(version)\r\nHost: x\r\n\(line)\r\n\r\n".utf8).withUnsafeBytes {
+            var scanned = 0
+            let parser = RequestParser()
+            if case .head(let head) = parser.parse($0, scanned: &scanned) {
+                #expect(head.keepAlive == kept)
+            } else {
+                Issue.record("not parsed")
+            }
+        }
+    }
+}

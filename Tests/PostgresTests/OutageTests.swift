@@ -1,0 +1,114 @@
+import Networking
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+struct OutageTests {
+    @Test func `a terminated backend costs its write and nothing else`() async throws {
+        try await withDatabase({ $0.transactionsPerLoop = 2 }) { postgres, _ in
+            await #expect {
+                try await postgres.transaction { transaction in
+                    let pid = try await transaction.query("SELECT pg_backend_pid()")[0]
+                        .get(0, as: Int.self)
+                    _ = try await postgres.query("SELECT pg_terminate_backend(\(pid)::int)")
+                    _ = try await transaction.query("SELECT 1")
+                }
+            } throws: {
+                ($0 as? PostgresError)?.isUnavailable == true
+            }
+            #expect(try await postgres.query("SELECT 5")[0].get(0) == 5)
+            await #expect {
+                try await postgres.query("SELECT pg_terminate_backend(pg_backend_pid())")
+            } throws: {
+                let kind = ($0 as? PostgresError)?.kind
+                return kind == .unavailable || kind == .commitUnknown
+            }
+            #expect(try await postgres.query("SELECT 6")[0].get(0) == 6)
+        }
+    }
+
+    @Test func `reads go on after their connection was terminated`() async throws {
+        try await withDatabase({ $0.readsPerLoop = 1 }) { postgres, _ in
+            _ = try await postgres.read("SELECT 1")
+            _ = try await postgres.query(
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid()
+                """)
+            for number in 0..<20 {
+                #expect(try await postgres.read("SELECT \(number)")[0].get(0) == number)
+            }
+        }
+    }
+
+    @Test func `a server that is down is unavailable in time and used again when back`()
+        async throws
+    {
+        let cluster = try TestCluster.start()
+        defer { cluster.stop() }
+        let configuration = PostgresConfiguration(conninfo: cluster.conninfo)
+        let postgres = Postgres(configuration: configuration, loops: Loops.shared)
+        _ = try await postgres.query("CREATE TABLE t (a int)")
+        try cluster.crash()
+        let clock = ContinuousClock()
+        for write in [false, true] {
+            let start = clock.now
+            await #expect {
+                _ =
+                    try await write
+                    ? postgres.query("INSERT INTO t VALUES (1)") : postgres.read("SELECT 1")
+            } throws: {
+                let kind = ($0 as? PostgresError)?.kind
+                return kind == .unavailable || kind == .commitUnknown
+            }
+            #expect(clock.now - start < .seconds(2))
+        }
+        try cluster.restart()
+        let start = clock.now
+        var answered = 0
+        while answered < 2, clock.now - start < .seconds(5) {
+            guard (try? await postgres.read("SELECT 1")) != nil,
+                (try? await postgres.query("SELECT 1")) != nil
+            else { continue }
+            answered += 1
+        }
+        #expect(clock.now - start < .seconds(3))
+        await postgres.close()
+    }
+
+    @Test func `nothing answers after close`() async throws {
+        try await withDatabase { postgres, _ in
+            _ = try await postgres.read("SELECT 1")
+            await postgres.close()
+            await #expect { try await postgres.read("SELECT 1") } throws: {
+                ($0 as? PostgresError)?.isUnavailable == true
+            }
+            await #expect { try await postgres.query("SELECT 1") } throws: {
+                ($0 as? PostgresError)?.isUnavailable == true
+            }
+        }
+    }
+
+    @Test func `notifications arrive, also after the connection was lost`() async throws {
+        try await withDatabase { postgres, _ in
+            let (events, feed) = AsyncStream.makeStream(of: String.self)
+            postgres.listen(
+                channel: "news", onNotify: { feed.yield("got \($0)") },
+                onLost: { feed.yield("lost") }, onReady: { feed.yield("ready") })
+            var next = events.makeAsyncIterator()
+            #expect(await next.next() == "ready")
+            _ = try await postgres.query("SELECT pg_notify('news', 'one')")
+            #expect(await next.next() == "got one")
+            _ = try await postgres.query(
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE datname = current_database() AND query LIKE 'LISTEN%'
+                """)
+            #expect(await next.next() == "lost")
+            #expect(await next.next() == "ready")
+            _ = try await postgres.query("SELECT pg_notify('news', 'two')")
+            #expect(await next.next() == "got two")
+        }
+    }
+}

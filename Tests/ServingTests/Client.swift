@@ -1,0 +1,68 @@
+import Glibc
+
+/// A blocking client socket that speaks bytes; a read that waits over ten seconds gives up.
+final class Client {
+    let descriptor: Int32
+
+    init(port: Int, receiveBuffer: Int32? = nil) {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if var size = receiveBuffer {
+            setsockopt(
+                descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let code = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        precondition(code == 0, "no connection")
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return }
+            bytes = bytes.dropFirst(count)
+        }
+    }
+
+    /// Up to `limit` bytes; nil at the end of the connection.
+    func read(_ limit: Int = 65_536) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        let count = recv(descriptor, &buffer, limit, 0)
+        return count > 0 ? Array(buffer[..<count]) : nil
+    }
+
+    /// All up to the end of the connection.
+    func readAll() -> String {
+        var all: [UInt8] = []
+        while let piece = read() { all += piece }
+        return String(decoding: all, as: UTF8.self)
+    }
+
+    /// Reads until `text` has come, and returns what came.
+    func read(until text: String) -> String {
+        var all: [UInt8] = []
+        let wanted = Array(text.utf8)
+        while !all.ends(with: wanted), let piece = read(1) { all += piece }
+        return String(decoding: all, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    func ends(with other: [UInt8]) -> Bool {
+        count >= other.count && self[(count - other.count)...].elementsEqual(other)
+    }
+}

@@ -1,0 +1,39 @@
+import HTTP
+import Networking
+import Serving
+
+/// A server on one loop and a port of its own, for the time of one test.
+struct RunningServer {
+    let server: Server
+    let loop: EventLoop
+    let port: Int
+
+    static func with(
+        _ configuration: ServerConfiguration = ServerConfiguration(), fast: FastPath? = nil,
+        respond: @escaping @Sendable (Request) async -> Response = RunningServer.echo,
+        _ body: (RunningServer) async throws -> Void
+    ) async throws {
+        let loop = EventLoop(index: 0)
+        loop.start()
+        let server = Server(
+            loops: [loop], configuration: configuration, respond: respond, fast: fast)
+        let port = try await server.start(address: "127.0.0.1:0")
+        let running = RunningServer(server: server, loop: loop, port: port)
+        do {
+            try await body(running)
+        } catch {
+            await server.drain(deadline: .zero)
+            loop.stop()
+            throw error
+        }
+        await server.drain(deadline: .zero)
+        loop.stop()
+    }
+
+    /// Answers with the method, the target and the body; `/late` only after leaving the loop.
+    static func echo(_ request: Request) async -> Response {
+        if request.path == "/late" { await Task.detached { await Task.yield() }.value }
+        let text = "\(request.method.rawValue) \(request.path) "
+        return Response(200, type: "text/plain", Array(text.utf8) + request.body + [0x0A])
+    }
+}

@@ -1,0 +1,75 @@
+import Glibc
+import Postgres
+
+/// A private PostgreSQL cluster, made by `deploy/postgres`: unix socket only, no durability.
+package struct TestCluster: Sendable {
+    /// Conninfo of a superuser.
+    package let conninfo: String
+    private let directory: String?
+
+    /// The repository this was built from.
+    package static let root = {
+        var parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
+        parts.removeLast(3)
+        return parts.joined(separator: "/")
+    }()
+
+    /// The run's cluster: the one named by GATEHOUSE_TEST_DATABASE, or one started for this
+    /// process and stopped with it.
+    package static let shared = Result { try obtain() }
+
+    private static func obtain() throws -> TestCluster {
+        if let given = getenv("GATEHOUSE_TEST_DATABASE") {
+            return TestCluster(conninfo: String(cString: given), directory: nil)
+        }
+        let cluster = try start()
+        ProcessEnd.directory.initialize(to: cluster.directory)
+        atexit { ProcessEnd.stop() }
+        return cluster
+    }
+
+    /// A cluster of the caller's own, for tests that stop or restart the server; `stop()` it.
+    package static func start() throws -> TestCluster {
+        var template = Array("/tmp/gh-pg.XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { throw POSIXFailure(code: errno) }
+        let directory = String(cString: made)
+        let conninfo = try Shell.run(["\(root)/deploy/postgres", "start", directory])
+        return TestCluster(conninfo: String(conninfo.prefix { $0 != "\n" }), directory: directory)
+    }
+
+    package struct POSIXFailure: Error {
+        package let code: Int32
+    }
+
+    /// Ends the server at once, as a crash would; the data stay.
+    package func crash() throws {
+        guard let directory else { return }
+        try Shell.run(["\(Self.root)/deploy/postgres", "stop", directory])
+    }
+
+    /// Starts a crashed server again.
+    package func restart() throws {
+        guard let directory else { return }
+        try Shell.run(["\(Self.root)/deploy/postgres", "start", directory])
+    }
+
+    package func stop() {
+        guard let directory else { return }
+        _ = try? Shell.run(["\(Self.root)/deploy/postgres", "stop", directory])
+        _ = try? Shell.run(["rm", "-rf", directory])
+    }
+}
+
+/// `atexit` takes a plain function, so what it stops stands in a global.
+private enum ProcessEnd {
+    nonisolated(unsafe) static let directory = {
+        let pointer = UnsafeMutablePointer<String?>.allocate(capacity: 1)
+        return pointer
+    }()
+
+    static func stop() {
+        guard let path = directory.pointee else { return }
+        _ = try? Shell.run(["\(TestCluster.root)/deploy/postgres", "stop", path])
+        _ = try? Shell.run(["rm", "-rf", path])
+    }
+}

@@ -1,0 +1,128 @@
+import Glibc
+import Networking
+import Postgres
+import Synchronization
+
+/// A fresh database of a test or a suite, with every migration applied.
+package final class TestDatabase: Sendable {
+    package let name: String
+    private let server: String
+    private let superuser: Postgres
+
+    /// Conninfos of the three roles of the product, and of a superuser.
+    package var owner: String { conninfo("gatehouse_owner") }
+    package var app: String { conninfo("gatehouse_app") }
+    package var platform: String { conninfo("gatehouse_platform") }
+    package var administrator: String { conninfo("postgres") }
+
+    private init(name: String, server: String, superuser: Postgres) {
+        self.name = name
+        self.server = server
+        self.superuser = superuser
+    }
+
+    /// Cloned from a template that is made once for each state of Migrations/.
+    package static func make() async throws -> TestDatabase {
+        let cluster = try TestCluster.shared.get()
+        let template = try await Template.shared.name(in: cluster)
+        return try await make(in: cluster, template: template)
+    }
+
+    /// Without any migration.
+    package static func makeEmpty(
+        in cluster: TestCluster? = nil
+    ) async throws -> TestDatabase {
+        try await make(in: cluster ?? TestCluster.shared.get(), template: "template1")
+    }
+
+    private static func make(in cluster: TestCluster, template: String) async throws -> TestDatabase
+    {
+        let superuser = administration(of: cluster)
+        let name = "gh_test_\(getpid())_\(UInt64.random(in: 0...UInt64.max))"
+        _ = try await superuser.query(
+            SQL(raw: "CREATE DATABASE \(name) TEMPLATE \(template) OWNER gatehouse_owner"))
+        return TestDatabase(name: name, server: cluster.conninfo, superuser: superuser)
+    }
+
+    fileprivate static func administration(of cluster: TestCluster) -> Postgres {
+        var configuration = PostgresConfiguration(conninfo: cluster.conninfo)
+        configuration.readsPerLoop = 0
+        configuration.transactionsPerLoop = 1
+        configuration.statementTimeout = 60_000
+        configuration.lockTimeout = 60_000
+        configuration.acquireTimeout = 60_000
+        return Postgres(configuration: configuration, loops: [Loops.shared[0]])
+    }
+
+    /// A client of this database as one of its roles; the caller closes it before `drop()`.
+    package func client(
+        as conninfo: String, _ change: (inout PostgresConfiguration) -> Void = { _ in }
+    ) -> Postgres {
+        var configuration = PostgresConfiguration(conninfo: conninfo)
+        configuration.applicationName = "gatehouse-test"
+        change(&configuration)
+        return Postgres(configuration: configuration, loops: Loops.shared)
+    }
+
+    /// Ends what is still connected and drops the database.
+    package func drop() async {
+        _ = try? await superuser.query(SQL(raw: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)"))
+        await superuser.close()
+    }
+
+    private func conninfo(_ role: String) -> String {
+        Self.conninfo(server, role: role, database: name)
+    }
+
+    /// In a conninfo string the last of equal keywords wins.
+    fileprivate static func conninfo(_ server: String, role: String, database: String) -> String {
+        "\(server) user=\(role) dbname=\(database)"
+    }
+}
+
+/// Makes the migrated template once, also where several test processes share one cluster.
+private actor Template {
+    static let shared = Template()
+    private var making: Task<String, any Error>?
+
+    func name(in cluster: TestCluster) async throws -> String {
+        if let making { return try await making.value }
+        let task = Task { try await Self.make(in: cluster) }
+        making = task
+        return try await task.value
+    }
+
+    private static func make(in cluster: TestCluster) async throws -> String {
+        let postgres = TestDatabase.administration(of: cluster)
+        let sums = try Shell.run([
+            "sh", "-c", "cat '\(TestCluster.root)/Migrations/'*.sql | sha256sum",
+        ])
+        let name = "gh_template_\(sums.prefix(16))"
+        try await postgres.lockedByTests {
+            let found = try await postgres.query(
+                "SELECT 1 FROM pg_database WHERE datname = \(name)")
+            if found.count > 0 { return }
+            let draft = "\(name)_draft"
+            _ = try await postgres.query(SQL(raw: "DROP DATABASE IF EXISTS \(draft) WITH (FORCE)"))
+            _ = try await postgres.query(
+                SQL(raw: "CREATE DATABASE \(draft) OWNER gatehouse_owner"))
+            try Migrator.migrate(
+                conninfo: TestDatabase.conninfo(
+                    cluster.conninfo, role: "gatehouse_owner", database: draft),
+                directory: "\(TestCluster.root)/Migrations")
+            // The name appears only when the template is whole.
+            _ = try await postgres.query(SQL(raw: "ALTER DATABASE \(draft) RENAME TO \(name)"))
+        }
+        await postgres.close()
+        return name
+    }
+}
+
+extension Postgres {
+    /// With one connection in the pool, a session lock holds for all that `body` does.
+    fileprivate func lockedByTests(_ body: () async throws -> Void) async throws {
+        _ = try await query("SELECT pg_advisory_lock(7001)")
+        try await body()
+        _ = try await query("SELECT pg_advisory_unlock(7001)")
+    }
+}
