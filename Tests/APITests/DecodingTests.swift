@@ -14,10 +14,11 @@ struct DecodingTests {
                  "tags": ["ok", "", 7], "place": {"x": 1.5, "y/z": 1}, "id": "x", "other": 1}
                 """)
         #expect(response.status == 422)
+        let errors = try response.errors()
         #expect(
-            try response.errors() == [
+            errors == [
                 "/email null", "/count out_of_range", "/active wrong_type", "/note too_long",
-                "/role not_allowed", "/tags/1 too_short", "/tags/2 wrong_type",
+                "/role not_allowed", "/tags too_long", "/tags/1 too_short",
                 "/place/x wrong_type", "/place/y~1z unknown", "/id unknown", "/other unknown",
                 "/slug required",
             ])

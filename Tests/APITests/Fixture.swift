@@ -66,14 +66,14 @@ struct Fixture {
                 .put, "/v1/tenants/{tenant}/things/{id}", id: "putThing", tag: "Things",
                 summary: "Replaces a thing.", access: .right("things:write"),
                 body: .json(Self.shape), answers: [.ok(Self.shape)], ifMatch: .required,
-                exists: { try $0.id() == Self.thing }
-            ) { call in
-                guard try call.id() == Self.thing else { throw Problem.notFound() }
-                try call.requireMatch(ETag.version(1))
-                try call.input.checkRepeated(
-                    against: .object([.init("id", .string(Self.thing.description))]))
-                return .ok(.object(call.input.members), etag: ETag.version(2))
-            },
+                exists: { try $0.id() == Self.thing },
+                handle: { call in
+                    guard try call.id() == Self.thing else { throw Problem.notFound() }
+                    try call.requireMatch(ETag.version(1))
+                    try call.input.checkRepeated(
+                        against: .object([.init("id", .string(Self.thing.description))]))
+                    return .ok(.object(call.input.members), etag: ETag.version(2))
+                }),
             Endpoint(
                 .post, "/v1/tenants/{tenant}/things/{id}/suspend", id: "suspendThing",
                 tag: "Things", summary: "Suspends.", access: .right("things:write"),
