@@ -85,6 +85,19 @@ import Text
                 == ["users:write"])
     }
 
+    @Test func `a key gives no more than its issuer has`() {
+        func beyond(_ at: Int, _ scope: String) -> Bool {
+            !Permissions.scopesBeyond(Self.columns[at], asked: [scope], in: Self.home).isEmpty
+        }
+        #expect(beyond(2, "policy:write"))
+        #expect(!beyond(1, "policy:write"))
+        #expect(!beyond(1, "users:write"))
+        #expect(beyond(1, "operators:write"))
+        let key = Principal.key(id: Self.me, owner: .tenant(Self.home), scopes: ["users:write"])
+        #expect(Permissions.permits(key, .deleteUsers, in: Self.home) == .allowed)
+        #expect(Permissions.permits(key, .purgeUsers, in: Self.home) != .allowed)
+    }
+
     @Test func `the last owner stays and the last identity is not unlinked`() {
         #expect(!Operator.mayLeave(.owner, becoming: nil, owners: 1))
         #expect(Operator.mayLeave(.owner, becoming: .admin, owners: 2))

@@ -38,7 +38,12 @@ package enum Permissions {
         if case .key(_, let owner, let scopes) = principal {
             guard let scope = right.scope, scopes.contains(where: { sameBytes($0, scope.rawValue) })
             else { return .forbidden(missing: right.scope?.rawValue ?? right.rawValue) }
-            guard case .user = owner else { return .allowed }
+            switch owner {
+            case .platform: return .allowed
+            case .tenant:
+                return right.isForTenantKeys ? .allowed : .forbidden(missing: right.rawValue)
+            case .user: break
+            }
         }
         guard let column = principal.column else { return .forbidden(missing: right.rawValue) }
         let isAllowed =
@@ -81,8 +86,9 @@ package enum Permissions {
             if case .key(_, _, let own) = principal, !own.contains(where: { sameBytes($0, text) }) {
                 return true
             }
-            // A scope may be given once the issuer reaches every right of it that exists there.
-            return !scope.rights.filter { tenant == nil || !$0.isPlatformOnly }.contains {
+            // Every right of the scope must be the issuer's: a developer who may only draft a policy
+            // would otherwise publish one through a key.
+            return !scope.rights.filter { tenant == nil || $0.isForTenantKeys }.allSatisfy {
                 permits(principal, $0, in: tenant) == .allowed
             }
         }

@@ -24,6 +24,15 @@ package enum Right: String, Sendable, CaseIterable {
         }
     }
 
+    /// Whether a tenant's own key may reach it. What only an owner may do stays with people, so that
+    /// an admin can give the scope around it without giving more than he has.
+    package var isForTenantKeys: Bool {
+        switch self {
+        case .purgeUsers, .suspendTenant, .deleteTenant: false
+        default: !isPlatformOnly
+        }
+    }
+
     /// The management scope that covers it; nil: no key may.
     package var scope: ManagementScope? {
         switch self {
