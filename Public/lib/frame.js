@@ -1,5 +1,6 @@
 // What stands around every page: top bar, navigation, operator menu, keys.
 import { fill, h, icon } from "./html.js";
+import { open as palette } from "../elements/command-palette.js";
 import { showRequests } from "./dialog.js";
 import { user, words } from "./format.js";
 import { go } from "./router.js";
@@ -81,5 +82,3 @@ async function leave() {
     await signOut().catch(() => {});
     go("/console/sign-in");
 }
-
-export const palette = async (text) => (await import("../elements/command-palette.js")).open(text);

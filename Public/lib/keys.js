@@ -1,7 +1,8 @@
 // Keys that work on every page, never while something is being typed.
 import { dialog } from "./dialog.js";
 import { h } from "./html.js";
-import { palette, places } from "./frame.js";
+import { open as palette } from "../elements/command-palette.js";
+import { places } from "./frame.js";
 import { go } from "./router.js";
 
 const SHEET = [

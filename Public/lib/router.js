@@ -83,6 +83,7 @@ export function start(frame) {
         }
         if (mine !== current) return;
         fill(main, body);
+        if (!main.querySelector("h1")) main.prepend(h("h1.vh", {}, main.querySelector("h2")?.textContent ?? "Gatehouse"));
         const heading = main.querySelector("h1");
         if (heading) {
             heading.tabIndex = -1;
@@ -90,6 +91,7 @@ export function start(frame) {
         }
         (main.querySelector("[autofocus]") ?? heading)?.focus({ preventScroll: true });
         scrollTo(0, 0);
+        main.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
     };
     if (window.navigation) {
         navigation.addEventListener("navigate", (event) => {

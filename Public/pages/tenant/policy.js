@@ -1,6 +1,6 @@
 import { api, etagOf } from "../../lib/api.js";
 import { act, confirm, copy, formDialog } from "../../lib/dialog.js";
-import { tag, time, user, words } from "../../lib/format.js";
+import { tag, time, user } from "../../lib/format.js";
 import { form } from "../../lib/form.js";
 import { add, fill, h, icon } from "../../lib/html.js";
 import { redraw } from "../../lib/router.js";
@@ -19,7 +19,7 @@ export default async function policy(page) {
         api(`${page.path}/domains`, { signal: page.signal }).catch((error) => ({ error })),
     ]);
     const box = h("div.card", {}, h("h2", {}, "Domains"));
-    add(page.body, h("div.two", {}, h("div.card", {}, h("h2", {}, "Sign-up policy"), h("p.small.muted", {}, `Version ${one.version}`), editor(page, one)), box));
+    add(page.body, h("div.two", {}, h("div.card", {}, h("h2", {}, "Sign-up policy"), h("p.lead.muted", {}, `Version ${one.version} is in force.`), editor(page, one)), box));
     drawDomains(page, box, domains);
 }
 
@@ -60,7 +60,7 @@ function drawDomains(page, box, domains) {
             h("code.code", {}, `${one.verification?.record_name} TXT "${one.verification?.record_value}"`)),
         h("div.acts", {},
             one.status !== "verified" && h("button.btn.tiny", { type: "button", onclick: () => copy(one.verification?.record_value ?? "") }, "Copy value"),
-            one.status !== "verified" && h("button.btn.tiny", { type: "button", onclick: () => act(`${path}/${one.id}/verify`, { body: { method: "dns" } }, `Checked: ${words(one.status)}`, redraw) }, "Check DNS"),
+            one.status !== "verified" && h("button.btn.tiny", { type: "button", onclick: () => act(`${path}/${one.id}/verify`, { body: { method: "dns" } }, "Checked", redraw) }, "Check DNS"),
             h("button.btn.tiny.ghost.warnish", {
                 type: "button", onclick: () => confirm({
                     title: `Remove ${one.domain}?`, act: "Remove", text: "Its people are no longer admitted by the domain rule. Those who are in stay.",
