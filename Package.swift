@@ -65,7 +65,7 @@ let package = Package(
                 "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography",
                 "Observability",
             ]),
-        room("Product", "Console", ["HTTP", "Routing", "CZlib", "Cryptography"]),
+        room("Product", "Console", ["HTTP", "CZlib"]),
 
         room("Service", "Application", platform + product),
         .executableTarget(
@@ -85,8 +85,11 @@ let package = Package(
         tests("PostgresTests", ["Postgres", "Networking", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text"]),
         tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),
-        tests("APITests", ["API", "Domain", "Storage", "HTTP", "JSON", "Text", "TestSupport"]),
+        tests(
+            "APITests",
+            ["API", "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "TestSupport"]),
         tests("EndToEndTests", ["Application", "TestSupport", "JSON", "HTTP", "Text"]),
+        tests("ConsoleTests", ["Console", "HTTP"]),
         tests("ArchitectureTests", []),
     ],
     swiftLanguageModes: [.v6]

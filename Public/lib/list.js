@@ -104,7 +104,7 @@ function bar(spec, counted, change) {
         return [one.name, control];
     });
     const node = h("div.bar", { role: "search" }, box && h("div.grow", {}, icon("search"), box),
-        filters.map(([name, control]) => control.tagName === "SELECT" ? control : h("div", { "data-filter": name }, control)), counted);
+        filters.map(([name, control]) => control.tagName === "SELECT" ? control : h("div", { "data-filter": name }, control)), counted, spec.create?.());
     return {
         node,
         read(wanted) {

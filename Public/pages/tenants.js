@@ -9,7 +9,7 @@ import { toast } from "../elements/toast-stack.js";
 
 export default async function tenants(page) {
     const create = () => h("button.btn.primary", { type: "button", onclick: open, "data-new": "" }, icon("plus"), "New tenant");
-    add(page.body, head("Tenants", { lead: "Each tenant keeps its own users, invites, keys and rules.", acts: create() }));
+    add(page.body, head("Tenants", { lead: "Each tenant keeps its own users, invites, keys and rules." }));
     list(page, page.body, {
         path: "/tenants", noun: ["tenant", "tenants"], search: "Search by name or slug", create,
         empty: { title: "Open the first gate", text: "A tenant is one customer or team. Give it a name; invite people next." },

@@ -9,8 +9,6 @@ export const ROLES = [["member", "Member"], ["manager", "Manager"], ["admin", "A
 
 export default function users(page) {
     const create = () => h("button.btn.primary", { type: "button", onclick: () => open(page, view), "data-new": "" }, icon("plus"), "Add user");
-    const acts = h("div.acts", {}, create(), h("a.btn", { href: `${page.base}/invites` }, icon("mail"), "Invites"));
-    page.body.append(h("div.bar", {}, acts));
     const view = list(page, page.body, {
         path: `${page.path}/users`, noun: ["user", "users"], search: "Search by email or name", create,
         empty: { title: "Nobody has come in yet", text: "Invite people, add them here, or let the sign-up policy admit them." },
@@ -27,7 +25,7 @@ export default function users(page) {
             { label: "Last sign-in", cell: (one) => time(one.last_sign_in_at) },
             { label: "Created", sort: "created_at", cell: (one) => time(one.created_at) },
         ],
-        actions: (one, reload) => actions(page, one, reload),
+        actions: (one, reload) => actions(page, one, reload).filter((act) => act && act.text !== "Delete"),
     });
 }
 

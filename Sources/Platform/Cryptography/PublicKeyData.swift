@@ -10,7 +10,7 @@ enum PublicKeyData {
         defer { OSSL_PARAM_BLD_free(builder) }
         // The builder keeps pointers, and copies only when the list is made.
         var held: [OpaquePointer?] = []
-        defer { held.forEach { BN_free($0) } }
+        defer { for number in held { BN_free(number) } }
         var built = true
         for (name, value) in numbers {
             let number = BN_bin2bn(value, Int32(value.count), nil)

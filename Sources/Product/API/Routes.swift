@@ -1,5 +1,6 @@
 /// The whole site map: every noun's endpoints, one line each.
 package enum Routes {
     package static let all: [Endpoint] =
-        TenantEndpoints.all
+        SessionEndpoints.all
+        + TenantEndpoints.all
 }

@@ -18,6 +18,10 @@ package struct Principal: Sendable, Equatable {
     package var scopes: [String]
     /// Came by the console's cookie, so that writes need `X-Gatehouse-Console: 1`.
     package var isConsoleSession: Bool
+    /// The console's session, so that it can end itself.
+    package var session: UUID?
+    /// The user who owns the key, if a user does.
+    package var user: UUID?
 
     package init(
         kind: Kind, id: UUID? = nil, name: String = "", tenant: UUID? = nil,

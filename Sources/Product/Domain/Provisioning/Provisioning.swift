@@ -53,8 +53,9 @@ struct Evaluation {
         guard let provider = facts.provider else {
             return refuse("provider", .providerUnknown, attempt.identity.provider.rawValue)
         }
+        // A mapped upstream has another kind than the pool; it is known by its mapping.
         if provider.strictUpstreams, let name = attempt.upstream,
-            provider.upstream(named: name) == nil
+            provider.upstream(named: name) == nil, attempt.identity.provider == .cognito
         {
             return refuse("provider", .providerUnknown, "an upstream that is not listed")
         }

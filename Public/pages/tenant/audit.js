@@ -1,0 +1,3 @@
+import { audit } from "../../lib/audit.js";
+
+export default (page) => void audit(page, `${page.path}/audit-events`);

@@ -1,0 +1,73 @@
+/// What the environment says, typed and checked.
+package struct Settings: Sendable {
+    package struct Address: Sendable, Equatable {
+        /// A name or address; IPv6 without brackets.
+        package var host: String
+        package var port: UInt16
+    }
+
+    package enum Log: String, Sendable {
+        case json
+        case text
+    }
+
+    package var databaseURL: Secret?
+    package var migrationDatabaseURL: Secret?
+    package var platformDatabaseURL: Secret?
+    /// At least 32 bytes; sealing keys and the pepper are derived from it.
+    package var secretKey: Secret?
+    /// PEM of an EC P-256 private key.
+    package var signingKey: Secret?
+    package var lease: Duration
+    package var allowLoopbackProviders: Bool
+    package var listen: Address
+    /// Scheme, host and port, without a trailing slash.
+    package var publicURL: String?
+    /// Paths; both or neither.
+    package var tlsCertificate: String?
+    package var tlsKey: String?
+    package var threads: Int
+    package var dataDirectory: String
+    package var setupOwnerEmail: String?
+    package var setupOwnerPassword: Secret?
+    package var setupAPIKey: Secret?
+    package var smtpURL: Secret?
+    package var mailFrom: String?
+    package var metricsListen: Address?
+    package var log: Log
+    /// Addresses and CIDR blocks, each checked for its form.
+    package var trustedProxies: [String]
+
+    /// Reads every `GATEHOUSE_*` name, or `NAME_FILE`, which names a file that holds the value.
+    /// `cores` is the default of `threads`; `readFile` gives nil where there is nothing to read.
+    package init(
+        environment: [String: String], cores: Int, readFile: @escaping (String) -> [UInt8]?
+    ) throws(SettingsFault) {
+        var reader = SettingsReader(environment: environment, readFile: readFile)
+        databaseURL = reader.databaseURL("GATEHOUSE_DATABASE_URL")
+        migrationDatabaseURL = reader.databaseURL("GATEHOUSE_MIGRATION_DATABASE_URL")
+        platformDatabaseURL = reader.databaseURL("GATEHOUSE_PLATFORM_DATABASE_URL")
+        secretKey = reader.secret("GATEHOUSE_SECRET_KEY", atLeast: 32)
+        signingKey = reader.secret("GATEHOUSE_SIGNING_KEY", prefix: "-----BEGIN ")
+        lease = reader.duration("GATEHOUSE_LEASE") ?? .seconds(3)
+        allowLoopbackProviders = reader.flag("GATEHOUSE_ALLOW_LOOPBACK_PROVIDERS") ?? false
+        listen =
+            reader.address("GATEHOUSE_LISTEN") ?? Address(host: "127.0.0.1", port: 8080)
+        publicURL = reader.publicURL("GATEHOUSE_PUBLIC_URL")
+        tlsCertificate = reader.text("GATEHOUSE_TLS_CERT")
+        tlsKey = reader.text("GATEHOUSE_TLS_KEY")
+        threads = reader.integer("GATEHOUSE_THREADS", 1...256) ?? max(1, cores)
+        dataDirectory = reader.text("GATEHOUSE_DATA_DIR") ?? ".gatehouse"
+        setupOwnerEmail = reader.email("GATEHOUSE_SETUP_OWNER_EMAIL")
+        setupOwnerPassword = reader.secret("GATEHOUSE_SETUP_OWNER_PASSWORD", atLeast: 8)
+        setupAPIKey = reader.apiKey("GATEHOUSE_SETUP_API_KEY")
+        smtpURL = reader.smtpURL("GATEHOUSE_SMTP_URL")
+        mailFrom = reader.email("GATEHOUSE_MAIL_FROM")
+        metricsListen = reader.address("GATEHOUSE_METRICS_LISTEN")
+        log = reader.log("GATEHOUSE_LOG") ?? .json
+        trustedProxies = reader.addressBlocks("GATEHOUSE_TRUSTED_PROXIES")
+        reader.requireBoth("GATEHOUSE_TLS_CERT", "GATEHOUSE_TLS_KEY")
+        reader.requireBoth("GATEHOUSE_SETUP_OWNER_EMAIL", "GATEHOUSE_SETUP_OWNER_PASSWORD")
+        try reader.finish()
+    }
+}

@@ -1,0 +1,35 @@
+import HTTP
+
+/// The console's cookie: `__Host-` under TLS; on plain http, which only a loopback default uses,
+/// browsers refuse that prefix, so the name goes without it.
+package enum SessionCookie {
+    private static let plainName = "gatehouse"
+    private static let secureName = "__Host-gatehouse"
+
+    package static func token(in request: Request) -> String? {
+        let name = request.isTLS ? secureName : plainName
+        for line in request.all("cookie") {
+            for part in line.split(separator: ";") {
+                let pair = part.trimmingSpaces.split(separator: "=", maxSplits: 1)
+                if pair.count == 2, pair[0].utf8.elementsEqual(name.utf8) {
+                    return String(pair[1])
+                }
+            }
+        }
+        return nil
+    }
+
+    static func set(_ token: String, isTLS: Bool) -> Field {
+        Field("set-cookie", "\(start(isTLS))\(token); \(attributes(isTLS))")
+    }
+
+    static func clear(isTLS: Bool) -> Field {
+        Field("set-cookie", "\(start(isTLS)); Max-Age=0; \(attributes(isTLS))")
+    }
+
+    private static func start(_ isTLS: Bool) -> String { (isTLS ? secureName : plainName) + "=" }
+
+    private static func attributes(_ isTLS: Bool) -> String {
+        "Path=/; HttpOnly; SameSite=Strict" + (isTLS ? "; Secure" : "")
+    }
+}

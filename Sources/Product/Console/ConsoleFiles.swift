@@ -1,0 +1,114 @@
+import HTTP
+
+/// Serves the console's files from a table made at start: what is not in the table cannot be
+/// reached, so no spelling of a path leaves the folder.
+///
+/// Assets stand below `/console/assets/<hash>/`, where the hash covers the whole tree, and may be
+/// kept for ever; relative imports of ES modules stay inside one version. Pages are revalidated.
+package struct ConsoleFiles: Sendable {
+    /// What the pages write where the hash belongs.
+    static let placeholder = "/console/assets/-/"
+
+    private let assets: [String: Asset]
+    private let shell: Asset
+    private let invite: Asset
+    private let icon: Asset
+    /// The hash of the tree: 16 hexadecimal digits.
+    package let version: String
+
+    /// Reads every file below `directory`, which must hold `index.html`, `invite.html` and
+    /// `favicon.svg`. Throws `ConsoleFilesError` with the path that is missing or not understood.
+    package init(directory: String) throws(ConsoleFilesError) {
+        let files = try FileTree.read(directory)
+        var digest = ContentHash()
+        for file in files {
+            digest.add(Array(file.path.utf8))
+            digest.add(file.bytes)
+        }
+        version = digest.hexadecimal
+        let prefix = "/console/assets/\(version)/"
+        var pages: [String: Asset] = [:]
+        var assets: [String: Asset] = [:]
+        for file in files {
+            guard let type = ContentType.of(path: file.path) else {
+                throw ConsoleFilesError(
+                    "\(directory)/\(file.path): no content type is known for it")
+            }
+            if type == ContentType.html {
+                let text = Bytes.replace(Self.placeholder, by: prefix, in: file.bytes)
+                pages[file.path] = Asset(text, type: type)
+            } else {
+                assets[prefix + file.path] = Asset(file.bytes, type: type)
+            }
+        }
+        guard let shell = pages["index.html"], let invite = pages["invite.html"],
+            let icon = assets[prefix + "favicon.svg"]
+        else {
+            throw ConsoleFilesError(
+                "\(directory): index.html, invite.html and favicon.svg must be there")
+        }
+        self.assets = assets
+        self.shell = shell
+        self.invite = invite
+        self.icon = icon
+    }
+
+    /// The answer for `/`, `/console`, `/console/…`, `/invite` and `/favicon.svg`; nil for any
+    /// other path. To HEAD it holds the body as to GET: leaving it out belongs to the encoder,
+    /// which knows the length from it (RFC 9110 §9.3.2).
+    package func response(for request: Request) -> Response? {
+        guard let place = place(of: request.path) else { return nil }
+        guard request.method == .get || request.method == .head else {
+            return plain(405, "Only GET and HEAD.\n", [Field("allow", "GET, HEAD")])
+        }
+        switch place {
+        case .root:
+            return SecurityHeaders.added(
+                to: Response(302, fields: [Field("location", "/console/")]))
+        case .page(let asset):
+            return asset.response(for: request, cacheControl: "no-cache")
+        case .asset(let asset):
+            return asset.response(
+                for: request, cacheControl: "public, max-age=31536000, immutable")
+        case .nothing:
+            return plain(404, "Not found.\n", [Field("cache-control", "no-store")])
+        }
+    }
+
+    private enum Place {
+        case root
+        case page(Asset)
+        case asset(Asset)
+        case nothing
+    }
+
+    private func place(of path: String) -> Place? {
+        switch path {
+        case "/": return .root
+        case "/console": return .page(shell)
+        case "/invite": return .page(invite)
+        case "/favicon.svg": return .page(icon)
+        default: break
+        }
+        let bytes = path.utf8
+        guard bytes.starts(with: "/console/".utf8) else { return nil }
+        // An asset of an earlier version is a 404, never the shell under the name of a script.
+        guard bytes.starts(with: "/console/assets/".utf8) else { return .page(shell) }
+        return assets[path].map(Place.asset) ?? .nothing
+    }
+
+    private func plain(_ status: Int, _ text: String, _ fields: [Field]) -> Response {
+        var response = Response(status, type: "text/plain; charset=utf-8", Array(text.utf8))
+        response.fields += fields
+        return SecurityHeaders.added(to: response)
+    }
+}
+
+/// Why the console's files cannot be served; `description` names the path.
+package struct ConsoleFilesError: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

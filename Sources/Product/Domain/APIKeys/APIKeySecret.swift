@@ -1,0 +1,47 @@
+/// The form of a key: `gate_(live|test)_` + 6 of tenant locator + 30 random + 6 of checksum.
+package struct APIKeySecret: Sendable, Equatable {
+    package enum Environment: String, Sendable, CaseIterable { case live, test }
+
+    /// The locator of the platform's own keys.
+    package static let platformLocator = "000000"
+    package static let randomLength = 30
+    package static let length = 52
+
+    package let text: String
+    package let environment: Environment
+    package let locator: String
+
+    /// Reads what was presented; nil for a typo or a random string, without any query.
+    package init?(_ text: some StringProtocol) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == Self.length else { return nil }
+        guard
+            let environment = Environment.allCases.first(where: {
+                bytes.starts(with: Array("gate_\($0.rawValue)_".utf8))
+            }), bytes[10...].allSatisfy(Base62.isDigit),
+            Base62.checksum(of: bytes[..<46]).elementsEqual(bytes[46...])
+        else { return nil }
+        self.text = String(decoding: bytes, as: UTF8.self)
+        self.environment = environment
+        self.locator = String(decoding: bytes[10..<16], as: UTF8.self)
+    }
+
+    /// Makes a new key. `random` must be 30 base62 digits, the locator 6; nil otherwise.
+    package static func make(
+        environment: Environment, locator: String, random: [UInt8]
+    ) -> APIKeySecret? {
+        let body = Array("gate_\(environment.rawValue)_".utf8) + Array(locator.utf8) + random
+        guard body.count == 46 else { return nil }
+        return APIKeySecret(String(decoding: body + Base62.checksum(of: body[...]), as: UTF8.self))
+    }
+
+    /// Makes a new key from the system's random source.
+    package static func make(environment: Environment, locator: String) -> APIKeySecret? {
+        make(environment: environment, locator: locator, random: Base62.random(randomLength))
+    }
+
+    /// The first 12 characters; shown and stored.
+    package var prefix: String { String(decoding: text.utf8.prefix(12), as: UTF8.self) }
+    /// The last 4 characters; shown and stored.
+    package var last4: String { String(decoding: text.utf8.suffix(4), as: UTF8.self) }
+}

@@ -1,0 +1,90 @@
+import Text
+
+package enum Permission: Sendable, Equatable {
+    case allowed
+    /// `missing` names the scope or the right, for the problem's detail.
+    case forbidden(missing: String)
+    /// Another tenant's thing is not there for this principal.
+    case notFound
+}
+
+/// What the action is done to, as far as rights depend on it.
+package struct PermissionTarget: Sendable, Equatable {
+    /// Whose thing it is: a user, or the actor of an audit event.
+    package var ownerID: UUID?
+    /// The role that is given, or that the person concerned has.
+    package var role: UserRole?
+    package var isLastIdentity: Bool
+
+    package init(ownerID: UUID? = nil, role: UserRole? = nil, isLastIdentity: Bool = false) {
+        self.ownerID = ownerID
+        self.role = role
+        self.isLastIdentity = isLastIdentity
+    }
+}
+
+package enum Permissions {
+    /// May `principal` do this in `tenant` (nil: at the platform)?
+    package static func permits(
+        _ principal: Principal, _ right: Right, in tenant: UUID?,
+        target: PermissionTarget = PermissionTarget()
+    ) -> Permission {
+        if let home = principal.tenantID {
+            if let tenant, tenant != home { return .notFound }
+            if tenant == nil || right.isPlatformOnly {
+                return .forbidden(missing: right.rawValue)
+            }
+        }
+        if case .key(_, let owner, let scopes) = principal {
+            guard let scope = right.scope, scopes.contains(where: { sameBytes($0, scope.rawValue) })
+            else { return .forbidden(missing: right.scope?.rawValue ?? right.rawValue) }
+            guard case .user = owner else { return .allowed }
+        }
+        guard let column = principal.column else { return .forbidden(missing: right.rawValue) }
+        let isAllowed =
+            switch PermissionTable.reach(column, right) {
+            case .all: true
+            case .none: false
+            case .upTo(let bound): target.role.map { $0 <= bound } ?? true
+            case .own:
+                target.ownerID != nil && target.ownerID == principal.selfID
+                    && !(right == .unlinkIdentities && target.isLastIdentity)
+            }
+        return isAllowed ? .allowed : .forbidden(missing: right.rawValue)
+    }
+
+    /// The widest role that this principal may give by an invite; nil: none.
+    package static func widestInvite(_ principal: Principal, in tenant: UUID) -> UserRole? {
+        UserRole.allCases.last {
+            permits(principal, .manageInvites, in: tenant, target: PermissionTarget(role: $0))
+                == .allowed
+        }
+    }
+
+    /// May `principal` make somebody an operator with this role, or take it from them? Nobody
+    /// grants above himself.
+    package static func mayGrant(
+        _ principal: Principal, _ role: Operator.Role, in tenant: UUID?
+    ) -> Bool {
+        permits(principal, .writeOperators, in: tenant) == .allowed
+    }
+
+    /// The management scopes among `asked` that this principal cannot give to a key: a key never
+    /// reaches further than its issuer. Catalogue scopes are free.
+    package static func scopesBeyond(
+        _ principal: Principal, asked: [String], in tenant: UUID?
+    ) -> [String] {
+        asked.filter { text in
+            guard
+                let scope = ManagementScope.allCases.first(where: { sameBytes($0.rawValue, text) })
+            else { return false }
+            if case .key(_, _, let own) = principal, !own.contains(where: { sameBytes($0, text) }) {
+                return true
+            }
+            // A scope may be given once the issuer reaches every right of it that exists there.
+            return !scope.rights.filter { tenant == nil || !$0.isPlatformOnly }.contains {
+                permits(principal, $0, in: tenant) == .allowed
+            }
+        }
+    }
+}

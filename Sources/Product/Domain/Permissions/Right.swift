@@ -1,0 +1,57 @@
+/// One action that the API or the console asks for.
+package enum Right: String, Sendable, CaseIterable {
+    case readTenant, readUsers, readInvites, readDecisions
+    case manageInvites
+    case createUsers, editUsers, renameUser, approveUsers, suspendUsers, resumeUsers, endSessions
+    case deleteUsers, restoreUsers, linkIdentities, unlinkIdentities, purgeUsers
+    case listKeys, writeKeys, revokeKeys, verifyKeys
+    case readOrigins, writeOrigins, readClients, writeClients
+    case evaluate, signUpHook
+    case readPolicy, draftPolicy, writePolicy, readProviders, writeProviders
+    case readAudit
+    case readOperators, writeOperators, suspendTenant, deleteTenant
+    case editTenant
+    case createTenant, verifyDomainByWord, purgeTenant
+    case writePlatformProviders, writePlatformOrigins, writePlatformKeys
+
+    /// Rights that nobody has at one tenant.
+    package var isPlatformOnly: Bool {
+        switch self {
+        case .createTenant, .verifyDomainByWord, .purgeTenant, .writePlatformProviders,
+            .writePlatformOrigins, .writePlatformKeys:
+            true
+        default: false
+        }
+    }
+
+    /// The management scope that covers it; nil: no key may.
+    package var scope: ManagementScope? {
+        switch self {
+        case .readTenant: .tenantsRead
+        case .editTenant, .suspendTenant, .deleteTenant, .createTenant, .purgeTenant:
+            .tenantsWrite
+        case .readUsers, .readDecisions, .evaluate: .usersRead
+        case .createUsers, .editUsers, .renameUser, .approveUsers, .suspendUsers, .resumeUsers,
+            .endSessions, .deleteUsers, .restoreUsers, .linkIdentities, .unlinkIdentities,
+            .purgeUsers:
+            .usersWrite
+        case .readInvites: .invitesRead
+        case .manageInvites: .invitesWrite
+        case .listKeys: .apiKeysRead
+        case .writeKeys, .revokeKeys, .writePlatformKeys: .apiKeysWrite
+        case .verifyKeys: .keysVerify
+        case .readOrigins: .corsRead
+        case .writeOrigins, .writePlatformOrigins: .corsWrite
+        case .readClients: .clientsRead
+        case .writeClients: .clientsWrite
+        case .signUpHook: .hooksSignup
+        case .readPolicy: .policyRead
+        case .draftPolicy, .writePolicy, .verifyDomainByWord: .policyWrite
+        case .readProviders: .providersRead
+        case .writeProviders, .writePlatformProviders: .providersWrite
+        case .readAudit: .auditRead
+        case .readOperators: .operatorsRead
+        case .writeOperators: .operatorsWrite
+        }
+    }
+}

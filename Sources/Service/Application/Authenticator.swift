@@ -1,0 +1,88 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import Storage
+import Text
+
+/// Turns the credential of a request into a principal, or refuses it.
+struct Authenticator: Sendable {
+    /// The cookie's name where it may carry the `__Host-` prefix, which needs TLS.
+    static let cookieName = "gatehouse"
+
+    let database: Database
+
+    func principal(of request: Request) async throws -> API.Principal {
+        let lines = request.all("authorization")
+        if lines.count > 1 {
+            throw Problem(.invalidRequest, "Two Authorization headers: send one.")
+        }
+        if let line = lines.first { return try await bearer(line) }
+        if let token = SessionCookie.token(in: request) {
+            return try await console(token, request)
+        }
+        return .anonymous
+    }
+
+    private func bearer(_ line: String) async throws -> API.Principal {
+        let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
+        guard parts.count == 2, parts[0].lowercased().utf8.elementsEqual("bearer".utf8) else {
+            throw Problem.unauthorized("The Authorization header must be `Bearer` and a key.")
+        }
+        guard let secret = APIKeySecret(parts[1]) else {
+            throw Problem.unauthorized("The key is not well formed.")
+        }
+        let hash = SHA256.hash(Array(secret.text.utf8))
+        guard let key = try await database.apiKey(locator: secret.locator, hash: hash) else {
+            throw Problem.unauthorized("The key is not known.")
+        }
+        if key.revokedAt != nil { throw Problem.unauthorized("The key has been revoked.") }
+        let now = database.clock()
+        if let end = key.expiresAt, end <= now {
+            throw Problem.unauthorized("The key has expired.")
+        }
+        if key.isPrevious, key.previousUntil.map({ $0 <= now }) ?? true {
+            throw Problem.unauthorized("The key has been rotated.")
+        }
+        if key.userStatus == "suspended" {
+            throw Problem(.userSuspended, "The key's user is suspended.")
+        }
+        if let status = key.userStatus, status != "active" {
+            throw Problem.unauthorized("The key's user is not active.")
+        }
+        switch key.tenantStatus {
+        case "suspended": throw Problem(.tenantSuspended, "The key's tenant is suspended.")
+        case "deleted": throw Problem.unauthorized("The key's tenant is deleted.")
+        default: break
+        }
+        let isPlatform = key.tenant == .platform
+        var principal = API.Principal(
+            kind: .key, id: key.id, name: key.name, tenant: isPlatform ? nil : key.tenant,
+            platform: isPlatform, role: key.userRole ?? "", scopes: key.scopes)
+        principal.user = key.ownerUser
+        return principal
+    }
+
+    private func console(_ token: String, _ request: Request) async throws -> API.Principal {
+        guard let hash = TokenSecret.hash(token),
+            let session = try await database.operatorSession(tokenHash: hash),
+            session.operator.status != "suspended"
+        else { throw Problem.unauthorized("The session is over; sign in again.") }
+        try refuseForeignPage(request)
+        let person = session.operator
+        var principal = API.Principal(
+            kind: .operator, id: person.id, name: person.name ?? person.email,
+            tenant: person.tenant, platform: person.tenant == nil, role: person.role,
+            isConsoleSession: true)
+        principal.session = session.id
+        return principal
+    }
+
+    /// A page of another site must not act with the console's cookie (Fetch Metadata).
+    private func refuseForeignPage(_ request: Request) throws {
+        guard request.method != .get, request.method != .head else { return }
+        if let site = request.first("sec-fetch-site"), site != "same-origin", site != "none" {
+            throw Problem.forbidden("The console's session is not for other sites.")
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import API
+import Domain
+import Text
+
+/// Holds every endpoint to the table "who may do what".
+enum Authorizer {
+    static func refusal(_ who: API.Principal, _ access: Access, _ call: Call) -> Problem? {
+        switch access {
+        case .open, .principal: return nil
+        case .right(let name): return refusal(who, name, in: call.resolvedTenant?.id ?? who.tenant)
+        case .platform(let name):
+            guard who.platform else { return .forbidden("This is for the platform's operators.") }
+            return refusal(who, name, in: nil)
+        }
+    }
+
+    /// `name`: a right, or a management scope, which stands for every right it covers.
+    private static func refusal(_ who: API.Principal, _ name: String, in tenant: UUID?) -> Problem? {
+        let rights =
+            Right(rawValue: name).map { [$0] } ?? ManagementScope(rawValue: name)?.rights ?? []
+        let principal = domain(who)
+        for right in rights where tenant == nil || !right.isPlatformOnly {
+            switch Permissions.permits(principal, right, in: tenant) {
+            case .allowed: continue
+            case .notFound: return .notFound("tenant")
+            case .forbidden(let missing): return .forbidden("The right \(missing) is missing.")
+            }
+        }
+        return rights.isEmpty ? .forbidden("No credential may do this.") : nil
+    }
+
+    static func domain(_ who: API.Principal) -> Domain.Principal {
+        guard let id = who.id else { return .anyone }
+        switch who.kind {
+        case .anonymous: return .anyone
+        case .operator:
+            guard let role = Operator.Role(rawValue: who.role) else { return .anyone }
+            return .operator(id: id, role: role, tenant: who.tenant)
+        case .user:
+            guard let role = UserRole(rawValue: who.role), let tenant = who.tenant else {
+                return .anyone
+            }
+            return .user(id: id, role: role, tenant: tenant)
+        case .key:
+            guard let tenant = who.tenant else {
+                return .key(id: id, owner: .platform, scopes: who.scopes)
+            }
+            guard let user = who.user else {
+                return .key(id: id, owner: .tenant(tenant), scopes: who.scopes)
+            }
+            guard let role = UserRole(rawValue: who.role) else { return .anyone }
+            return .key(
+                id: id, owner: .user(id: user, role: role, tenant: tenant), scopes: who.scopes)
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import API
+import HTTP
+import JSON
+import Testing
+
+struct DecodingTests {
+    let fixture = Fixture()
+
+    @Test func `every fault of a body is told at once`() async throws {
+        let response = try await fixture.send(
+            .post, Fixture.path,
+            json: """
+                {"email": null, "count": 11, "active": "yes", "note": "too long", "role": "king",
+                 "tags": ["ok", "", 7], "place": {"x": 1.5, "y/z": 1}, "id": "x", "other": 1}
+                """)
+        #expect(response.status == 422)
+        #expect(
+            try response.errors() == [
+                "/email null", "/count out_of_range", "/active wrong_type", "/note too_long",
+                "/role not_allowed", "/tags/1 too_short", "/tags/2 wrong_type",
+                "/place/x wrong_type", "/place/y~1z unknown", "/id unknown", "/other unknown",
+                "/slug required",
+            ])
+    }
+
+    @Test func `query and body faults stand in one answer`() async throws {
+        let response = try await fixture.send(
+            .post, Fixture.path, query: "x=1", json: #"{"slug":"acme"}"#)
+        #expect(try response.errors() == ["?x unknown", "/email required"])
+    }
+
+    @Test(
+        arguments: [
+            ("limit=0", "?limit out_of_range"), ("limit=201", "?limit out_of_range"),
+            ("limit=ten", "?limit wrong_type"), ("limit=1&limit=2", "?limit duplicate"),
+            ("sort=name", "?sort not_allowed"), ("q=%zz", "? invalid"), ("who=me", "?who unknown"),
+            ("q=", "?q too_short"),
+        ])
+    func `a bad query parameter is 422`(query: String, error: String) async throws {
+        let response = try await fixture.send(.get, Fixture.path, query: query)
+        #expect(response.status == 422)
+        #expect(try response.errors() == [error])
+    }
+
+    @Test func `an empty body is told all that it lacks`() async throws {
+        let response = try await fixture.send(.post, Fixture.path)
+        #expect(try response.errors() == ["/slug required", "/email required"])
+    }
+
+    @Test func `a body that is no object is 422, one that is not JSON 400`() async throws {
+        let array = try await fixture.send(.post, Fixture.path, json: "[]")
+        #expect(array.status == 422)
+        let broken = try await fixture.send(.post, Fixture.path, json: "{")
+        #expect(try broken.status == 400 && broken.code() == "invalid_request")
+        let double = try await fixture.send(.post, Fixture.path, json: #"{"slug":"a","slug":"b"}"#)
+        #expect(double.status == 400)
+    }
+
+    @Test(arguments: ["a", "-ab", "ab-", "Ab", "a_b", "00000000-0000-4000-8000-000000000000"])
+    func `a slug of another form is refused`(slug: String) async throws {
+        let response = try await fixture.send(
+            .post, Fixture.path, json: #"{"slug":"\#(slug)","email":"a@b.c"}"#)
+        #expect(response.status == 422)
+    }
+
+    @Test func `an action verb takes no body or an empty object`() async throws {
+        let path = Fixture.onePath + "/suspend"
+        #expect(try await fixture.send(.post, path).status == 200)
+        #expect(try await fixture.send(.post, path, json: "{}").status == 200)
+        let full = try await fixture.send(.post, path, json: #"{"a":1}"#)
+        #expect(try full.errors() == ["/a unknown"])
+    }
+
+    @Test func `null and absent are told apart`() async throws {
+        let seen = Inputs()
+        let endpoint = Endpoint(
+            .patch, "/x", id: "x", tag: "X", summary: "", access: .open,
+            body: .json(Fixture.shape.patching()), answers: [.noContent]
+        ) { call in
+            seen.keep(call.input)
+            return .noContent
+        }
+        let dispatcher = try Dispatcher.open(endpoint)
+        for body in [#"{"note":null}"#, #"{"note":"n"}"#, "{}"] {
+            #expect(await dispatcher.respond(to: .json(.patch, "/x", body)).status == 204)
+        }
+        let inputs = seen.all
+        #expect(inputs[0].isNull("note") && inputs[0].has("note"))
+        #expect(inputs[1].optionalString("note") == "n" && !inputs[1].isNull("note"))
+        #expect(!inputs[2].has("note"))
+        #expect(inputs[2].change("note", Input.optionalString) == .none)
+        #expect(inputs[0].change("note", Input.optionalString) == .some(nil))
+    }
+
+    @Test func `another shape is taken when its member is there`() async throws {
+        let one = ObjectShape("One", [.required("email", .email)])
+        let many = ObjectShape("Many", [.required("invites", .array(of: .object(one)))])
+        let endpoint = Endpoint(
+            .post, "/x", id: "x", tag: "X", summary: "", access: .open,
+            body: .json(one.or(whenHas: "invites", many)), answers: [.noContent]
+        ) { _ in .noContent }
+        let dispatcher = try Dispatcher.open(endpoint)
+        let good = await dispatcher.respond(
+            to: .json(.post, "/x", #"{"invites":[{"email":"a@b.c"}]}"#))
+        #expect(good.status == 204)
+        let bad = await dispatcher.respond(to: .json(.post, "/x", #"{"invites":[{}]}"#))
+        #expect(try bad.errors() == ["/invites/0/email required"])
+    }
+}

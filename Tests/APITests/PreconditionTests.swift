@@ -1,0 +1,42 @@
+import API
+import HTTP
+import JSON
+import Testing
+import Text
+
+struct PreconditionTests {
+    let fixture = Fixture()
+
+    @Test func `a creation answers with its place and tag`() async throws {
+        let response = try await fixture.send(.post, Fixture.path, json: RefusalTests.good)
+        #expect(response.status == 201)
+        #expect(response.first("location") == Fixture.onePath)
+        #expect(response.first("etag") == "\"v1\"")
+    }
+
+    @Test(arguments: [
+        ("\"v1\"", 200), ("\"v0\", \"v1\"", 200), ("*", 200), ("W/\"v1\"", 412), ("", 412),
+    ])
+    func `If-Match is compared strongly`(tag: String, status: Int) async throws {
+        let response = try await fixture.send(
+            .put, Fixture.onePath, [("if-match", tag)], json: RefusalTests.good)
+        #expect(response.status == status)
+    }
+
+    @Test func `read-only members may be repeated but not changed`() async throws {
+        let match = [("if-match", "*")]
+        func body(_ id: String) -> String {
+            #"{"id":"\#(id)","slug":"acme","email":"a@b.c"}"#
+        }
+        let same = try await fixture.send(
+            .put, Fixture.onePath, match, json: body(Fixture.thing.description))
+        #expect(same.status == 200)
+        let other = try await fixture.send(.put, Fixture.onePath, match, json: body("x"))
+        #expect(try other.errors() == ["/id changed"])
+    }
+
+    @Test func `tags of different moments differ below a millisecond`() {
+        let first = ETag.updated(Timestamp(microseconds: 1_000_001))
+        #expect(first != ETag.updated(Timestamp(microseconds: 1_000_002)))
+    }
+}

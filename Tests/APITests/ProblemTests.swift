@@ -1,0 +1,66 @@
+import API
+import HTTP
+import JSON
+import Testing
+
+struct ProblemTests {
+    let fixture = Fixture()
+
+    @Test func `a problem has every member of its document`() async throws {
+        let response = try await fixture.send(.get, "/v1/nowhere")
+        #expect(response.first("content-type") == "application/problem+json")
+        #expect(
+            try response.json()
+                == JSONValue(
+                    parsing: Array(
+                        """
+                        {"type":"urn:gatehouse:problem:not_found","title":"Not found",
+                        "status":404,"detail":"There is no such path.","code":"not_found",
+                        "request_id":"r-1","error":"There is no such path."}
+                        """.utf8)))
+    }
+
+    @Test func `a conflict names the other object`() async throws {
+        let response = try await fixture.send(
+            .post, Fixture.path, json: #"{"slug":"taken","email":"a@b.c"}"#)
+        #expect(response.status == 409)
+        #expect(try response.json()["conflicting_id"]?.string == "7")
+    }
+
+    @Test func `an unexpected error is 500 without details, and logged`() async throws {
+        let response = try await fixture.send(
+            .post, Fixture.path, json: #"{"slug":"broken","email":"a@b.c"}"#)
+        #expect(try response.status == 500 && response.code() == "internal_error")
+        #expect(!String(decoding: response.bytes, as: UTF8.self).contains("password"))
+        let record = try #require(fixture.records.all.last)
+        #expect(record.fault?.contains("the password") == true)
+        #expect(record.operation == "createThing")
+        #expect(record.route == "/v1/tenants/{tenant}/things")
+        #expect(record.tenant == Fixture.acme.id)
+    }
+
+    @Test func `a hook's refusal is byte-equal on a retry`() async throws {
+        let dispatcher = try fixture.dispatcher()
+        var request = Request.json(.post, "/v1/hooks/thing", "{}")
+        let first = await dispatcher.respond(to: request)
+        request.id = "r-2"
+        let second = await dispatcher.respond(to: request)
+        #expect(first.status == 503 && first.bytes == second.bytes)
+        #expect(second.first("x-request-id") == "r-2")
+    }
+
+    @Test func `codes are frozen`() {
+        #expect(
+            Code.allCases.map(\.rawValue).joined(separator: " ") == """
+                invalid_request validation_failed unauthorized forbidden not_found \
+                method_not_allowed conflict precondition_failed precondition_required \
+                unsupported_media_type payload_too_large origin_not_allowed confirm_required \
+                domain_unproved idempotency_mismatch commit_unknown sign_up_closed email_taken \
+                internal_error email_missing email_invalid email_unverified user_suspended \
+                user_deleted tenant_suspended tenant_deleted approval_pending invite_unknown \
+                invite_expired invite_revoked invite_used invite_email_mismatch \
+                identity_link_required identity_conflict not_invited no_tenant provider_unknown \
+                tenant_choice_required rate_limited unavailable
+                """)
+    }
+}

@@ -1,0 +1,137 @@
+import HTTP
+import Testing
+
+@testable import Console
+
+private let files = Result { () throws(ConsoleFilesError) in
+    let parts = #filePath.split(separator: "/").dropLast(3)
+    return try ConsoleFiles(directory: "/" + parts.joined(separator: "/") + "/Public")
+}
+
+private func get(_ path: String, _ fields: [Field] = [], _ method: HTTP.Method = .get) throws
+    -> Response?
+{
+    try files.get().response(for: Request(method, path, fields: fields))
+}
+
+private func body(_ response: Response?) -> [UInt8] {
+    if case .bytes(let bytes)? = response?.body { return bytes }
+    return []
+}
+
+@Test func `the root leads to the console`() throws {
+    let response = try #require(try get("/"))
+    #expect(response.status == 302)
+    #expect(response.first("location") == "/console/")
+}
+
+@Test(arguments: ["/console", "/console/", "/console/t/demo/users", "/console/no/such/page"])
+func `one shell answers every console path`(path: String) throws {
+    let response = try #require(try get(path))
+    #expect(response.status == 200)
+    #expect(response.first("content-type") == "text/html; charset=utf-8")
+    #expect(response.first("cache-control") == "no-cache")
+    #expect(try body(response) == body(get("/console/")))
+}
+
+@Test func `the exact security headers stand on every answer`() throws {
+    let version = try files.get().version
+    let expected = """
+        default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src \
+        'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; \
+        frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'
+        """
+    for path in [
+        "/", "/console/", "/invite", "/favicon.svg", "/console/assets/old/app.js",
+        "/console/assets/\(version)/app.js",
+    ] {
+        let response = try #require(try get(path))
+        #expect(response.first("content-security-policy") == expected)
+        #expect(response.first("x-content-type-options") == "nosniff")
+        #expect(response.first("referrer-policy") == "same-origin")
+        #expect(response.first("cross-origin-opener-policy") == "same-origin")
+        #expect(response.first("cross-origin-resource-policy") == "same-origin")
+        #expect(response.first("permissions-policy") != nil)
+    }
+}
+
+@Test func `the pages name assets by the hash of the tree, and those are kept for ever`() throws {
+    let version = try files.get().version
+    let html = String(decoding: body(try get("/console/")), as: UTF8.self)
+    #expect(!html.utf8.elementsEqual([]))
+    #expect(html.contains("/console/assets/\(version)/app.js"))
+    #expect(!html.contains("/console/assets/-/"))
+    let script = try #require(try get("/console/assets/\(version)/lib/html.js"))
+    #expect(script.status == 200)
+    #expect(script.first("content-type") == "text/javascript; charset=utf-8")
+    #expect(script.first("cache-control") == "public, max-age=31536000, immutable")
+}
+
+@Test(arguments: [
+    "/console/assets/0000000000000000/app.js", "/console/assets/../../etc/passwd",
+    "/console/assets/%2e%2e/app.js", "/console/assets/",
+])
+func `an asset that is not in the table is a 404, never the shell`(path: String) throws {
+    #expect(try #require(try get(path)).status == 404)
+}
+
+@Test(arguments: ["/v1/tenants", "/consoles", "/consol", "/invites", "/healthz"])
+func `other paths are left to others`(path: String) throws {
+    #expect(try get(path) == nil)
+}
+
+@Test func `a known ETag is answered 304 without a body, with the headers`() throws {
+    let tag = try #require(try #require(try get("/console/")).first("etag"))
+    for value in [tag, "W/\(tag)", "\"x\", \(tag)", "*"] {
+        let response = try #require(try get("/console/", [Field("if-none-match", value)]))
+        #expect(response.status == 304)
+        #expect(body(response) == [])
+        #expect(response.first("etag") == tag)
+        #expect(response.first("content-security-policy") != nil)
+    }
+    #expect(try #require(try get("/console/", [Field("if-none-match", "\"x\"")])).status == 200)
+}
+
+@Test func `gzip is sent to who takes it, under an ETag of its own`() throws {
+    let plain = try #require(try get("/console/"))
+    let zipped = try #require(try get("/console/", [Field("accept-encoding", "br, GZIP;q=0.8")]))
+    #expect(zipped.first("content-encoding") == "gzip")
+    #expect(zipped.first("vary") == "Accept-Encoding")
+    #expect(body(zipped).starts(with: [0x1F, 0x8B]))
+    #expect(body(zipped).count < body(plain).count)
+    #expect(zipped.first("etag") != plain.first("etag"))
+}
+
+@Test(arguments: [
+    ("gzip", true), ("*", true), ("*;q=0, gzip", true), ("gzip;q=0", false), ("br", false),
+    ("gzip; q=0.000, *", false), ("", false), ("gzip;q=0.001", true),
+])
+func `the weights of Accept-Encoding are kept`(value: String, wanted: Bool) {
+    #expect(AcceptEncoding.acceptsGzip([value]) == wanted)
+}
+
+@Test func `a write to the console is a 405`() throws {
+    let response = try #require(try get("/console/", [], .post))
+    #expect(response.status == 405)
+    #expect(response.first("allow") == "GET, HEAD")
+}
+
+@Test func `a folder without the shell stops the start with its name`() {
+    #expect(throws: ConsoleFilesError.self) { try ConsoleFiles(directory: "/nonexistent") }
+}
+
+@Test func `all files together stay within 150 kB`() throws {
+    let parts = #filePath.split(separator: "/").dropLast(3)
+    let all = try FileTree.read("/" + parts.joined(separator: "/") + "/Public")
+    #expect(all.reduce(0) { $0 + $1.bytes.count } <= 150_000)
+}
+
+@Test func `no page holds inline script, inline style or another origin`() throws {
+    for path in ["/console/", "/invite"] {
+        let html = String(decoding: body(try get(path)), as: UTF8.self)
+        #expect(!html.contains("style="))
+        #expect(!html.contains("<style"))
+        #expect(!html.contains("<script>"))
+        #expect(!html.contains("http"))
+    }
+}

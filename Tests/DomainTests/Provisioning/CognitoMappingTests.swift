@@ -1,0 +1,72 @@
+import Domain
+import Testing
+import Text
+
+@Suite struct CognitoMappingTests {
+    let pool = Provider(
+        id: UUID(high: 1, low: 1), kind: .cognito, name: "p", issuer: "us-east-1_abc",
+        upstreams: [.init(name: "Okta", kind: .oidc, issuer: "https://okta.example")])
+
+    func external(_ name: String) -> IdentityKey? {
+        CognitoMapping.person(pool: pool, trigger: .externalProvider, userName: name)?.identity
+    }
+
+    @Test func `the user name splits at the first underscore, the provider in any case`() {
+        let google = IdentityKey(
+            provider: .google, issuer: "https://accounts.google.com", subject: "1_2")
+        #expect(external("google_1_2") == google)
+        #expect(external("Google_1_2") == google)
+        #expect(external("OKTA_x")?.issuer == "https://okta.example")
+        #expect(external("Saml_x")?.subject == "saml_x")
+        #expect(external("Google") == nil)
+    }
+
+    @Test func `a tenant's pool maps google only when told to`() {
+        var own = pool
+        own.tenantID = Scene.acme
+        let person = CognitoMapping.federated(pool: own, upstream: "Google", subject: "1")
+        #expect(person.identity.provider == .cognito)
+    }
+
+    @Test func `U13 a native user name is never taken apart`() {
+        let person = CognitoMapping.person(pool: pool, trigger: .signUp, userName: "Google_123")
+        #expect(person?.identity.subject == "Google_123")
+        #expect(person?.identity.provider == .cognito)
+    }
+
+    @Test func `only true counts as verified and absent stays absent`() {
+        #expect(CognitoMapping.emailVerified(.text("True")) == true)
+        #expect(CognitoMapping.emailVerified(.bool(true)) == true)
+        #expect(CognitoMapping.emailVerified(.text("1")) == false)
+        #expect(CognitoMapping.emailVerified(.other) == false)
+        #expect(CognitoMapping.emailVerified(.absent) == nil)
+    }
+
+    @Test func `U11 a retry is the same answer unless somebody changed the facts`() {
+        let id = Scene.ann
+        var existing = Verdict(.existing)
+        existing.userID = id
+        let created = Retry.Recorded(outcome: .created, userID: id)
+        #expect(Retry.isSame(recorded: created, recomputed: existing))
+        var waits = Verdict(.refused, reason: .approvalPending)
+        waits.userID = id
+        #expect(Retry.isSame(recorded: created, recomputed: waits))
+        let suspended = Verdict(.refused, reason: .userSuspended)
+        #expect(!Retry.isSame(recorded: created, recomputed: suspended))
+        let refused = Retry.Recorded(outcome: .refused, reason: .noTenant)
+        #expect(!Retry.isSame(recorded: refused, recomputed: existing))
+        #expect(
+            Retry.isSame(recorded: refused, recomputed: Verdict(.refused, reason: .noTenant)))
+    }
+
+    @Test func `the digest keeps fields apart`() {
+        let attempt = Scene().attempt
+        var shifted = attempt
+        shifted.identity.issuer = "is"
+        shifted.identity.subject = "ss1"
+        let first = Retry.digestInput(attempt: attempt, tenant: nil, tokenHash: nil)
+        #expect(first == Retry.digestInput(attempt: attempt, tenant: nil, tokenHash: nil))
+        #expect(first != Retry.digestInput(attempt: shifted, tenant: nil, tokenHash: nil))
+        #expect(first != Retry.digestInput(attempt: attempt, tenant: "", tokenHash: nil))
+    }
+}

@@ -1,0 +1,78 @@
+import Domain
+import Testing
+import Text
+
+/// A seeded generator, so that a failure can be run again.
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+    mutating func pick<T>(_ values: [T]) -> T { values[Int(next() % UInt64(values.count))] }
+    mutating func chance(_ one: UInt64) -> Bool { next() % one == 0 }
+}
+
+@Suite struct PropertyTests {
+    @Test(arguments: 0..<20) func `any facts keep the invariants`(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        for _ in 0..<500 {
+            let scene = make(&random)
+            let verdict = scene.verdict
+            let effects = verdict.effects
+            #expect(verdict == scene.verdict)
+            #expect(!verdict.trace.isEmpty)
+            #expect(effects.filter(\.touchesUser).count <= 1)
+            let links = effects.filter {
+                if case .linkIdentity = $0 { true } else { false }
+            }
+            #expect(
+                links.count == (verdict.outcome == .linked || verdict.outcome == .created ? 1 : 0))
+            #expect((verdict.outcome == .refused) <= effects.isEmpty)
+            if verdict.outcome == .refused { #expect(verdict.reason != nil) }
+            for case .createUser(_, let role, let source) in effects where source != .invite {
+                #expect(role < .admin)
+            }
+            if scene.attempt.trigger.isUnprovedNative {
+                #expect(effects.allSatisfy { !$0.touchesUser } && links.isEmpty)
+            }
+        }
+    }
+
+    private func make(_ random: inout SplitMix) -> Scene {
+        var scene = Scene(
+            random.pick(ProviderKind.allCases), trust: random.pick([nil] + EmailTrust.allCases),
+            domains: ["ex.com"], verified: random.pick([nil, true, false]),
+            trigger: random.pick(Attempt.Trigger.allCases))
+        for id in [Scene.acme, Scene.other] where random.chance(2) {
+            let policy = random.pick(TenantPolicy.SignUp.allCases)
+            let row = random.chance(2) ? user(&random, live: true) : nil
+            let invite = random.chance(3) ? Scene.invite(id, role: .admin) : nil
+            let hasDomain = random.chance(3)
+            let status = random.pick([Tenant.Status.active, .active, .active, .suspended])
+            scene = scene.tenant(id, policy, asked: random.chance(4)) {
+                $0.status = status
+                $0.user = row
+                $0.invite = invite
+                $0.domain = hasDomain ? Scene.domain() : nil
+                $0.policy.defaultRole = .admin
+            }
+            if random.chance(4) { scene = scene.known(row ?? user(&random, live: false), id) }
+        }
+        return random.chance(4) ? scene.token(random.pick([nil, Scene.invite()])) : scene
+    }
+
+    private func user(_ random: inout SplitMix, live: Bool) -> UserFacts {
+        let live: [User.Status] = live ? [.pending, .active, .suspended] : User.Status.allCases
+        return Scene.user(
+            random.pick(live), random.pick(User.Source.allCases),
+            id: random.pick([Scene.ann, Scene.bob]), proved: random.chance(2),
+            unproved: random.chance(3))
+    }
+}
+
+/// Implication, so that an invariant reads as a sentence.
+private func <= (left: Bool, right: Bool) -> Bool { !left || right }
