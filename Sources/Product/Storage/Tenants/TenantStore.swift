@@ -74,7 +74,7 @@ extension Database {
 
     /// Six base62 digits; `000000` is the platform's.
     private static func newLocator() -> String {
-        let made = Base62.random(6)
+        let made = Cryptography.Base62.random(6)
         return made == "000000" ? newLocator() : made
     }
 
