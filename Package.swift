@@ -88,7 +88,12 @@ let package = Package(
         tests(
             "APITests",
             ["API", "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "TestSupport"]),
-        tests("EndToEndTests", ["Application", "TestSupport", "JSON", "HTTP", "Text"]),
+        tests(
+            "EndToEndTests",
+            [
+                "Application", "TestSupport", "JSON", "HTTP", "Text", "Observability", "Storage",
+                "Cryptography",
+            ]),
         tests("ConsoleTests", ["Console", "HTTP"]),
         tests("ArchitectureTests", []),
     ],

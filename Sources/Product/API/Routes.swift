@@ -3,4 +3,8 @@ package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all
         + TenantEndpoints.all
+        + ProviderEndpoints.all
+        + HookEndpoints.all
+        + CognitoEndpoints.all
+        + DecisionEndpoints.all
 }

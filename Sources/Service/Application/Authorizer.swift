@@ -15,10 +15,11 @@ enum Authorizer {
     }
 
     /// `name`: a right, or a management scope, which stands for every right it covers.
-    private static func refusal(_ who: API.Principal, _ name: String, in tenant: UUID?) -> Problem? {
+    private static func refusal(_ who: API.Principal, _ name: String, in tenant: UUID?) -> Problem?
+    {
         let rights =
             Right(rawValue: name).map { [$0] } ?? ManagementScope(rawValue: name)?.rights ?? []
-        let principal = domain(who)
+        let principal = who.inDomain
         for right in rights where tenant == nil || !right.isPlatformOnly {
             switch Permissions.permits(principal, right, in: tenant) {
             case .allowed: continue
@@ -27,30 +28,5 @@ enum Authorizer {
             }
         }
         return rights.isEmpty ? .forbidden("No credential may do this.") : nil
-    }
-
-    static func domain(_ who: API.Principal) -> Domain.Principal {
-        guard let id = who.id else { return .anyone }
-        switch who.kind {
-        case .anonymous: return .anyone
-        case .operator:
-            guard let role = Operator.Role(rawValue: who.role) else { return .anyone }
-            return .operator(id: id, role: role, tenant: who.tenant)
-        case .user:
-            guard let role = UserRole(rawValue: who.role), let tenant = who.tenant else {
-                return .anyone
-            }
-            return .user(id: id, role: role, tenant: tenant)
-        case .key:
-            guard let tenant = who.tenant else {
-                return .key(id: id, owner: .platform, scopes: who.scopes)
-            }
-            guard let user = who.user else {
-                return .key(id: id, owner: .tenant(tenant), scopes: who.scopes)
-            }
-            guard let role = UserRole(rawValue: who.role) else { return .anyone }
-            return .key(
-                id: id, owner: .user(id: user, role: role, tenant: tenant), scopes: who.scopes)
-        }
     }
 }

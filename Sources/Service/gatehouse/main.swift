@@ -1,1 +1,4 @@
-print("gatehouse")
+import Application
+import Glibc
+
+exit(Command.run(CommandLine.arguments))

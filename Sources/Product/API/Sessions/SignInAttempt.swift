@@ -1,4 +1,5 @@
 import Cryptography
+import HTTP
 import Storage
 import Text
 
@@ -12,7 +13,8 @@ struct SignInAttempt {
     /// The operator, or nil where address and password do not fit. Throws 429 while locked.
     func prove(_ password: [UInt8]) async throws -> OperatorRow? {
         let key = (try? EmailAddress(email))?.key ?? email
-        let counter = SHA256.authenticate(Array("operator\0\(key)".utf8), key: database.directoryKey)
+        let counter = SHA256.authenticate(
+            Array("operator\0\(key)".utf8), key: database.directoryKey)
         if let until = try await database.signInLockedUntil(counter) {
             let seconds = max(1, (until.microseconds - database.clock().microseconds) / 1_000_000)
             throw Problem(

@@ -1,0 +1,55 @@
+import Glibc
+import Networking
+import Synchronization
+
+/// Runs async work on a loop while the calling thread, which is no loop's, waits for it.
+func waitFor<Value: Sendable>(
+    on loop: EventLoop, _ work: @escaping @Sendable () async throws -> Value
+) throws -> Value {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { throw DataDirectory.Failure(description: "no pipe") }
+    let (readEnd, writeEnd) = (ends[0], ends[1])
+    defer {
+        close(readEnd)
+        close(writeEnd)
+    }
+    let box = Outcome<Value>()
+    loop.spawn {
+        do { box.set(.success(try await work())) } catch { box.set(.failure(error)) }
+        var done: UInt8 = 1
+        _ = write(writeEnd, &done, 1)
+    }
+    var done: UInt8 = 0
+    while read(readEnd, &done, 1) < 0, errno == EINTR {}
+    guard let result = box.value else { throw DataDirectory.Failure(description: "no outcome") }
+    return try result.get()
+}
+
+private final class Outcome<Value: Sendable>: Sendable {
+    private let result = Mutex<Result<Value, any Error>?>(nil)
+
+    func set(_ value: Result<Value, any Error>) { result.withLock { $0 = value } }
+    var value: Result<Value, any Error>? { result.withLock { $0 } }
+}
+
+/// Blocks SIGINT and SIGTERM in every thread started from now on, so that one thread waits for them.
+func blockStopSignals() {
+    var signals = stopSignals()
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    signal(SIGPIPE, SIG_IGN)
+}
+
+/// Returns at SIGINT or SIGTERM.
+func waitForStopSignal() {
+    var signals = stopSignals()
+    var number: Int32 = 0
+    while sigwait(&signals, &number) != 0 {}
+}
+
+private func stopSignals() -> sigset_t {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGINT)
+    sigaddset(&signals, SIGTERM)
+    return signals
+}

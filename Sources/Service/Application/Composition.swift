@@ -1,0 +1,72 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import Networking
+import Observability
+import Postgres
+import Storage
+import Text
+
+/// The service without its sockets: what tests drive in process and `Service` puts behind them.
+package struct Composition: Sendable {
+    package let database: Database
+    package let dispatcher: Dispatcher
+
+    /// `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
+    package init(
+        app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
+        passwords: PasswordHasher? = nil, logger: Logger? = nil,
+        clock: @escaping @Sendable () -> Timestamp
+    ) throws {
+        let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
+        let pepper = SHA256.derive(from: secretKey, info: Array("password pepper".utf8))
+        let database = Database(
+            app: app, platform: platform, directoryKey: directoryKey, clock: clock)
+        let authenticator = Authenticator(database: database)
+        self.database = database
+        dispatcher = try Dispatcher(
+            endpoints: Routes.all,
+            services: Services(
+                database: database,
+                passwords: passwords ?? PasswordHasher(pepper: pepper, threads: 2),
+                publicURL: publicURL),
+            hooks: Hooks(
+                authenticate: { try await authenticator.principal(of: $0) },
+                resolveTenant: { try await Self.resolve($0, $1, database) },
+                authorize: { Authorizer.refusal($0, $1, $2) },
+                judgeOrigin: { _, _ in .proceed },
+                problem: storageProblem,
+                record: { Self.log($0, logger) },
+                now: clock))
+    }
+
+    /// A tenant's own credential is refused while the tenant is suspended; the platform's still
+    /// reads and manages it.
+    private static func resolve(
+        _ idOrSlug: String, _ principal: API.Principal, _ database: Database
+    ) async throws -> ResolvedTenant? {
+        guard let row = try await database.tenant(idOrSlug) else { return nil }
+        if !principal.platform {
+            guard principal.tenant == row.id, row.status != "deleted" else { return nil }
+            if row.status == "suspended" {
+                throw Problem(.tenantSuspended, "The tenant is suspended.")
+            }
+        }
+        return ResolvedTenant(id: row.id, slug: row.slug)
+    }
+
+    private static func log(_ record: RequestRecord, _ logger: Logger?) {
+        guard let logger else { return }
+        var fields: [(StaticString, LogValue)] = [
+            ("request_id", .text(record.requestID)),
+            ("method", .text(record.method.rawValue)),
+            ("route", .text(record.route ?? "")),
+            ("status", .int(record.status)),
+            ("microseconds", .int(Int(record.microseconds))),
+            ("ip", .text(record.remoteAddress)),
+        ]
+        if let fault = record.fault { fields.append(("fault", .text(fault))) }
+        logger.log(record.status >= 500 ? .error : .info, "request", fields)
+    }
+}

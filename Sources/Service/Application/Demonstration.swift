@@ -1,0 +1,39 @@
+import Cryptography
+import JSON
+import Postgres
+import Storage
+import Text
+
+/// What `dev` shows on its first screen: an owner and the tenant `demo`, made at the first start.
+struct Demonstration: Sendable {
+    private static let owner = "owner@gatehouse.test"
+    private let database: Database
+
+    init(_ service: Service) {
+        database = service.composition.database
+    }
+
+    /// A token that signs the owner in once, within an hour.
+    func signInLink() async throws -> String {
+        let owner = try await owner()
+        if try await database.tenant("demo") == nil { try await populate() }
+        let token = TokenSecret.make()
+        try await database.storeOperatorLink(
+            TokenSecret.hash(token) ?? [], for: owner.id, seconds: 3600)
+        return token
+    }
+
+    private func owner() async throws -> OperatorRow {
+        if let (person, _) = try await database.operatorWithPassword(emailKey: Self.owner) {
+            return person
+        }
+        return try await database.createOperator(
+            email: Self.owner, emailKey: Self.owner, name: "Owner", role: "owner", tenant: nil,
+            passwordHash: nil, by: .system)
+    }
+
+    private func populate() async throws {
+        _ = try await database.createTenant(
+            slug: "demo", name: "Demo", policy: .object([]), by: .system)
+    }
+}

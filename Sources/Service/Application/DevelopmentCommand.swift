@@ -1,0 +1,59 @@
+import Configuration
+import Cryptography
+import Networking
+import Observability
+import Postgres
+import Storage
+import Text
+
+/// `gatehouse dev`: everything from nothing: a private cluster, the schema, an owner, a demo tenant.
+struct DevelopmentCommand {
+    var settings: Settings
+
+    func run() throws {
+        blockStopSignals()
+        let data = try DataDirectory(settings.dataDirectory)
+        let secret = try data.secret("secret.key")
+        let cluster = try PrivateCluster(in: data)
+        if cluster.moved(from: data) {
+            say(
+                "PostgreSQL's user cannot reach \(data.path); its data is in \(cluster.directory)\n"
+            )
+        }
+        say("Starting PostgreSQL …\n")
+        try cluster.start()
+        defer {
+            cluster.stop()
+            say("Stopped.\n")
+        }
+        try Migrator.migrate(
+            conninfo: cluster.conninfo(role: "gatehouse_owner"),
+            directory: try Installation.find("Migrations"), log: { say("  applying \($0)\n") })
+        let configuration = ServiceConfiguration(
+            appConninfo: cluster.conninfo(role: "gatehouse_app"),
+            platformConninfo: cluster.conninfo(role: "gatehouse_platform"),
+            secretKey: Array(secret.utf8), listen: settings.listen.text,
+            publicURL: settings.publicURL, threads: settings.threads,
+            consoleDirectory: try Installation.find("Public"),
+            tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
+            logger: Logger(level: .warning, format: .text))
+        let helm = EventLoop(index: -1)
+        helm.start()
+        let service = try waitFor(on: helm) { try await Service.start(configuration) }
+        let link = try waitFor(on: helm) { try await Demonstration(service).signInLink() }
+        let address = settings.publicURL ?? "http://\(settings.listen.host):\(service.port)"
+        say(
+            """
+
+            Gatehouse is ready.
+              Console   \(address)/console/
+              Sign in   \(address)/console/sign-in#token=\(link)   (once, within the hour)
+
+            Ctrl-C stops it; the data stays in \(data.path).
+
+            """)
+        waitForStopSignal()
+        say("Stopping …\n")
+        try waitFor(on: helm) { await service.stop() }
+    }
+}

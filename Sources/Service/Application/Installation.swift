@@ -1,0 +1,28 @@
+import Glibc
+
+/// Where the files beside the program are: in the checkout it was built in, or installed.
+enum Installation {
+    struct NotFound: Error, CustomStringConvertible {
+        var name: String
+        var description: String { "the folder \(name) is neither beside the program nor installed" }
+    }
+
+    /// `Public` or `Migrations`: looked for upward from the program, then under /usr/share.
+    static func find(_ name: String) throws -> String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        var folder = String(decoding: buffer.prefix(max(0, count)).map(UInt8.init), as: UTF8.self)
+        while let slash = folder.lastIndex(of: "/") {
+            folder = String(folder[..<slash])
+            if isFolder("\(folder)/\(name)") { return "\(folder)/\(name)" }
+        }
+        let installed = "/usr/share/gatehouse/\(name)"
+        guard isFolder(installed) else { throw NotFound(name: name) }
+        return installed
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+}

@@ -1,0 +1,46 @@
+import Configuration
+import Networking
+import Observability
+
+/// `gatehouse serve`: the service against a database that somebody else runs.
+struct ServeCommand {
+    var settings: Settings
+
+    func run() throws {
+        guard let database = settings.databaseURL else {
+            throw Command.Missing(name: "GATEHOUSE_DATABASE_URL")
+        }
+        guard let secret = settings.secretKey else {
+            throw Command.Missing(name: "GATEHOUSE_SECRET_KEY")
+        }
+        let configuration = ServiceConfiguration(
+            appConninfo: database.text,
+            platformConninfo: settings.platformDatabaseURL?.text
+                ?? Self.switchingRole(database.text),
+            secretKey: secret.bytes, listen: settings.listen.text, publicURL: settings.publicURL,
+            threads: settings.threads, consoleDirectory: try Installation.find("Public"),
+            tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
+            logger: Logger(format: settings.log == .text ? .text : .json))
+        blockStopSignals()
+        let helm = EventLoop(index: -1)
+        helm.start()
+        let service = try waitFor(on: helm) { try await Service.start(configuration) }
+        configuration.logger.log(.info, "serving", [("port", .int(service.port))])
+        waitForStopSignal()
+        try waitFor(on: helm) { await service.stop() }
+    }
+
+    /// The same login, switched to the platform's role at the start of the connection.
+    private static func switchingRole(_ url: String) -> String {
+        if url.utf8.starts(with: "postgres".utf8) {
+            return url + (url.contains("?") ? "&" : "?")
+                + "options=-c%20role%3Dgatehouse_platform"
+        }
+        return url + " options='-c role=gatehouse_platform'"
+    }
+}
+
+extension Settings.Address {
+    /// `host:port`, an IPv6 address in brackets.
+    var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

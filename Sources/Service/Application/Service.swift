@@ -1,0 +1,61 @@
+import API
+import Console
+import HTTP
+import Networking
+import Observability
+import Postgres
+import Serving
+import Text
+
+/// The running service: loops, connections to the database, one HTTP server.
+package final class Service: Sendable {
+    private let loops: [EventLoop]
+    private let app: Postgres
+    private let platform: Postgres
+    private let server: Server
+    package let composition: Composition
+    package let port: Int
+
+    /// Starts everything and returns once the port is open.
+    package static func start(_ configuration: ServiceConfiguration) async throws -> Service {
+        let loops = (0..<configuration.threads).map { EventLoop(index: $0) }
+        for loop in loops { loop.start() }
+        return try await Service(configuration, loops)
+    }
+
+    private init(_ configuration: ServiceConfiguration, _ loops: [EventLoop]) async throws {
+        self.loops = loops
+        let logger = configuration.logger
+        var appConfiguration = PostgresConfiguration(conninfo: configuration.appConninfo)
+        appConfiguration.log = { event, detail in
+            logger.log(.warning, event, [("detail", .text(detail))])
+        }
+        var platformConfiguration = appConfiguration
+        platformConfiguration.conninfo = configuration.platformConninfo
+        platformConfiguration.readsPerLoop = 1
+        platformConfiguration.transactionsPerLoop = 1
+        app = Postgres(configuration: appConfiguration, loops: loops)
+        platform = Postgres(configuration: platformConfiguration, loops: loops)
+        let publicURL = configuration.publicURL ?? "http://\(configuration.listen)"
+        let composition = try Composition(
+            app: app, platform: platform, secretKey: configuration.secretKey,
+            publicURL: publicURL, logger: logger, clock: Timestamp.systemClock)
+        self.composition = composition
+        let site = try Site(
+            console: ConsoleFiles(directory: configuration.consoleDirectory),
+            dispatcher: composition.dispatcher, database: composition.database)
+        server = Server(loops: loops) { await site.respond(to: $0) }
+        var tls: TLSContext?
+        if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {
+            tls = try TLSContext(certificateChain: chain, privateKey: key)
+        }
+        port = try await server.start(address: configuration.listen, tls: tls)
+    }
+
+    /// Answers what is in flight, then closes; nothing acknowledged is lost.
+    package func stop() async {
+        await server.drain(deadline: .seconds(10))
+        await app.close()
+        await platform.close()
+    }
+}

@@ -1,0 +1,61 @@
+import API
+import Console
+import HTTP
+import JSON
+import Postgres
+import Storage
+
+/// Everything that answers on our own host: health, the documents, the console, then `/v1`.
+struct Site: Sendable {
+    private let console: ConsoleFiles
+    private let dispatcher: Dispatcher
+    private let database: Database
+    private let openAPI: [UInt8]
+
+    init(console: ConsoleFiles, dispatcher: Dispatcher, database: Database) {
+        self.console = console
+        self.dispatcher = dispatcher
+        self.database = database
+        openAPI = OpenAPIDocument(endpoints: Routes.all, version: Version.current).bytes
+    }
+
+    func respond(to request: Request) async -> Response {
+        guard request.method == .get || request.method == .head else {
+            return await dispatcher.respond(to: request)
+        }
+        switch request.path {
+        case "/livez": return Self.plain(200, "ok\n")
+        case "/readyz", "/healthz": return await ready()
+        case "/openapi.json":
+            var answer = Response(200, type: "application/json", openAPI)
+            answer.set("access-control-allow-origin", "*")
+            answer.set("cache-control", "no-cache")
+            return answer
+        default: break
+        }
+        if let file = console.response(for: request) { return file }
+        return await dispatcher.respond(to: request)
+    }
+
+    /// 503 while the database cannot be asked: a balancer then sends nobody here.
+    private func ready() async -> Response {
+        do {
+            _ = try await database.app.read("SELECT 1")
+            return Self.plain(200, "ok\n")
+        } catch {
+            var answer = Self.plain(503, "the database cannot be asked\n")
+            answer.set("retry-after", "1")
+            return answer
+        }
+    }
+
+    private static func plain(_ status: Int, _ text: String) -> Response {
+        var answer = Response(status, type: "text/plain; charset=utf-8", Array(text.utf8))
+        answer.set("cache-control", "no-store")
+        return answer
+    }
+}
+
+package enum Version {
+    package static let current = "0.1.0"
+}

@@ -1,0 +1,120 @@
+import API
+import Application
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Networking
+import Postgres
+import Storage
+import Synchronization
+import Text
+
+/// The true service over a real PostgreSQL, driven in process: everything but the sockets.
+package final class TestService: Sendable {
+    package enum Credential: Sendable {
+        case anonymous
+        /// A console session of an operator at the platform, role owner.
+        case platformOwner
+        /// A console session of an operator of that tenant, role owner.
+        case tenantAdmin(TenantRow)
+        case session(String)
+        case bearer(String)
+    }
+
+    package let database: TestDatabase
+    package let composition: Composition
+    private let app: Postgres
+    private let platform: Postgres
+    private let sessions = Mutex<[String: String]>([:])
+
+    private init(database: TestDatabase) throws {
+        self.database = database
+        app = database.client(as: database.app)
+        platform = database.client(as: database.platform)
+        // Cheap parameters: what is tested is who gets in, not how long a hash takes.
+        let passwords = PasswordHasher(
+            pepper: Array("pepper".utf8), threads: 2,
+            cost: PasswordHasher.Cost(kibibytes: 64, passes: 1, lanes: 1))
+        composition = try Composition(
+            app: app, platform: platform, secretKey: [UInt8](repeating: 7, count: 32),
+            publicURL: "http://gatehouse.test", passwords: passwords,
+            clock: Timestamp.systemClock)
+    }
+
+    package static func make() async throws -> TestService {
+        try TestService(database: await TestDatabase.make())
+    }
+
+    package func stop() async {
+        await app.close()
+        await platform.close()
+        await database.drop()
+    }
+
+    package var storage: Database { composition.database }
+
+    @discardableResult
+    package func makeTenant(_ slug: String) async throws -> TenantRow {
+        try await storage.createTenant(
+            slug: slug, name: slug, policy: .object([]), by: .system)
+    }
+
+    /// Sends one request; `json` is the body's text.
+    package func send(
+        _ method: Method, _ target: String, json: String? = nil,
+        as credential: Credential = .anonymous, fields: [Field] = []
+    ) async throws -> TestAnswer {
+        var all = fields
+        switch credential {
+        case .anonymous: break
+        case .bearer(let key): all.append(Field("authorization", "Bearer \(key)"))
+        case .session(let token): all += Self.console(token)
+        case .platformOwner: all += Self.console(try await session(role: "owner", tenant: nil))
+        case .tenantAdmin(let tenant):
+            all += Self.console(try await session(role: "owner", tenant: tenant.id))
+        }
+        if json != nil, !all.contains(where: { $0.name == "content-type" }) {
+            all.append(Field("content-type", "application/json"))
+        }
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let request = Request(
+            method, String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", fields: all,
+            body: json.map { Array($0.utf8) } ?? [])
+        return TestAnswer(response: await composition.dispatcher.respond(to: request))
+    }
+
+    /// A console session's token for an operator of this role, made once.
+    package func session(role: String, tenant: UUID?) async throws -> String {
+        let email = "\(role)-\(tenant?.description ?? "platform")@operators.example"
+        if let token = sessions.withLock({ $0[email] }) { return token }
+        let person = try await storage.createOperator(
+            email: email, emailKey: email, name: role, role: role, tenant: tenant,
+            passwordHash: nil, by: .system)
+        let token = TokenSecret.make()
+        try await storage.startOperatorSession(
+            person, tokenHash: TokenSecret.hash(token) ?? [], userAgent: nil, by: .system)
+        sessions.withLock { $0[email] = token }
+        return token
+    }
+
+    private static func console(_ token: String) -> [Field] {
+        [
+            Field("cookie", "gatehouse=\(token)"), Field("x-gatehouse-console", "1"),
+            Field("sec-fetch-site", "same-origin"),
+        ]
+    }
+}
+
+package struct TestAnswer: Sendable {
+    package let response: Response
+
+    package var status: Int { response.status }
+    package var bytes: [UInt8] {
+        if case .bytes(let bytes) = response.body { bytes } else { [] }
+    }
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+    /// `null` where the body is no JSON.
+    package var json: JSONValue { (try? JSONValue(parsing: bytes)) ?? .null }
+    package func first(_ name: String) -> String? { response.first(name) }
+}
