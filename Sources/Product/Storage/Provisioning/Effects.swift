@@ -162,9 +162,10 @@ struct EffectWriting: Sendable {
         let rows = try await change.query(
             """
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
-                email_verified, created_at, last_used_at)
+                email_verified, alias, created_at, last_used_at)
             VALUES (\(tenant), \(id), \(user), \(key.provider.rawValue), \(key.issuer),
-                \(key.subject), \(attempt.email?.display), true, \(now), \(now))
+                \(key.subject), \(attempt.email?.display), true, \(call.alias),
+                \(now), \(now))
             ON CONFLICT DO NOTHING RETURNING id
             """)
         guard rows.count == 1 else { throw ProvisioningRace() }
