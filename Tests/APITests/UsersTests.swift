@@ -381,9 +381,14 @@ private struct Stage {
             let token = try #require(answer.json["token"]?.string)
             let scope = stage.service.storage.scope(stage.tenant.id)
             let uses = try await scope.change(by: .system) { change in
-                [try await change.useLinkGrant(token), try await change.useLinkGrant(token)]
+                let grant = try #require(try await change.linkGrant(token))
+                #expect(grant.userID == UUID(id))
+                return [
+                    try await change.consumeLinkGrant(grant.id),
+                    try await change.consumeLinkGrant(grant.id),
+                ]
             }
-            #expect(uses == [UUID(id), nil])
+            #expect(uses == [true, false])
         }
     }
 
