@@ -7,4 +7,6 @@ package enum Routes {
         + HookEndpoints.all
         + CognitoEndpoints.all
         + DecisionEndpoints.all
+        + PolicyEndpoints.all
+        + DomainEndpoints.all
 }
