@@ -91,7 +91,12 @@ let package = Package(
                 "API", "Domain", "Storage", "Postgres", "Cryptography", "HTTP", "Routing", "JSON",
                 "Text", "TestSupport",
             ]),
-        tests("EndToEndTests", ["Application", "TestSupport", "JSON", "HTTP", "Text"]),
+        tests(
+            "EndToEndTests",
+            [
+                "Application", "TestSupport", "JSON", "HTTP", "Text", "Observability", "Storage",
+                "Cryptography",
+            ]),
         tests("ConsoleTests", ["Console", "HTTP"]),
         tests("ArchitectureTests", []),
     ],
