@@ -7,4 +7,5 @@ package enum Routes {
         + HookEndpoints.all
         + CognitoEndpoints.all
         + DecisionEndpoints.all
+        + UserEndpoints.all
 }
