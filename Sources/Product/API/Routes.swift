@@ -8,4 +8,6 @@ package enum Routes {
         + CognitoEndpoints.all
         + DecisionEndpoints.all
         + UserEndpoints.all
+        + PolicyEndpoints.all
+        + DomainEndpoints.all
 }

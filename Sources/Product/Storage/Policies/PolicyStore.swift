@@ -25,7 +25,7 @@ package struct PolicyRow: Sendable {
 extension TenantScope {
     /// The policy in force.
     package func policy() async throws -> PolicyRow {
-        try await read(PolicyRow.current(tenant)).only(PolicyRow.init)
+        try await read(PolicyRow.current(tenant)).onlyPolicy()
     }
 
     /// Every published policy, the newest first; one more than `limit` tells that more follow.
@@ -45,6 +45,13 @@ extension TenantScope {
     }
 }
 
+extension Rows {
+    fileprivate func onlyPolicy() throws -> PolicyRow {
+        guard let row = first else { throw StorageFailure.notFound("tenant") }
+        return try PolicyRow(row)
+    }
+}
+
 extension PolicyRow {
     static func current(_ tenant: UUID) -> SQL {
         """
@@ -55,9 +62,9 @@ extension PolicyRow {
 }
 
 extension Change {
-    /// The policy in force, as this transaction sees it.
+    /// The policy in force, which nobody replaces until this transaction ends.
     package func policy() async throws -> PolicyRow {
-        try await query(PolicyRow.current(tenant)).only(PolicyRow.init)
+        try await query(PolicyRow.current(tenant) + " FOR SHARE OF t").onlyPolicy()
     }
 
     /// Locks the tenant, so that the policy in force stays until this transaction ends.
