@@ -87,7 +87,7 @@ let package = Package(
         tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),
         tests(
             "APITests",
-            ["API", "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "TestSupport"]),
+            ["API", "Domain", "Storage", "Postgres", "HTTP", "Routing", "JSON", "Text", "TestSupport"]),
         tests("EndToEndTests", ["Application", "TestSupport", "JSON", "HTTP", "Text"]),
         tests("ConsoleTests", ["Console", "HTTP"]),
         tests("ArchitectureTests", []),

@@ -3,4 +3,5 @@ package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all
         + TenantEndpoints.all
+        + APIKeyEndpoints.all
 }
