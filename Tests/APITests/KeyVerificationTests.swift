@@ -54,7 +54,7 @@ struct KeyVerificationTests {
             #expect(try await verdict(service, asked, as: .bearer(mine)) == "valid")
             #expect(try await verdict(service, asked, as: .bearer(weak)) == "unknown")
             #expect(try await verdict(service, asked, as: .bearer(foreign)) == "unknown")
-            #expect(try await verdict(service, asked, as: .anonymous) == "401")
+            #expect(try await verdict(service, asked, as: .anonymous) == "unauthorized")
             #expect(try await verdict(service, "gate_live_x") == "unknown")
             let nowhere = try await service.send(
                 .post, "/v1/api-keys/verify", json: #"{"key":"x","ip":"nowhere"}"#,
