@@ -10,4 +10,5 @@ package enum Routes {
         + UserEndpoints.all
         + PolicyEndpoints.all
         + DomainEndpoints.all
+        + APIKeyEndpoints.all
 }

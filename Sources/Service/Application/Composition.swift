@@ -36,6 +36,9 @@ package struct Composition: Sendable {
                 resolveTenant: { try await Self.resolve($0, $1, database) },
                 authorize: { Authorizer.refusal($0, $1, $2) },
                 judgeOrigin: { _, _ in .proceed },
+                idempotency: KeptAnswers(
+                    database: database,
+                    secret: SHA256.derive(from: secretKey, info: Array("kept answers".utf8))),
                 problem: storageProblem,
                 record: { Self.log($0, logger) },
                 now: clock))

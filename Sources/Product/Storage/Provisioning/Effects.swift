@@ -177,18 +177,6 @@ struct EffectWriting: Sendable {
     }
 
     /// `grant` is the id of its user; the token's hash names the row.
-    private func use(_ grant: UUID) async throws {
-        let hash = SHA256.hash(Array((call.linkGrant ?? "").utf8))
-        let rows = try await change.query(
-            """
-            UPDATE link_grants SET used_at = \(now)
-            WHERE tenant_id = \(tenant) AND token_hash = \(hash) AND used_at IS NULL
-            RETURNING user_id
-            """)
-        guard rows.count == 1 else { throw ProvisioningRace() }
-        try await audit("link_grant.used", "user", grant, attempt.email?.key ?? "")
-    }
-
     /// Once: whoever comes second finds no pending row.
     private func accept(_ invite: UUID, _ changes: AuditChanges) async throws {
         let rows = try await change.query(
