@@ -3,4 +3,9 @@ package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all
         + TenantEndpoints.all
+        + OriginEndpoints.all
+        + AuditEndpoints.all
+        + OperatorEndpoints.all
+        + SetupEndpoint.all
+        + OverviewEndpoints.all
 }
