@@ -44,9 +44,10 @@ enum SetupEndpoint {
     }
 
     private static func passwordHash(_ call: Call) async throws -> String {
+        let password = Array(try call.input.string("password").utf8)
+        let hasher = try call.services.passwords
         do throws(PasswordFault) {
-            return try await call.services.passwords.hash(
-                Array(call.input.string("password").utf8))
+            return try await hasher.hash(password)
         } catch {
             guard error == .busy else { throw error }
             throw Problem(
