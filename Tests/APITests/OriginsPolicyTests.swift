@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -247,7 +248,9 @@ struct OriginsPolicyTests {
             expectRefused(try await stage.preflight("/v1/tenants", Self.app, "GET"))
             // The locator names the tenant even where the key is not known.
             let key = TestService.Credential.bearer(
-                try keyText(locator: stage.tenant.locator))
+                #require(
+                    APIKeySecret.make(environment: .live, locator: stage.tenant.locator)
+                ).text)
             let refusal = try await stage.get("/v1/me", Self.app, as: key)
             #expect(refusal.status == 401)
             expectOpen(refusal)
