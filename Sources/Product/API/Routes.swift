@@ -8,4 +8,11 @@ package enum Routes {
         + OperatorEndpoints.all
         + SetupEndpoint.all
         + OverviewEndpoints.all
+        + ProviderEndpoints.all
+        + HookEndpoints.all
+        + CognitoEndpoints.all
+        + DecisionEndpoints.all
+        + UserEndpoints.all
+        + PolicyEndpoints.all
+        + DomainEndpoints.all
 }

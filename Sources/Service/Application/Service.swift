@@ -8,16 +8,16 @@ import Serving
 import Text
 
 /// The running service: loops, connections to the database, one HTTP server.
-final class Service: Sendable {
+package final class Service: Sendable {
     private let loops: [EventLoop]
     private let app: Postgres
     private let platform: Postgres
     private let server: Server
-    let composition: Composition
-    let port: Int
+    package let composition: Composition
+    package let port: Int
 
     /// Starts everything and returns once the port is open.
-    static func start(_ configuration: ServiceConfiguration) async throws -> Service {
+    package static func start(_ configuration: ServiceConfiguration) async throws -> Service {
         let loops = (0..<configuration.threads).map { EventLoop(index: $0) }
         for loop in loops { loop.start() }
         return try await Service(configuration, loops)
@@ -53,7 +53,7 @@ final class Service: Sendable {
     }
 
     /// Answers what is in flight, then closes; nothing acknowledged is lost.
-    func stop() async {
+    package func stop() async {
         await server.drain(deadline: .seconds(10))
         await app.close()
         await platform.close()
