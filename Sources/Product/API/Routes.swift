@@ -3,6 +3,11 @@ package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all
         + TenantEndpoints.all
+        + OriginEndpoints.all
+        + AuditEndpoints.all
+        + OperatorEndpoints.all
+        + SetupEndpoint.all
+        + OverviewEndpoints.all
         + ProviderEndpoints.all
         + HookEndpoints.all
         + CognitoEndpoints.all
