@@ -7,80 +7,9 @@ import TestSupport
 import Testing
 import Text
 
-/// A service with one tenant, and what the tests ask of it again and again.
-private struct Stage {
-    let service: TestService
-    let tenant: TenantRow
-
-    static func run(_ body: (Stage) async throws -> Void) async throws {
-        let service = try await TestService.make()
-        do {
-            try await body(Stage(service: service, tenant: try await service.makeTenant("acme")))
-        } catch {
-            await service.stop()
-            throw error
-        }
-        await service.stop()
-    }
-
-    func send(
-        _ method: Method, _ path: String, json: String? = nil, fields: [Field] = []
-    ) async throws -> TestAnswer {
-        try await service.send(
-            method, "/v1/tenants/acme/users" + path, json: json, as: .tenantAdmin(tenant),
-            fields: fields)
-    }
-
-    func make(_ email: String, name: String? = nil) async throws -> String {
-        let rest = name.map { ",\"name\":\"\($0)\"" } ?? ""
-        let answer = try await send(.post, "", json: "{\"email\":\"\(email)\"\(rest)}")
-        #expect(answer.status == 201, "\(answer.text)")
-        return try #require(answer.json["id"]?.string)
-    }
-
-    func emails(_ query: String) async throws -> [String] {
-        let answer = try await send(.get, "?" + query)
-        #expect(answer.status == 200, "\(answer.text)")
-        return (answer.json["items"]?.array ?? []).compactMap { $0["email"]?.string }
-    }
-
-    func addInvite(_ email: String) async throws {
-        try await service.storage.scope(tenant.id).change(by: .system) { change in
-            try await change.query(
-                """
-                INSERT INTO invites (tenant_id, id, email, email_key, role, delivery, token_hash,
-                    inviter_type, inviter_id, inviter_name, expires_at, created_at, updated_at)
-                VALUES (\(change.tenant), \(UUID.random()), \(email), \(email), 'member', 'link',
-                    \([UInt8](email.utf8)), 'system', '', '', \(change.now.adding(seconds: 600)),
-                    \(change.now), \(change.now))
-                """)
-        }
-    }
-
-    func addSession(of user: String) async throws -> UUID {
-        let (id, user) = (UUID.random(), try #require(UUID(user)))
-        try await service.storage.scope(tenant.id).change(by: .system) { change in
-            try await change.query(
-                """
-                INSERT INTO sessions (tenant_id, id, user_id, client, token_hash, created_at,
-                    last_seen_at, expires_at)
-                VALUES (\(change.tenant), \(id), \(user), 'relate', \([UInt8](id.description.utf8)),
-                    \(change.now), \(change.now), \(change.now.adding(seconds: 600)))
-                """)
-        }
-        return id
-    }
-
-    func count(_ condition: SQL) async throws -> Int {
-        let rows = try await service.storage.scope(tenant.id).read(
-            "SELECT count(*) FROM \(condition)")
-        return try #require(rows.first).get(0)
-    }
-}
-
 @Suite(.serialized) struct UsersTests {
     @Test func `an operator makes a user who waits for the first sign-in`() async throws {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             let answer = try await stage.send(
                 .post, "", json: #"{"email":"Ada@Example.com","name":"Ada","role":"manager"}"#)
             #expect(answer.status == 201)
@@ -99,7 +28,7 @@ private struct Stage {
     }
 
     @Test func `an address has one user in a tenant however it is spelled`() async throws {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             let id = try await stage.make("ada@example.com")
             let answer = try await stage.send(.post, "", json: #"{"email":"ADA@EXAMPLE.COM"}"#)
             #expect(answer.status == 409)
@@ -116,7 +45,7 @@ private struct Stage {
     ]
 
     @Test func `a user with a bad field is refused`() async throws {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             for json in Self.bad {
                 let answer = try await stage.send(.post, "", json: json)
                 #expect(answer.status == 422, "\(json)")
@@ -126,7 +55,7 @@ private struct Stage {
     }
 
     @Test func `nobody reaches users without a credential or of another tenant`() async throws {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             let id = try await stage.make("ada@example.com")
             let other = try await stage.service.makeTenant("other")
             let session = UUID.random()
@@ -154,7 +83,7 @@ private struct Stage {
     }
 
     @Test func `a name and a role change and an address does not`() async throws {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             let id = try await stage.make("ada@example.com", name: "Ada")
             let old = try await stage.send(.get, "/" + id)
             let etag = try #require(old.first("etag"))
@@ -178,7 +107,7 @@ private struct Stage {
     }
 
     @Test func `suspension withdraws invites and resuming gives back what was`() async throws {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             let id = try await stage.make("ada@example.com")
             try await stage.addInvite("ada@example.com")
             let suspended = try await stage.send(.post, "/\(id)/suspend")
@@ -192,7 +121,7 @@ private struct Stage {
     }
 
     @Test func `a deleted user leaves the list and comes back restored`() async throws {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             let id = try await stage.make("ada@example.com")
             try await stage.addInvite("ada@example.com")
             _ = try await stage.addSession(of: id)
@@ -213,7 +142,7 @@ private struct Stage {
     }
 
     @Test func `a purge asks first and then nothing is left`() async throws {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             let id = try await stage.make("ada@example.com")
             let asked = try await stage.send(.delete, "/\(id)?purge=true")
             #expect(asked.status == 409)
@@ -231,7 +160,7 @@ private struct Stage {
     }
 
     @Test func `approval is for somebody who signed up`() async throws {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             let id = try await stage.make("ada@example.com")
             #expect(try await stage.send(.post, "/\(id)/approve").status == 409)
             try await stage.service.storage.scope(stage.tenant.id).change(by: .system) { change in
@@ -245,7 +174,7 @@ private struct Stage {
 
 @Suite(.serialized) struct UserListTests {
     @Test func `a list is paged in each order without a gap`() async throws {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             for name in ["carol", "alice", "bob"] {
                 _ = try await stage.make("\(name)@example.com")
             }
@@ -270,7 +199,7 @@ private struct Stage {
 
     @Test func `a search finds any part of address and name and beginnings of words`() async throws
     {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             _ = try await stage.make("ada@example.com", name: "Ada Lovelace")
             _ = try await stage.make("grace_h@navy.example", name: "Grace Hopper")
             #expect(try await stage.emails("q=VELA") == ["ada@example.com"])
@@ -285,7 +214,7 @@ private struct Stage {
     }
 
     @Test func `a list is filtered by status and role and provider`() async throws {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             let ada = try await stage.make("ada@example.com")
             _ = try await stage.make("bob@example.com")
             _ = try await stage.send(.patch, "/" + ada, json: #"{"role":"admin"}"#)
@@ -301,7 +230,7 @@ private struct Stage {
     }
 
     @Test func `every list and search reads by an index`() async throws {
-        try await Stage.run { stage in
+        try await UserStage.run { stage in
             _ = try await stage.service.storage.scope(stage.tenant.id).change(by: .system) {
                 change in
                 try await change.query(
@@ -335,78 +264,10 @@ private struct Stage {
         }
     }
 
-    private func analyze(_ stage: Stage) async throws {
+    private func analyze(_ stage: UserStage) async throws {
         let superuser = stage.service.database.client(as: stage.service.database.administrator)
         _ = try await superuser.query("ANALYZE users")
         _ = try await superuser.query("ANALYZE user_search")
         await superuser.close()
-    }
-}
-
-@Suite(.serialized) struct UserIdentityTests {
-    private static let google =
-        #"{"provider":"google","issuer":"https://g.example","subject":"1"}"#
-
-    @Test func `a sign-in belongs to one user and unlinking ends sessions`() async throws {
-        try await Stage.run { stage in
-            let ada = try await stage.make("ada@example.com")
-            let bob = try await stage.make("bob@example.com")
-            let linked = try await stage.send(.post, "/\(ada)/identities", json: Self.google)
-            #expect(linked.status == 201)
-            #expect(linked.json["subject"]?.string == "1")
-            let taken = try await stage.send(.post, "/\(bob)/identities", json: Self.google)
-            #expect(taken.status == 409)
-            #expect(taken.json["code"]?.string == "identity_conflict")
-            #expect(taken.json["conflicting_id"]?.string == ada)
-            let list = try await stage.send(.get, "/\(ada)/identities")
-            #expect(list.json["items"] == .array([linked.json]))
-            _ = try await stage.addSession(of: ada)
-            let id = try #require(linked.json["id"]?.string)
-            #expect(
-                try await stage.send(.delete, "/\(bob)/identities/\(id)").status == 404)
-            #expect(
-                try await stage.send(.delete, "/\(ada)/identities/\(id)").status == 204)
-            #expect(try await stage.count("sessions") == 0)
-            let key = stage.service.storage.personKey(
-                provider: "google", issuer: "https://g.example", subject: "1")
-            #expect(try await stage.count("directory_tenants_of(\(key))") == 0)
-            #expect(
-                try await stage.send(.post, "/\(bob)/identities", json: "{}").status == 422)
-        }
-    }
-
-    @Test func `a link grant is shown once and used once`() async throws {
-        try await Stage.run { stage in
-            let id = try await stage.make("ada@example.com")
-            let answer = try await stage.send(.post, "/\(id)/link-grants")
-            #expect(answer.status == 201)
-            #expect(answer.json["expires_at"]?.string != nil)
-            let token = try #require(answer.json["token"]?.string)
-            let scope = stage.service.storage.scope(stage.tenant.id)
-            let uses = try await scope.change(by: .system) { change in
-                let grant = try #require(try await change.linkGrant(token))
-                #expect(grant.userID == UUID(id))
-                return [
-                    try await change.consumeLinkGrant(grant.id),
-                    try await change.consumeLinkGrant(grant.id),
-                ]
-            }
-            #expect(uses == [true, false])
-        }
-    }
-
-    @Test func `sessions are listed and ended`() async throws {
-        try await Stage.run { stage in
-            let id = try await stage.make("ada@example.com")
-            let first = try await stage.addSession(of: id)
-            _ = try await stage.addSession(of: id)
-            let list = try await stage.send(.get, "/\(id)/sessions")
-            #expect(list.json["total"]?["value"]?.int == 2)
-            #expect(list.json["items"]?.array?.first?["client"]?.string == "relate")
-            #expect(try await stage.send(.delete, "/\(id)/sessions/\(first)").status == 204)
-            #expect(try await stage.send(.delete, "/\(id)/sessions/\(first)").status == 404)
-            #expect(try await stage.send(.delete, "/\(id)/sessions").status == 204)
-            #expect(try await stage.count("sessions") == 0)
-        }
     }
 }
