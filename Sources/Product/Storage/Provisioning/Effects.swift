@@ -57,7 +57,8 @@ struct EffectWriting: Sendable {
             try await change.audit(
                 "invite.other_address", AuditTarget("invite", invite, attempt.email?.key ?? ""))
         case .consumeLinkGrant(let grant):
-            try await use(grant)
+            guard try await change.consumeLinkGrant(grant) else { throw ProvisioningRace() }
+            try await audit("link_grant.used", "link_grant", grant, grant.description)
         case .reserve, .endReservation, .recordChoices, .removeChoice:
             try await keep(effect)
         }

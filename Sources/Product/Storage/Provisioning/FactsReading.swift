@@ -130,6 +130,9 @@ struct FactsReading: Sendable {
             facts.linkGrant = try await change.linkGrant(SHA256.hash(Array(grant.utf8)))
         }
         facts.tenants[id] = tenant
+        if let token = call.linkGrant, facts.linkGrant == nil {
+            facts.linkGrant = try await change.linkGrant(token)
+        }
     }
 
     /// The invite that the token or the reservation names.
