@@ -155,7 +155,7 @@ extension Change {
     }
 
     /// The grant whose token has this hash.
-    func linkGrant(_ hash: [UInt8]) async throws(PostgresError) -> LinkGrant? {
+    func linkGrant(_ hash: [UInt8]) async throws(PostgresError) -> Domain.LinkGrant? {
         let rows = try await query(
             """
             SELECT user_id, expires_at, used_at FROM link_grants
@@ -163,7 +163,7 @@ extension Change {
             """)
         guard let row = rows.first else { return nil }
         let user: UUID = try row.get(0)
-        return LinkGrant(
+        return Domain.LinkGrant(
             id: user, userID: user, expiresAt: try row.get(1),
             usedAt: try row.get(2, as: Timestamp?.self))
     }
