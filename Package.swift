@@ -87,8 +87,16 @@ let package = Package(
         tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),
         tests(
             "APITests",
-            ["API", "Domain", "Storage", "Postgres", "HTTP", "Routing", "JSON", "Text", "TestSupport"]),
-        tests("EndToEndTests", ["Application", "TestSupport", "JSON", "HTTP", "Text"]),
+            [
+                "API", "Domain", "Storage", "Postgres", "Cryptography", "HTTP", "Routing", "JSON",
+                "Text", "TestSupport",
+            ]),
+        tests(
+            "EndToEndTests",
+            [
+                "Application", "TestSupport", "JSON", "HTTP", "Text", "Observability", "Storage",
+                "Cryptography",
+            ]),
         tests("ConsoleTests", ["Console", "HTTP"]),
         tests("ArchitectureTests", []),
     ],

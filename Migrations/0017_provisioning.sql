@@ -5,7 +5,10 @@ CREATE TABLE provisioning_retries (
     digest bytea PRIMARY KEY,
     tenant_id uuid NOT NULL,
     decision_id uuid NOT NULL,
-    answer jsonb NOT NULL,
+    -- The very bytes that were answered, and the verdict that a recomputed one is held against.
+    answer text NOT NULL,
+    reference text NOT NULL,
+    recorded jsonb NOT NULL,
     created_at timestamptz NOT NULL
 );
 CREATE INDEX provisioning_retries_by_age ON provisioning_retries (created_at);

@@ -23,7 +23,7 @@ struct StyleTests {
         for file in SourceTree.sources where file.room != "Networking" {
             for (number, line) in file.lines.enumerated() {
                 let code = line.split(separator: "//", omittingEmptySubsequences: false)[0]
-                for word in ["Task {", "Task.detached", "Task.sleep"] where code.contains(word) {
+                for word in [" Task {", "Task.detached", "Task.sleep"] where code.contains(word) {
                     Issue.record("\(file):\(number + 1) leaves the loop: \(word)")
                 }
             }

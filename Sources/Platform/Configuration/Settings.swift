@@ -4,6 +4,11 @@ package struct Settings: Sendable {
         /// A name or address; IPv6 without brackets.
         package var host: String
         package var port: UInt16
+
+        package init(host: String, port: UInt16) {
+            self.host = host
+            self.port = port
+        }
     }
 
     package enum Log: String, Sendable {

@@ -4,4 +4,11 @@ package enum Routes {
         SessionEndpoints.all
         + TenantEndpoints.all
         + APIKeyEndpoints.all
+        + ProviderEndpoints.all
+        + HookEndpoints.all
+        + CognitoEndpoints.all
+        + DecisionEndpoints.all
+        + UserEndpoints.all
+        + PolicyEndpoints.all
+        + DomainEndpoints.all
 }

@@ -5,19 +5,20 @@ import Networking
 import Observability
 import Postgres
 import Serving
+import Storage
 import Text
 
 /// The running service: loops, connections to the database, one HTTP server.
-final class Service: Sendable {
+package final class Service: Sendable {
     private let loops: [EventLoop]
     private let app: Postgres
     private let platform: Postgres
     private let server: Server
-    let composition: Composition
-    let port: Int
+    package let composition: Composition
+    package let port: Int
 
     /// Starts everything and returns once the port is open.
-    static func start(_ configuration: ServiceConfiguration) async throws -> Service {
+    package static func start(_ configuration: ServiceConfiguration) async throws -> Service {
         let loops = (0..<configuration.threads).map { EventLoop(index: $0) }
         for loop in loops { loop.start() }
         return try await Service(configuration, loops)
@@ -41,6 +42,11 @@ final class Service: Sendable {
             app: app, platform: platform, secretKey: configuration.secretKey,
             publicURL: publicURL, logger: logger, clock: Timestamp.systemClock)
         self.composition = composition
+        if let key = configuration.setupAPIKey,
+            try await !composition.database.installSetupKey(key)
+        {
+            logger.log(.info, "the set-up key was not installed: the service is set up", [])
+        }
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
             dispatcher: composition.dispatcher, database: composition.database)
@@ -53,7 +59,7 @@ final class Service: Sendable {
     }
 
     /// Answers what is in flight, then closes; nothing acknowledged is lost.
-    func stop() async {
+    package func stop() async {
         await server.drain(deadline: .seconds(10))
         await app.close()
         await platform.close()

@@ -2,16 +2,37 @@ import Configuration
 import Observability
 
 /// What the service needs to start, settled: from the environment or from the embedded default.
-struct ServiceConfiguration: Sendable {
-    var appConninfo: String
-    var platformConninfo: String
+package struct ServiceConfiguration: Sendable {
+    package var appConninfo: String
+    package var platformConninfo: String
     /// At least 32 bytes; the keys for directory, pepper and sealing are derived from it.
-    var secretKey: [UInt8]
-    var listen: String
-    var publicURL: String?
-    var threads: Int
-    var consoleDirectory: String
-    var tlsCertificate: String?
-    var tlsKey: String?
-    var logger: Logger
+    package var secretKey: [UInt8]
+    package var listen: String
+    package var publicURL: String?
+    package var threads: Int
+    package var consoleDirectory: String
+    package var tlsCertificate: String?
+    package var tlsKey: String?
+    /// Installed before the first owner, where nobody is there yet.
+    package var setupAPIKey: String?
+    package var logger: Logger
+
+    package init(
+        appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
+        publicURL: String? = nil, threads: Int, consoleDirectory: String,
+        tlsCertificate: String? = nil, tlsKey: String? = nil, setupAPIKey: String? = nil,
+        logger: Logger
+    ) {
+        self.appConninfo = appConninfo
+        self.platformConninfo = platformConninfo
+        self.secretKey = secretKey
+        self.listen = listen
+        self.publicURL = publicURL
+        self.threads = threads
+        self.consoleDirectory = consoleDirectory
+        self.tlsCertificate = tlsCertificate
+        self.tlsKey = tlsKey
+        self.setupAPIKey = setupAPIKey
+        self.logger = logger
+    }
 }

@@ -7,6 +7,8 @@ package struct Services: Sendable {
     private let hasher: PasswordHasher?
     /// Where people reach this server, without a trailing slash: links are made with it.
     package let publicURL: String
+    /// The TXT records of a name; none where no resolver is set, so that nothing is proved by DNS.
+    package var txtRecords: @Sendable (_ name: String) async -> [String] = { _ in [] }
 
     package init(
         database: Database? = nil, passwords: PasswordHasher? = nil,

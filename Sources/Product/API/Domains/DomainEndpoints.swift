@@ -1,0 +1,125 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/tenants/{tenant}/domains`: email domains that a tenant claims and proves.
+enum DomainEndpoints {
+    static let all: [Endpoint] = [list, create, get, delete, verify]
+
+    private static let list = Endpoint(
+        .get, "/v1/tenants/{tenant}/domains", id: "listDomains", tag: "Domains",
+        summary: "The tenant's domains, newest first.", access: .right("readPolicy"),
+        query: QueryParameter.list(sorts: ["-created_at", "created_at"])
+            + [QueryParameter("status", .enumeration(["pending", "verified"]))],
+        answers: [.list(DomainRow.shape)]
+    ) { call in
+        let list = try call.listQuery()
+        let status = call.query.optionalString("status")
+        let rows = try await call.scope.domains(list, status: status)
+        let count = try await call.scope.domainCount(status: status)
+        let page = rows.prefix(list.limit)
+        return call.list(
+            page.map(\.json),
+            next: rows.count > list.limit
+                ? page.last.map { Cursor(key: "\($0.createdAt.microseconds)", id: $0.id) } : nil,
+            total: Total(min(count, 10_000), exact: count <= 10_000))
+    }
+
+    private static let create = Endpoint(
+        .post, "/v1/tenants/{tenant}/domains", id: "createDomain", tag: "Domains",
+        summary: "Claims a domain; it counts once it is verified.",
+        access: .right("writePolicy"),
+        body: .json(DomainRow.shape.creating("DomainCreation", required: ["domain"])),
+        answers: [.created(DomainRow.shape)], problems: [.conflict], idempotent: true
+    ) { call in
+        let name = try claimable(call.input.string("domain"))
+        let row = try await call.scope.change(by: call.actor) { try await $0.claimDomain(name) }
+        return .created(
+            row.json, at: "/v1/tenants/\(try call.tenant.id)/domains/\(row.id)", etag: row.etag)
+    }
+
+    /// 422 for what never belongs to one tenant.
+    private static func claimable(_ text: String) throws -> DomainName {
+        func refuse(_ code: FieldCode, _ detail: String) -> Problem {
+            .invalid([FieldError("/domain", code, detail)])
+        }
+        guard let name = try? DomainName(text) else {
+            throw refuse(.invalid, "must be a domain name")
+        }
+        if name.isPublicSuffix {
+            throw refuse(.notAllowed, "is a public suffix, below which anyone may register")
+        }
+        if name.isPublicMail {
+            throw refuse(.notAllowed, "is a public mail domain, where anyone gets a mailbox")
+        }
+        return name
+    }
+
+    private static let get = Endpoint(
+        .get, "/v1/tenants/{tenant}/domains/{id}", id: "getDomain", tag: "Domains",
+        summary: "One domain.", access: .right("readPolicy"), answers: [.ok(DomainRow.shape)]
+    ) { call in
+        guard let row = try await call.scope.domain(call.id()) else {
+            throw Problem.notFound("domain")
+        }
+        return .ok(row.json, etag: row.etag)
+    }
+
+    private static let delete = Endpoint(
+        .delete, "/v1/tenants/{tenant}/domains/{id}", id: "deleteDomain", tag: "Domains",
+        summary: "Gives a domain up; others may verify it from then on.",
+        access: .right("writePolicy"), answers: [.noContent], ifMatch: .honoured, exists: exists
+    ) { call in
+        let id = try call.id()
+        try await call.scope.change(by: call.actor) { change in
+            let row = try await change.lockDomain(id)
+            try call.requireMatch(row.etag)
+            try await change.removeDomain(row)
+        }
+        return .noContent
+    }
+
+    private static let verify = Endpoint(
+        .post, "/v1/tenants/{tenant}/domains/{id}/verify", id: "verifyDomain", tag: "Domains",
+        summary: "Proves a domain by its TXT record or by a platform operator's word.",
+        access: .right("writePolicy"),
+        body: .json(
+            ObjectShape(
+                "DomainProof", [.required("method", .enumeration(["dns", "operator"]))])),
+        answers: [.ok(DomainRow.shape)], problems: [.conflict, .domainUnproved],
+        idempotent: true, exists: exists
+    ) { call in
+        let id = try call.id()
+        let method = try call.input.string("method")
+        guard let claim = try await call.scope.domain(id) else { throw Problem.notFound("domain") }
+        if claim.status == "verified" { return .ok(claim.json, etag: claim.etag) }
+        // The look-up stands before the transaction: no lock waits for a name server.
+        try await prove(claim, method, call)
+        let row = try await call.scope.change(by: call.actor) { change in
+            try await change.verifyDomain(change.lockDomain(id), method: method)
+        }
+        return .ok(row.json, etag: row.etag)
+    }
+
+    private static func prove(_ claim: DomainRow, _ method: String, _ call: Call) async throws {
+        if method == "operator" {
+            // The right is nobody's at one tenant: only the platform's word proves.
+            guard
+                Permissions.permits(call.domainPrincipal, .verifyDomainByWord, in: nil) == .allowed
+            else { throw Problem.forbidden("Only the platform's operators prove a domain by word.") }
+            return
+        }
+        let records = await call.services.txtRecords(claim.recordName)
+        guard records.contains(where: { $0.isSame(as: claim.recordValue) }) else {
+            throw Problem(
+                .domainUnproved,
+                "No TXT record \(claim.recordName) says \(claim.recordValue) yet.", status: 422)
+        }
+    }
+
+    private static let exists: @Sendable (Call) async throws -> Bool = { call in
+        try await call.scope.domain(call.id()) != nil
+    }
+}

@@ -1,0 +1,99 @@
+import Domain
+import JSON
+import Storage
+import Text
+
+extension PolicyRow {
+    /// The policy as `/v1` shows it.
+    var json: JSONValue {
+        .object((policy.document.members ?? []) + [.init("version", .int(version))])
+    }
+
+    /// One of the published versions.
+    var versionJSON: JSONValue {
+        .object([
+            .init("version", .int(version)), .init("policy", json),
+            .init("created_by", .string(createdBy)),
+            .init("created_at", .string(createdAt.description)),
+        ])
+    }
+
+    var etag: String { ETag.version(version) }
+
+    static let shape = ObjectShape(
+        "Policy",
+        [
+            .optional(
+                "sign_up", .enumeration(["closed", "invite_only", "domain", "approval", "open"]),
+                "Who may come in without an operator's help."),
+            .optional(
+                "default_role", .enumeration(["member", "manager"]),
+                "The role of who comes in by a rule."),
+            .optional(
+                "scope_catalogue", .array(of: .string(min: 1, max: 64, rule: .scope), max: 200),
+                "The tenant's own scopes for API keys."),
+            .optional("dev_origins", .bool, "Whether loopback origins may be allowed."),
+            .optional("private_network", .bool, "Whether private network access is answered."),
+            .optional(
+                "allowed_domains", .array(of: .string(min: 1, max: 255, rule: .domain), max: 200),
+                "A filter on email domains; empty lets every domain in."),
+            .optional(
+                "external_invites", .bool, "Whether invites may go beyond `allowed_domains`."),
+            .optional(
+                "invite_email_must_match", .bool,
+                "Whether an invite serves its own address alone."),
+            .optional("auto_link", .enumeration(["off", "authoritative"])),
+            .optional(
+                "password_min", .integer(TenantPolicy.passwordFloor...128), "Characters."),
+            .optional("password_blocklist", .bool),
+            .readOnly("version", .integer(1...Int(Int32.max))),
+        ])
+
+    static let versionShape = ObjectShape(
+        "PolicyVersion",
+        [
+            .readOnly("version", .integer(1...Int(Int32.max))),
+            .readOnly("policy", .object(shape)), .readOnly("created_by", .string()),
+            .readOnly("created_at", .timestamp),
+        ])
+}
+
+extension TextRule {
+    /// A name of a scope: no white space, which separates scopes elsewhere (RFC 6749 §3.3).
+    static let scope = TextRule(
+        pattern: "^[a-z0-9][a-z0-9._:-]{0,63}$",
+        detail: "must be lower-case letters, digits, `.`, `_`, `:` and `-`", example: "api:read"
+    ) { text in
+        let inner = Set("abcdefghijklmnopqrstuvwxyz0123456789._:-".utf8)
+        guard let first = text.utf8.first, !Set("._:-".utf8).contains(first) else { return false }
+        return text.utf8.allSatisfy(inner.contains)
+    }
+
+    /// The name of a domain, in either form of IDNA.
+    static let domain = TextRule(
+        format: "idn-hostname", detail: "must be a domain name", example: "example.com"
+    ) { text in
+        (try? DomainName(text)) != nil
+    }
+}
+
+extension Input {
+    /// The policy that a PUT asks for: what it leaves out is as in a new tenant.
+    func policy() -> TenantPolicy {
+        var members = members
+        for index in members.indices where members[index].name.isSame(as: "allowed_domains") {
+            let names = optionalStrings("allowed_domains") ?? []
+            members[index].value = .strings(
+                names.compactMap { try? DomainName($0).ascii }.withoutRepeats)
+        }
+        return TenantPolicy(document: .object(members), version: 0)
+    }
+}
+
+extension [String] {
+    /// Each once, in the order of its first place; compared on bytes, since all are ASCII here.
+    fileprivate var withoutRepeats: [String] {
+        var seen: Set<String> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

@@ -1,0 +1,115 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/providers`: where people sign in. A tenant's credential has its own providers.
+enum ProviderEndpoints {
+    static let all: [Endpoint] = [list, create, get, update, delete]
+
+    private static let list = Endpoint(
+        .get, "/v1/providers", id: "listProviders", tag: "Providers",
+        summary: "The providers of the credential's owner, newest first; the platform's "
+            + "credential sees all.",
+        access: .right("providers:read"),
+        query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
+            QueryParameter("kind", .enumeration(ProviderKind.allCases.map(\.rawValue)))
+        ],
+        answers: [.list(ProviderRow.shape)]
+    ) { call in
+        let database = try call.services.database
+        let list = try call.listQuery()
+        let kind = call.query.optionalString("kind")
+        let owner = call.providerOwner
+        let rows = try await database.providers(list, owner: owner, kind: kind)
+        let count = try await database.providerCount(owner: owner, kind: kind)
+        let page = rows.prefix(list.limit)
+        return call.list(
+            page.map(\.json),
+            next: rows.count > list.limit
+                ? page.last.map { Cursor(key: "\($0.createdAt.microseconds)", id: $0.id) } : nil,
+            total: Total(min(count, 10_000), exact: count <= 10_000))
+    }
+
+    private static let create = Endpoint(
+        .post, "/v1/providers", id: "createProvider", tag: "Providers",
+        summary: "Registers a provider of the platform or, with `tenant`, of one tenant.",
+        access: .right("providers:write"), body: .json(ProviderRow.creation),
+        answers: [.created(ProviderRow.shape)], problems: [.conflict], idempotent: true
+    ) { call in
+        var owner = call.callerTenant ?? .platform
+        if let text = call.input.optionalString("tenant") {
+            guard let tenant = try await call.services.database.tenant(text),
+                call.principal.platform || tenant.id == owner
+            else {
+                throw Problem.invalid([FieldError("/tenant", .invalid, "must be a tenant")])
+            }
+            owner = tenant.id
+        }
+        let input = try await ProviderInput(call, current: nil)
+        let row = try await call.services.database.scope(owner).change(by: call.actor) {
+            try await $0.createProvider(
+                kind: input.kind, name: input.name, issuer: input.issuer,
+                document: input.document)
+        }
+        return .created(row.json, at: "/v1/providers/\(row.id)", etag: row.etag)
+    }
+
+    private static let get = Endpoint(
+        .get, "/v1/providers/{id}", id: "getProvider", tag: "Providers",
+        summary: "One provider.", access: .right("providers:read"),
+        answers: [.ok(ProviderRow.shape)]
+    ) { call in
+        let row = try await current(call)
+        return .ok(row.json, etag: row.etag)
+    }
+
+    private static let update = Endpoint(
+        .patch, "/v1/providers/{id}", id: "updateProvider", tag: "Providers",
+        summary: "Changes a provider.", access: .right("providers:write"),
+        body: .json(ProviderRow.change), answers: [.ok(ProviderRow.shape)],
+        problems: [.conflict], ifMatch: .honoured
+    ) { call in
+        let seen = try await current(call)
+        let scope = try call.services.database.scope(seen.tenantID ?? .platform)
+        let row = try await scope.change(by: call.actor) { change in
+            let row = try await change.lockProvider(seen.id)
+            try call.requireMatch(row.etag)
+            try call.input.checkRepeated(against: row.json)
+            let input = try await ProviderInput(call, current: row)
+            return try await change.updateProvider(
+                row, name: input.name, issuer: input.issuer, document: input.document)
+        }
+        return .ok(row.json, etag: row.etag)
+    }
+
+    private static let delete = Endpoint(
+        .delete, "/v1/providers/{id}", id: "deleteProvider", tag: "Providers",
+        summary: "Removes a provider; its identities stay and name nobody new.",
+        access: .right("providers:write"), answers: [.noContent], ifMatch: .honoured
+    ) { call in
+        let seen = try await current(call)
+        let scope = try call.services.database.scope(seen.tenantID ?? .platform)
+        try await scope.change(by: call.actor) { change in
+            let row = try await change.lockProvider(seen.id)
+            try call.requireMatch(row.etag)
+            try await change.deleteProvider(row)
+        }
+        return .noContent
+    }
+
+    private static func current(_ call: Call) async throws -> ProviderRow {
+        let row = try await call.services.database.provider(
+            call.id(), owner: call.providerOwner)
+        guard let row else { throw Problem.notFound("provider") }
+        return row
+    }
+}
+
+extension Call {
+    /// nil sees every owner's providers.
+    fileprivate var providerOwner: UUID? {
+        principal.platform ? nil : principal.tenant ?? .platform
+    }
+}

@@ -1,0 +1,90 @@
+import Domain
+import JSON
+import Storage
+import Text
+
+/// What a body says about a provider, made fit to store.
+struct ProviderInput {
+    var kind: String
+    var name: String
+    var issuer: String
+    var document: JSONValue
+
+    /// `current` nil for a creation. 422 where a kind lacks what it needs.
+    init(_ call: Call, current: ProviderRow?) async throws {
+        let input = call.input
+        kind = try current?.kind ?? input.string("kind")
+        name = input.optionalString("name") ?? current?.name ?? ""
+        let given = input.optionalString("issuer") ?? current?.issuer
+        var members: [JSONValue.Member] = []
+        for setting in ProviderRow.settings {
+            let value = input[setting.name] ?? current?.document[setting.name] ?? setting.standard
+            members.append(.init(setting.name, value))
+        }
+        issuer = given ?? Self.standardIssuers[kind] ?? ""
+        document = .object(members)
+        try check()
+        document = .object(try await settle(members, call))
+    }
+
+    private static let standardIssuers = [
+        "google": "https://accounts.google.com", "github": "https://github.com",
+        "password": "gatehouse",
+    ]
+
+    private func check() throws {
+        var errors: [FieldError] = []
+        if issuer.isEmpty {
+            errors.append(FieldError("/issuer", .required, "is required for \(kind)"))
+        }
+        if ["oidc", "google", "github"].contains(kind), document["client_id"]?.string == nil {
+            errors.append(FieldError("/client_id", .required, "is required for \(kind)"))
+        }
+        if kind == "password" {
+            errors.append(FieldError("/kind", .notAllowed, "is built in and not registered"))
+        }
+        for (index, item) in (document["upstreams"]?.array ?? []).enumerated()
+        where (item["kind"]?.string == nil) != (item["issuer"]?.string == nil) {
+            errors.append(
+                FieldError(
+                    "/upstreams/\(index)", .invalid, "must have both a kind and an issuer, or none")
+            )
+        }
+        if !errors.isEmpty { throw Problem.invalid(errors) }
+    }
+
+    /// Domains as A-labels, `email_trust` none where the kind has no better word, tenants by id.
+    private func settle(
+        _ members: [JSONValue.Member], _ call: Call
+    ) async throws -> [JSONValue.Member] {
+        var members = members
+        for index in members.indices {
+            switch members[index].name {
+            case "email_trust" where members[index].value.isNull:
+                if kind == "oidc" || kind == "cognito" { members[index].value = .string("none") }
+            case "domains":
+                members[index].value = .array(
+                    (members[index].value.array ?? []).map { value in
+                        let name = value.string.flatMap { try? DomainName($0).ascii }
+                        return name.map { .string($0) } ?? value
+                    })
+            case "client_tenants":
+                var tenants: [JSONValue.Member] = []
+                for member in members[index].value.members ?? [] {
+                    let text = member.value.string ?? ""
+                    guard let tenant = try await call.services.database.tenant(text) else {
+                        throw Problem.invalid([
+                            FieldError(
+                                pointer("/client_tenants", member.name), .invalid,
+                                "must be a tenant")
+                        ])
+                    }
+                    tenants.append(.init(member.name, .string(tenant.id.description)))
+                }
+                members[index].value = .object(tenants)
+            default: break
+            }
+        }
+        return members
+    }
+}

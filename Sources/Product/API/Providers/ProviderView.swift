@@ -1,0 +1,92 @@
+import Domain
+import JSON
+import Storage
+import Text
+
+extension ProviderRow {
+    /// The settings of the document with their defaults, in the order of the wire.
+    static let settings: [(name: String, standard: JSONValue)] = [
+        ("client_id", .null), ("email_trust", .null), ("domains", .array([])),
+        ("endpoints", .object([])), ("upstreams", .array([])),
+        ("strict_upstreams", .bool(false)), ("client_tenants", .object([])),
+        ("admin_create", .string("deny")), ("lambda_open", .string("off")),
+    ]
+
+    /// The provider as `/v1` shows it; a secret never stands in it.
+    var json: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("id", .string(id.description)),
+            .init("tenant_id", tenantID.map { .string($0.description) } ?? .null),
+            .init("kind", .string(kind)), .init("name", .string(name)),
+            .init("issuer", .string(issuer)),
+        ]
+        for setting in Self.settings {
+            members.append(.init(setting.name, document[setting.name] ?? setting.standard))
+        }
+        members.append(.init("created_at", .string(createdAt.description)))
+        members.append(.init("updated_at", .string(updatedAt.description)))
+        return .object(members)
+    }
+
+    var etag: String { ETag.version(version) }
+
+    private static let trust = Kind.enumeration(["none", "verified_claim", "authoritative"])
+    private static let domain = Kind.string(
+        min: 1, max: 253,
+        rule: TextRule(detail: "must be a domain name", example: "example.com") {
+            (try? DomainName($0)) != nil
+        })
+
+    private static let upstream = ObjectShape(
+        "ProviderUpstream",
+        [
+            .required("name", .string(min: 1, max: 64)),
+            .nullable("kind", .enumeration(["oidc", "google", "github"])),
+            .nullable("issuer", .string(min: 1, max: 1024)),
+            .nullable("email_trust", trust),
+            .optional("domains", .array(of: domain, max: 100)),
+        ])
+
+    static let shape = ObjectShape(
+        "Provider",
+        [
+            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
+            FieldShape(
+                "kind", .enumeration(["oidc", "google", "github", "cognito", "password"]),
+                "Does not change.", example: .string("oidc")),
+            FieldShape("name", .string(min: 1, max: 200), example: .string("Acme sign-in")),
+            .nullable(
+                "issuer", .string(min: 1, max: 1024),
+                "The issuer's address; of a Cognito pool its id."),
+            .nullable("client_id", .string(min: 1, max: 255)),
+            FieldShape(
+                "email_trust", trust, nullable: true,
+                "What its word about an address is worth; null takes the kind's default."),
+            .optional(
+                "domains", .array(of: domain, max: 100), "For which `authoritative` counts."),
+            .optional("endpoints", .map(of: .string(min: 1, max: 2048))),
+            .optional("upstreams", .array(of: .object(upstream), max: 50)),
+            .optional("strict_upstreams", .bool, "Refuses upstreams that are not listed."),
+            .optional("client_tenants", .map(of: .string(min: 1, max: 63)), "Client to tenant."),
+            .optional("admin_create", .enumeration(["deny", "allow"])),
+            .optional("lambda_open", .enumeration(["off", "loopback"])),
+            .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
+        ])
+
+    private static let secret = [
+        FieldShape.nullable("secret", .string(min: 1, max: 4096), "Taken, never shown.")
+    ]
+
+    static let creation = shape.adding(
+        nil,
+        secret + [.nullable("tenant", .string(min: 1, max: 63), "The owner; none: the platform.")]
+    ).creating("ProviderCreation", required: ["kind", "name"])
+
+    static let change: ObjectShape = {
+        var shape = Self.shape.adding(nil, secret)
+        for index in shape.fields.indices where shape.fields[index].name == "kind" {
+            shape.fields[index].isReadOnly = true
+        }
+        return shape.patching("ProviderChange")
+    }()
+}

@@ -1,0 +1,120 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// Cognito's triggers, as a forwarder sends them and as the Lambda Invoke API has them.
+enum CognitoEndpoints {
+    static let all: [Endpoint] = [preSignup, postConfirmation, invoke]
+
+    private static let preSignup = Endpoint(
+        .post, "/v1/hooks/pre-signup/cognito", id: "preSignupCognito", tag: "Provisioning",
+        summary: "The pre-signup event of a pool: the same event back, or 403 with a text that "
+            + "is fit for the person.",
+        access: .right("hooks:signup"), body: .json(CognitoEvent.shape),
+        answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
+        maxBody: 1 << 18
+    ) { call in
+        switch try await decide(CognitoEvent(document(call)), call) {
+        case .allowed(let event): return .ok(event)
+        case .refused(let text, let reason):
+            return Problem(Code(rawValue: reason.rawValue) ?? .forbidden, text, status: 403)
+                .response(requestID: nil)
+        }
+    }
+
+    private static let postConfirmation = Endpoint(
+        .post, "/v1/hooks/post-confirmation/cognito", id: "postConfirmationCognito",
+        tag: "Provisioning",
+        summary: "Completes what a native sign-up reserved. Always answers the event.",
+        access: .right("hooks:signup"), body: .json(CognitoEvent.shape),
+        answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
+        maxBody: 1 << 18
+    ) { call in
+        .ok(try await confirm(CognitoEvent(document(call)), call))
+    }
+
+    private static let invoke = Endpoint(
+        .post, "/2015-03-31/functions/{name}/invocations", id: "invokeFunction",
+        tag: "Provisioning",
+        summary: "Both triggers in the shape of the Lambda Invoke API; `name` is pre-signup or "
+            + "post-confirmation.",
+        access: .right("hooks:signup"),
+        body: .raw(["*/*"]),
+        answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
+        maxBody: 1 << 18
+    ) { call in
+        let name = try call.parameter("name")
+        let function = name.split(separator: ":").last.map(String.init) ?? name
+        let isPreSignup = function.isSame(as: "pre-signup")
+        guard isPreSignup || function.isSame(as: "post-confirmation") else {
+            throw Problem.notFound("function")
+        }
+        let event = try CognitoEvent(document(call))
+        var response: Response
+        if isPreSignup {
+            switch try await decide(event, call) {
+            case .allowed(let event): response = .ok(event)
+            case .refused(let text, _):
+                response = .ok(
+                    .object([
+                        .init("errorMessage", .string(text)),
+                        .init("errorType", .string("SignUpRefused")),
+                    ]))
+                response.set("x-amz-function-error", "Unhandled")
+            }
+        } else {
+            response = .ok(try await confirm(event, call))
+        }
+        response.set("x-amz-executed-version", "$LATEST")
+        return response
+    }
+
+    private enum Decided {
+        case allowed(JSONValue)
+        case refused(String, Reason)
+    }
+
+    private static func decide(_ event: CognitoEvent, _ call: Call) async throws -> Decided {
+        guard event.trigger.hasPrefix("PreSignUp_"),
+            let attempt = event.call(caller: call.callerTenant)
+        else {
+            throw Problem.invalid([
+                FieldError("/triggerSource", .notAllowed, "must be a PreSignUp trigger")
+            ])
+        }
+        let result = try await call.services.database.provision(attempt, by: call.hookActor) {
+            String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self)
+        }
+        guard let result else { throw Problem.internalError }
+        // A user who waits for approval has a row, and no sign-in.
+        let waits = result.verdict.outcome == .created && result.user?.status == "pending"
+        guard result.verdict.outcome == .refused || waits else { return .allowed(event.allowed) }
+        return .refused(
+            PublicRefusal.text(reference: result.reference),
+            result.verdict.reason ?? .approvalPending)
+    }
+
+    /// Only a confirmed sign-up decides; other triggers are echoed.
+    private static func confirm(_ event: CognitoEvent, _ call: Call) async throws -> JSONValue {
+        guard event.trigger.isSame(as: CognitoMapping.Trigger.confirmSignUp.rawValue),
+            let attempt = event.call(caller: call.callerTenant)
+        else { return event.document }
+        let database = try call.services.database
+        if attempt.emailVerified == true {
+            _ = try await database.provision(attempt, by: call.hookActor) {
+                String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self)
+            }
+        }
+        return event.document
+    }
+
+    private static func document(_ call: Call) throws -> JSONValue {
+        do {
+            return try JSONValue(parsing: call.request.body)
+        } catch {
+            throw Problem(.invalidRequest, "The body is not JSON: \(error).")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Domain
+import JSON
+import Storage
+import Text
+
+/// A Cognito trigger event: a tree that is echoed, of which a few members are read.
+struct CognitoEvent: Sendable {
+    var document: JSONValue
+    var trigger: String
+    var pool: String
+    var userName: String
+
+    static let shape = ObjectShape(
+        "CognitoEvent", open: true,
+        [
+            .required("triggerSource", .string(min: 1, max: 255)),
+            .required("userPoolId", .string(min: 1, max: 255)),
+            .required("userName", .string(min: 1, max: 1024)),
+            .required("request", .object(ObjectShape(open: true))),
+            .nullable("callerContext", .object(ObjectShape(open: true))),
+            .nullable("response", .any),
+        ])
+
+    /// 422 with every fault, as any body.
+    init(_ document: JSONValue) throws {
+        var decoder = Decoder(allowsReadOnly: false)
+        let input = decoder.object(document, Self.shape, at: "")
+        if !decoder.errors.isEmpty { throw Problem.invalid(decoder.errors) }
+        self.document = document
+        trigger = try input.string("triggerSource")
+        pool = try input.string("userPoolId")
+        userName = try input.string("userName")
+    }
+
+    private var request: JSONValue { document["request"] ?? .null }
+
+    /// An attribute that is no string counts as absent.
+    func attribute(_ name: String) -> String? { request["userAttributes"]?[name]?.string }
+
+    private var emailVerified: Bool? {
+        switch request["userAttributes"]?["email_verified"] {
+        case nil: CognitoMapping.emailVerified(.absent)
+        case .string(let text): CognitoMapping.emailVerified(.text(text))
+        case .bool(let value): CognitoMapping.emailVerified(.bool(value))
+        default: CognitoMapping.emailVerified(.other)
+        }
+    }
+
+    /// The call of this event; nil for a trigger that has nothing to decide.
+    func call(caller: UUID?) -> ProvisioningCall? {
+        guard let source = CognitoMapping.Trigger(rawValue: trigger) else { return nil }
+        let kind: Attempt.Trigger =
+            switch source {
+            case .signUp: .nativeSignUp
+            case .adminCreateUser: .nativeAdminCreate
+            case .externalProvider: .federated
+            case .confirmSignUp: .nativeProved
+            }
+        var call = ProvisioningCall(
+            provider: .pool(pool, source, userName: userName), trigger: kind)
+        call.email = attribute("email")
+        call.emailVerified = emailVerified
+        call.name = attribute("name")
+        call.clientID = document["callerContext"]?["clientId"]?.string
+        call.caller = caller
+        call.needsReservation = kind == .nativeProved
+        // The id token of a native user names its `sub`, which the sign-up's event had not.
+        if kind == .nativeProved { call.alias = attribute("sub") }
+        if kind.isUnprovedNative {
+            let metadata = request["clientMetadata"]
+            call.tenant = metadata?["tenant"]?.string
+            call.tenantSource = .metadata
+            call.inviteToken =
+                request["validationData"]?["invite_token"]?.string
+                ?? metadata?["invite_token"]?.string
+        }
+        return call
+    }
+
+    /// The event with all three flags written by us, everything else as it came.
+    var allowed: JSONValue {
+        var members = document.members ?? []
+        var response = (document["response"]?.members ?? []).filter { member in
+            !Self.flags.contains { $0.isSame(as: member.name) }
+        }
+        response += Self.flags.map { JSONValue.Member($0, .bool(false)) }
+        if let at = members.firstIndex(where: { $0.name.isSame(as: "response") }) {
+            members[at].value = .object(response)
+        } else {
+            members.append(.init("response", .object(response)))
+        }
+        return .object(members)
+    }
+
+    private static let flags = ["autoConfirmUser", "autoVerifyEmail", "autoVerifyPhone"]
+}

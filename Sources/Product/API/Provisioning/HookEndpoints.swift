@@ -1,0 +1,45 @@
+import HTTP
+import JSON
+import Storage
+
+/// The generic hook and its dry run: 200 for every decided outcome, refusals too.
+enum HookEndpoints {
+    static let all: [Endpoint] = [preSignup, evaluate]
+
+    private static let preSignup = Endpoint(
+        .post, "/v1/hooks/pre-signup", id: "preSignup", tag: "Provisioning",
+        summary: "Decides who a person is and where they belong, and provisions them.",
+        access: .right("hooks:signup"), body: .json(AttemptShape.shape),
+        answers: [.ok(ProvisioningResult.shape)], problems: [.unavailable], hook: true,
+        maxBody: 1 << 18
+    ) { call in
+        let result = try await call.services.database.provision(
+            AttemptShape.call(call), by: call.hookActor
+        ) { String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self) }
+        guard let result else { throw Problem.internalError }
+        return .json(bytes: Array(result.answer.utf8))
+    }
+
+    private static let evaluate = Endpoint(
+        .post, "/v1/provisioning/evaluate", id: "evaluateProvisioning", tag: "Provisioning",
+        summary: "What an attempt would come to, with the rules that were looked at. "
+            + "Writes nothing.",
+        access: .right("users:read"), body: .json(AttemptShape.shape),
+        answers: [.ok(ProvisioningResult.shape)], maxBody: 1 << 18
+    ) { call in
+        let result = try await call.services.database.provision(
+            AttemptShape.call(call), dryRun: true, by: call.actor
+        ) { String(decoding: $0.json(withTrace: true).encoded(), as: UTF8.self) }
+        guard let result else { throw Problem.internalError }
+        return .json(bytes: Array(result.answer.utf8))
+    }
+}
+
+extension Call {
+    /// Audit rows of a hook name the hook's credential.
+    var hookActor: Actor {
+        var actor = actor
+        actor.type = "hook"
+        return actor
+    }
+}

@@ -1,0 +1,35 @@
+import Postgres
+import Text
+
+/// A claim on an email domain as stored.
+package struct DomainRow: Sendable {
+    package var id: UUID
+    /// A-label, lower case.
+    package var domain: String
+    package var display: String
+    /// pending or verified.
+    package var status: String
+    /// How it was proved; nil while pending.
+    package var method: String?
+    /// 32 hexadecimal digits, for the TXT record.
+    package var token: String
+    package var createdAt: Timestamp
+    package var verifiedAt: Timestamp?
+
+    static let columns: SQL =
+        "id, domain, display, status, method, token, created_at, verified_at"
+
+    init(_ row: Row) throws(PostgresError) {
+        id = try row.get(0)
+        domain = try row.get(1)
+        display = try row.get(2)
+        status = try row.get(3)
+        method = try row.get(4)
+        token = try row.get(5)
+        createdAt = try row.get(6)
+        verifiedAt = try row.get(7)
+    }
+
+    package var recordName: String { "_gatehouse.\(domain)" }
+    package var recordValue: String { "gatehouse-verify=\(token)" }
+}

@@ -1,0 +1,98 @@
+import Cryptography
+import Domain
+import Postgres
+import Text
+
+/// Email domains: claimed by many perhaps, verified by one tenant.
+extension TenantScope {
+    package func domain(_ id: UUID) async throws(PostgresError) -> DomainRow? {
+        let rows = try await read(
+            "SELECT \(DomainRow.columns) FROM domains WHERE tenant_id = \(tenant) AND id = \(id)")
+        return try rows.first.map(DomainRow.init)
+    }
+
+    package func domains(
+        _ list: ListQuery, status: String?
+    ) async throws(PostgresError) -> [DomainRow] {
+        var sql: SQL = "SELECT \(DomainRow.columns) FROM domains WHERE tenant_id = \(tenant)"
+        if let status { sql += " AND status = \(status)" }
+        var found: [DomainRow] = []
+        for row in try await read(sql + list.tail) { found.append(try DomainRow(row)) }
+        return found
+    }
+
+    /// Counted up to 10,001.
+    package func domainCount(status: String?) async throws(PostgresError) -> Int {
+        var sql: SQL = "SELECT 1 FROM domains WHERE tenant_id = \(tenant)"
+        if let status { sql += " AND status = \(status)" }
+        return try await countCapped(sql)
+    }
+
+    /// How many rows `sql` gives, up to 10,001.
+    func countCapped(_ sql: SQL) async throws(PostgresError) -> Int {
+        let rows = try await read("SELECT count(*) FROM (\(sql) LIMIT 10001) AS capped")
+        guard let row = rows.first else { return 0 }
+        return try row.get(0)
+    }
+}
+
+extension Change {
+    /// Claims a domain, still unproved; 409 with the claim's id where this tenant has it already.
+    package func claimDomain(_ name: DomainName) async throws -> DomainRow {
+        let rows = try await query(
+            """
+            INSERT INTO domains (tenant_id, id, domain, display, token, created_at)
+            VALUES (\(tenant), \(UUID.random()), \(name.ascii), \(name.display),
+                \(Hex.encode(RandomBytes.make(16))), \(now))
+            ON CONFLICT (tenant_id, domain) DO NOTHING RETURNING \(DomainRow.columns)
+            """)
+        guard let row = rows.first else {
+            let held = try await query(
+                "SELECT id FROM domains WHERE tenant_id = \(tenant) AND domain = \(name.ascii)")
+            throw StorageFailure.conflict(
+                code: "conflict", detail: "The tenant has claimed this domain already.",
+                id: try held.first?.get(0))
+        }
+        let domain = try DomainRow(row)
+        try await audit("domain.created", AuditTarget("domain", domain.id, domain.domain))
+        return domain
+    }
+
+    /// The claim, locked until this transaction ends.
+    package func lockDomain(_ id: UUID) async throws -> DomainRow {
+        let rows = try await query(
+            """
+            SELECT \(DomainRow.columns) FROM domains
+            WHERE tenant_id = \(tenant) AND id = \(id) FOR UPDATE
+            """)
+        guard let row = rows.first else { throw StorageFailure.notFound("domain") }
+        return try DomainRow(row)
+    }
+
+    /// Marks a locked claim as proved; 409 where another tenant has proved the domain.
+    package func verifyDomain(_ domain: DomainRow, method: String) async throws -> DomainRow {
+        if domain.status == "verified" { return domain }
+        guard try await claim("domain", domain.domain) else {
+            throw StorageFailure.conflict(
+                code: "conflict", detail: "Another tenant has verified this domain.", id: nil)
+        }
+        let rows = try await query(
+            """
+            UPDATE domains SET status = 'verified', method = \(method), verified_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(domain.id) RETURNING \(DomainRow.columns)
+            """)
+        var changes = AuditChanges()
+        changes.add("status", domain.status, "verified")
+        changes.add("method", nil, method)
+        try await audit(
+            "domain.verified", AuditTarget("domain", domain.id, domain.domain), changes)
+        return try rows.only(DomainRow.init)
+    }
+
+    /// Gives a locked claim up; a verified domain is free for others from then on.
+    package func removeDomain(_ domain: DomainRow) async throws {
+        try await query("DELETE FROM domains WHERE tenant_id = \(tenant) AND id = \(domain.id)")
+        try await query("SELECT directory_release_domain(\(domain.domain))")
+        try await audit("domain.deleted", AuditTarget("domain", domain.id, domain.domain))
+    }
+}

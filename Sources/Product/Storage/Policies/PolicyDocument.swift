@@ -1,0 +1,48 @@
+import Domain
+import JSON
+
+/// A policy as `policies.document` keeps it: the members of `/v1` without `version`. An absent
+/// member has the default of a new tenant, so that an old document stays readable.
+extension TenantPolicy {
+    package init(document: JSONValue, version: Int) {
+        self.init()
+        self.version = Int64(version)
+        if let text = document["sign_up"]?.string, let value = SignUp(rawValue: text) {
+            signUp = value
+        }
+        if let text = document["default_role"]?.string, let value = UserRole(rawValue: text) {
+            defaultRole = min(value, .manager)
+        }
+        if let text = document["auto_link"]?.string, let value = AutoLink(rawValue: text) {
+            autoLink = value
+        }
+        if let items = document["scope_catalogue"]?.array {
+            scopeCatalogue = items.compactMap(\.string)
+        }
+        if let items = document["allowed_domains"]?.array {
+            allowedDomains = items.compactMap(\.string)
+        }
+        devOrigins = document["dev_origins"]?.bool ?? devOrigins
+        privateNetwork = document["private_network"]?.bool ?? privateNetwork
+        externalInvites = document["external_invites"]?.bool ?? externalInvites
+        inviteEmailMustMatch = document["invite_email_must_match"]?.bool ?? inviteEmailMustMatch
+        passwordMin = max(document["password_min"]?.int ?? passwordMin, Self.passwordFloor)
+        passwordBlocklist = document["password_blocklist"]?.bool ?? passwordBlocklist
+    }
+
+    package var document: JSONValue {
+        .object([
+            .init("sign_up", .string(signUp.rawValue)),
+            .init("default_role", .string(defaultRole.rawValue)),
+            .init("scope_catalogue", .array(scopeCatalogue.map { .string($0) })),
+            .init("dev_origins", .bool(devOrigins)),
+            .init("private_network", .bool(privateNetwork)),
+            .init("allowed_domains", .array(allowedDomains.map { .string($0) })),
+            .init("external_invites", .bool(externalInvites)),
+            .init("invite_email_must_match", .bool(inviteEmailMustMatch)),
+            .init("auto_link", .string(autoLink.rawValue)),
+            .init("password_min", .int(passwordMin)),
+            .init("password_blocklist", .bool(passwordBlocklist)),
+        ])
+    }
+}

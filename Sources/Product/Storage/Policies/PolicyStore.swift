@@ -1,0 +1,101 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// A published policy, and by whom and when.
+package struct PolicyRow: Sendable {
+    package var policy: TenantPolicy
+    package var createdBy: String
+    package var createdAt: Timestamp
+
+    static let columns: SQL = "p.version, p.document::text, p.created_by, p.created_at"
+
+    init(_ row: Row) throws {
+        let text: String = try row.get(1)
+        policy = TenantPolicy(
+            document: try JSONValue(parsing: Array(text.utf8)), version: try row.get(0))
+        createdBy = try row.get(2)
+        createdAt = try row.get(3)
+    }
+
+    package var version: Int { Int(policy.version) }
+}
+
+extension TenantScope {
+    /// The policy in force.
+    package func policy() async throws -> PolicyRow {
+        try await read(PolicyRow.current(tenant)).onlyPolicy()
+    }
+
+    /// Every published policy, the newest first; one more than `limit` tells that more follow.
+    package func policyVersions(limit: Int, before version: Int?) async throws -> [PolicyRow] {
+        let rows = try await read(
+            """
+            SELECT \(PolicyRow.columns) FROM policies p
+            WHERE p.tenant_id = \(tenant) AND p.version < \(version ?? Int(Int32.max))
+            ORDER BY p.version DESC LIMIT \(limit + 1)
+            """)
+        return try rows.map(PolicyRow.init)
+    }
+
+    /// How many there are: versions count from 1 without gaps.
+    package func policyVersionCount() async throws -> Int {
+        try await policy().version
+    }
+}
+
+extension Rows {
+    fileprivate func onlyPolicy() throws -> PolicyRow {
+        guard let row = first else { throw StorageFailure.notFound("tenant") }
+        return try PolicyRow(row)
+    }
+}
+
+extension PolicyRow {
+    static func current(_ tenant: UUID) -> SQL {
+        """
+        SELECT \(columns) FROM policies p JOIN tenants t ON t.id = p.tenant_id
+        WHERE p.tenant_id = \(tenant) AND p.version = t.policy_version
+        """
+    }
+}
+
+extension Change {
+    /// The policy in force, which nobody replaces until this transaction ends.
+    package func policy() async throws -> PolicyRow {
+        try await query(PolicyRow.current(tenant) + " FOR SHARE OF t").onlyPolicy()
+    }
+
+    /// Locks the tenant, so that the policy in force stays until this transaction ends.
+    package func lockPolicy() async throws -> PolicyRow {
+        _ = try await lockTenant()
+        return try await policy()
+    }
+
+    /// Publishes a policy after the one locked. The same again publishes nothing.
+    package func publish(_ wanted: TenantPolicy, after current: PolicyRow) async throws -> PolicyRow {
+        var policy = wanted
+        policy.version = current.policy.version
+        if policy == current.policy { return current }
+        policy.version += 1
+        try await query(
+            """
+            INSERT INTO policies (tenant_id, version, document, created_by, created_at)
+            VALUES (\(tenant), \(Int(policy.version)), \(JSONB(policy.document)),
+                \(actor.name), \(now))
+            """)
+        try await query(
+            """
+            UPDATE tenants SET policy_version = \(Int(policy.version)), updated_at = \(now)
+            WHERE id = \(tenant)
+            """)
+        var changes = AuditChanges()
+        let before = current.policy.document
+        for member in policy.document.members ?? [] {
+            changes.add(member.name, before[member.name] ?? .null, member.value)
+        }
+        try await audit("policy.updated", AuditTarget("policy", tenant, "policy"), changes)
+        return try await self.policy()
+    }
+}

@@ -1,0 +1,77 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// A provider as stored; `tenantID` nil is the platform's own.
+package struct ProviderRow: Sendable {
+    package var id: UUID
+    package var tenantID: UUID?
+    package var kind: String
+    package var name: String
+    package var issuer: String
+    /// Every other setting, by its name on the wire.
+    package var document: JSONValue
+    package var version: Int
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+
+    static let columns: SQL =
+        "id, tenant_id, kind, name, issuer, document::text, version, created_at, updated_at"
+
+    init(_ row: Row) throws(PostgresError) {
+        id = try row.get(0)
+        tenantID = try row.get(1, as: UUID?.self)
+        kind = try row.get(2)
+        name = try row.get(3)
+        issuer = try row.get(4)
+        document = try row.json(5)
+        version = try row.get(6)
+        createdAt = try row.get(7)
+        updatedAt = try row.get(8)
+    }
+
+    /// The provider as the rules read it; nil for a kind that they do not know.
+    var provider: Provider? {
+        guard let kind = ProviderKind(rawValue: kind) else { return nil }
+        var tenants: [String: UUID] = [:]
+        for member in document["client_tenants"]?.members ?? [] {
+            tenants[member.name] = member.value.string.flatMap { UUID($0) }
+        }
+        return Provider(
+            id: id, tenantID: tenantID, kind: kind, name: name, issuer: issuer,
+            emailTrust: Self.trust(document["email_trust"]),
+            domains: Self.strings(document["domains"]),
+            upstreams: (document["upstreams"]?.array ?? []).compactMap(Self.upstream),
+            strictUpstreams: document["strict_upstreams"]?.bool ?? false, clientTenants: tenants,
+            allowsAdminCreate: document["admin_create"]?.string == "allow")
+    }
+
+    private static func upstream(_ value: JSONValue) -> Provider.Upstream? {
+        guard let name = value["name"]?.string else { return nil }
+        return Provider.Upstream(
+            name: name, kind: value["kind"]?.string.flatMap(ProviderKind.init),
+            issuer: value["issuer"]?.string, emailTrust: trust(value["email_trust"]),
+            domains: strings(value["domains"]))
+    }
+
+    private static func trust(_ value: JSONValue?) -> EmailTrust? {
+        value?.string.flatMap(EmailTrust.init)
+    }
+
+    private static func strings(_ value: JSONValue?) -> [String] {
+        (value?.array ?? []).compactMap(\.string)
+    }
+}
+
+extension Row {
+    /// A JSON column that was selected as text; NULL is null.
+    func json(_ column: Int) throws(PostgresError) -> JSONValue {
+        guard let text: String = try get(column, as: String?.self) else { return .null }
+        do {
+            return try JSONValue(parsing: Array(text.utf8))
+        } catch {
+            throw PostgresError(.decoding, "JSON")
+        }
+    }
+}

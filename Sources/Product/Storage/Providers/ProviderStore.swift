@@ -1,0 +1,106 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// Providers: registered once per owner by (kind, issuer), a Cognito pool once in the server.
+extension Database {
+    /// `owner` nil: every provider, for the platform; else that tenant's own.
+    package func providers(
+        _ list: ListQuery, owner: UUID?, kind: String?
+    ) async throws(PostgresError) -> [ProviderRow] {
+        var sql: SQL = "SELECT \(ProviderRow.columns) FROM providers WHERE true"
+        if let owner { sql += " AND tenant_id = \(owner)" }
+        if let kind { sql += " AND kind = \(kind)" }
+        sql += list.tail
+        var found: [ProviderRow] = []
+        for row in try await app.read(sql) { found.append(try ProviderRow(row)) }
+        return found
+    }
+
+    package func providerCount(owner: UUID?, kind: String?) async throws(PostgresError) -> Int {
+        var inner: SQL = "SELECT 1 FROM providers WHERE true"
+        if let owner { inner += " AND tenant_id = \(owner)" }
+        if let kind { inner += " AND kind = \(kind)" }
+        let rows = try await app.read(
+            "SELECT count(*) FROM (\(inner) LIMIT 10001) AS capped")
+        return try rows.first?.get(0, as: Int.self) ?? 0
+    }
+
+    /// nil where there is none that `owner` may see; nil sees all.
+    package func provider(_ id: UUID, owner: UUID?) async throws(PostgresError) -> ProviderRow? {
+        let rows = try await app.read(
+            "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(id)")
+        guard let row = try rows.first.map(ProviderRow.init) else { return nil }
+        return owner == nil || row.tenantID == owner ? row : nil
+    }
+}
+
+extension Change {
+    /// The owner is this change's tenant, or the platform.
+    package func createProvider(
+        kind: String, name: String, issuer: String, document: JSONValue
+    ) async throws -> ProviderRow {
+        let owner: UUID? = tenant == .platform ? nil : tenant
+        let id = UUID.random()
+        let rows = try await query(
+            """
+            INSERT INTO providers (id, tenant_id, kind, name, issuer, document, created_at,
+                updated_at)
+            VALUES (\(id), \(owner), \(kind), \(name), \(issuer), \(JSONB(document)), \(now),
+                \(now))
+            ON CONFLICT DO NOTHING RETURNING \(ProviderRow.columns)
+            """)
+        guard let row = rows.first else { throw Self.taken }
+        try await audit("provider.created", AuditTarget("provider", id, name))
+        return try ProviderRow(row)
+    }
+
+    /// Locks a provider of this owner for the transaction.
+    package func lockProvider(_ id: UUID) async throws -> ProviderRow {
+        let owner: UUID? = tenant == .platform ? nil : tenant
+        let rows = try await query(
+            """
+            SELECT \(ProviderRow.columns) FROM providers
+            WHERE tenant_id IS NOT DISTINCT FROM \(owner) AND id = \(id) FOR UPDATE
+            """)
+        guard let row = rows.first else { throw StorageFailure.notFound("provider") }
+        return try ProviderRow(row)
+    }
+
+    package func updateProvider(
+        _ row: ProviderRow, name: String, issuer: String, document: JSONValue
+    ) async throws -> ProviderRow {
+        let rows: Rows
+        do {
+            rows = try await query(
+                """
+                UPDATE providers SET name = \(name), issuer = \(issuer),
+                    document = \(JSONB(document)), version = version + 1, updated_at = \(now)
+                WHERE id = \(row.id) RETURNING \(ProviderRow.columns)
+                """)
+        } catch {
+            if error.isUniqueViolation { throw Self.taken }
+            throw error
+        }
+        var changes = AuditChanges()
+        changes.add("name", row.name, name)
+        changes.add("issuer", row.issuer, issuer)
+        for member in document.members ?? [] {
+            changes.add(member.name, row.document[member.name] ?? .null, member.value)
+        }
+        try await audit("provider.updated", AuditTarget("provider", row.id, name), changes)
+        return try rows.only(ProviderRow.init)
+    }
+
+    package func deleteProvider(_ row: ProviderRow) async throws {
+        try await query("DELETE FROM providers WHERE id = \(row.id)")
+        try await audit("provider.deleted", AuditTarget("provider", row.id, row.name))
+    }
+
+    private static var taken: StorageFailure {
+        .conflict(
+            code: "conflict", detail: "A provider of this kind and issuer is registered already.",
+            id: nil)
+    }
+}

@@ -1,0 +1,146 @@
+import Cryptography
+import Domain
+import Postgres
+import Text
+
+/// What the call itself names, looked up: its provider, its tenants and its person.
+struct NamedFacts: Sendable {
+    var attempt: Attempt
+    var provider: Provider?
+    var asked: [AskedTenant] = []
+    /// Tenants that the token's locator may mean.
+    var tokenTenants: [UUID] = []
+    var tokenHash: [UInt8]?
+}
+
+extension Change {
+    func named(_ call: ProvisioningCall) async throws(PostgresError) -> NamedFacts {
+        var asked: [AskedTenant] = []
+        if let caller = call.caller { asked.append(AskedTenant(.caller, caller)) }
+        if let text = call.tenant {
+            asked.append(AskedTenant(call.tenantSource, try await tenantID(text)))
+        }
+        var tokenTenants = try await tenants(ofToken: call.inviteToken)
+        if let caller = call.caller { tokenTenants.removeAll { $0 != caller } }
+        let provider = try await provider(
+            call, near: asked.compactMap(\.tenantID) + tokenTenants)
+        let (identity, upstream) = Self.person(call, provider)
+        var attempt = Attempt(
+            trigger: call.trigger, identity: identity, upstream: upstream,
+            address: Self.address(call.email), emailVerified: call.emailVerified,
+            clientID: call.clientID, hasInviteToken: call.inviteToken != nil)
+        if identity.provider == .google {
+            attempt.hostedDomain = call.hostedDomain.flatMap {
+                try? DomainName($0, allowSingleLabel: true).ascii
+            }
+        }
+        if let owner = provider?.tenantID { asked.append(AskedTenant(.provider, owner)) }
+        if let client = call.clientID, let tenant = provider?.clientTenant(client) {
+            asked.append(AskedTenant(.client, tenant))
+        }
+        return NamedFacts(
+            attempt: attempt, provider: provider, asked: asked, tokenTenants: tokenTenants,
+            tokenHash: call.inviteToken.map { SHA256.hash(Array($0.utf8)) })
+    }
+
+    private func tenantID(_ text: String) async throws(PostgresError) -> UUID? {
+        if let id = UUID(text) { return id }
+        let rows = try await query("SELECT directory_tenant_by_slug(\(text))")
+        return try rows.first?.get(0, as: UUID?.self)
+    }
+
+    /// A token carries its tenant's locator: the six characters behind its prefix.
+    private func tenants(ofToken token: String?) async throws(PostgresError) -> [UUID] {
+        guard let token else { return [] }
+        let bytes = Array(token.utf8)
+        var starts = [0]
+        for (index, byte) in bytes.enumerated() where byte == UInt8(ascii: "_") {
+            starts.append(index + 1)
+        }
+        var found: [UUID] = []
+        for start in starts.prefix(4) where start + 6 <= bytes.count {
+            let locator = String(decoding: bytes[start..<start + 6], as: UTF8.self)
+            let rows = try await query("SELECT directory_tenant_by_locator(\(locator))")
+            if let id = try rows.first?.get(0, as: UUID?.self), !found.contains(id) {
+                found.append(id)
+            }
+        }
+        return found
+    }
+
+    /// A kind means the asked tenant's own provider if it has one, else the platform's; an id or a
+    /// pool only what the caller may name.
+    private func provider(
+        _ call: ProvisioningCall, near tenants: [UUID]
+    ) async throws(PostgresError) -> Provider? {
+        let rows: Rows
+        switch call.provider {
+        case .pool(let pool, _, _):
+            rows = try await query(
+                """
+                SELECT \(ProviderRow.columns) FROM providers
+                WHERE kind = 'cognito' AND issuer = \(pool)
+                """)
+        case .attempt(let text, let issuer, _):
+            if let id = UUID(text) {
+                rows = try await query(
+                    "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(id)")
+            } else {
+                // An issuer that is not given is the only one of that kind.
+                rows = try await query(
+                    """
+                    SELECT \(ProviderRow.columns) FROM providers
+                    WHERE kind = \(text) AND (\(issuer)::text IS NULL OR issuer = \(issuer))
+                        AND (tenant_id IS NULL OR tenant_id = ANY(\(tenants)))
+                    ORDER BY tenant_id NULLS LAST, created_at LIMIT 50
+                    """)
+                if rows.isEmpty, text == ProviderKind.password.rawValue {
+                    return Self.passwords
+                }
+            }
+        }
+        var found: [Provider] = []
+        for row in rows {
+            if let provider = try ProviderRow(row).provider { found.append(provider) }
+        }
+        if let caller = call.caller {
+            found.removeAll { $0.tenantID != nil && $0.tenantID != caller }
+        }
+        let own = found.filter { $0.tenantID != nil }
+        let fitting = own.isEmpty ? found : own
+        return fitting.count == 1 ? fitting.first : nil
+    }
+
+    /// Passwords are built in.
+    private static let passwords = Provider(
+        id: .platform, kind: .password, name: "Password", issuer: "gatehouse")
+
+    private static func person(
+        _ call: ProvisioningCall, _ provider: Provider?
+    ) -> (IdentityKey, upstream: String?) {
+        switch call.provider {
+        case .attempt(let text, let issuer, let subject):
+            let kind = provider?.kind ?? ProviderKind(rawValue: text) ?? .oidc
+            return (
+                IdentityKey(
+                    provider: kind, issuer: provider?.issuer ?? issuer ?? text, subject: subject),
+                nil
+            )
+        case .pool(let pool, let trigger, let userName):
+            if let provider,
+                let person = CognitoMapping.person(
+                    pool: provider, trigger: trigger, userName: userName)
+            {
+                return (person.identity, person.upstream)
+            }
+            return (IdentityKey(provider: .cognito, issuer: pool, subject: userName), nil)
+        }
+    }
+
+    private static func address(_ text: String?) -> Attempt.Address {
+        guard let text, !text.utf8.allSatisfy({ $0 == 0x20 }) else { return .missing }
+        guard let email = try? EmailAddress(text) else { return .malformed }
+        return .parsed(
+            Email(key: email.key, display: email.original, domain: email.domain.ascii))
+    }
+}

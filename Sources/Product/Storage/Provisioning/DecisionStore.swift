@@ -1,0 +1,140 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// A recorded decision; `tenantID` nil where none was found.
+package struct DecisionRow: Sendable {
+    package var id: UUID
+    package var createdAt: Timestamp
+    package var outcome: String
+    package var reason: String?
+    package var reference: String
+    package var email: String?
+    package var provider: String
+    package var issuer: String
+    package var subject: String
+    package var tenantID: UUID?
+    package var userID: UUID?
+    package var inviteID: UUID?
+    package var policyVersion: Int?
+    package var trace: JSONValue
+    package var durationMilliseconds: Double
+
+    static let columns: SQL =
+        """
+        id, created_at, outcome, reason, reference, email, provider, issuer, subject, tenant_id,
+        user_id, invite_id, policy_version, trace::text, duration_ms
+        """
+
+    init(_ row: Row) throws(PostgresError) {
+        id = try row.get(0)
+        createdAt = try row.get(1)
+        outcome = try row.get(2)
+        reason = try row.get(3, as: String?.self)
+        reference = try row.get(4)
+        email = try row.get(5, as: String?.self)
+        provider = try row.get(6)
+        issuer = try row.get(7)
+        subject = try row.get(8)
+        let tenant: UUID = try row.get(9)
+        tenantID = tenant == .platform ? nil : tenant
+        userID = try row.get(10, as: UUID?.self)
+        inviteID = try row.get(11, as: UUID?.self)
+        policyVersion = try row.get(12, as: Int?.self)
+        trace = try row.json(13)
+        durationMilliseconds = try row.get(14)
+    }
+}
+
+/// Which decisions of a list are asked for.
+package struct DecisionFilter: Sendable {
+    package var outcome: String?
+    package var reason: String?
+    /// The key of an address.
+    package var emailKey: String?
+
+    package init(outcome: String? = nil, reason: String? = nil, emailKey: String? = nil) {
+        self.outcome = outcome
+        self.reason = reason
+        self.emailKey = emailKey
+    }
+
+    var condition: SQL {
+        var sql: SQL = ""
+        if let outcome { sql += " AND outcome = \(outcome)" }
+        if let reason { sql += " AND reason = \(reason)" }
+        if let emailKey { sql += " AND email_key = \(emailKey)" }
+        return sql
+    }
+}
+
+extension Database {
+    /// `tenant` nil: of all tenants, and those without one, for the platform.
+    package func decisions(
+        _ list: ListQuery, tenant: UUID?, _ filter: DecisionFilter
+    ) async throws(PostgresError) -> [DecisionRow] {
+        var sql: SQL = "SELECT \(DecisionRow.columns) FROM decisions WHERE "
+        sql += tenant.map { "tenant_id = \($0)" } ?? "true"
+        sql += filter.condition + list.tail
+        var found: [DecisionRow] = []
+        for row in try await read(sql, of: tenant) { found.append(try DecisionRow(row)) }
+        return found
+    }
+
+    package func decisionCount(
+        tenant: UUID?, _ filter: DecisionFilter
+    ) async throws(PostgresError) -> Int {
+        var sql: SQL = "SELECT count(*) FROM (SELECT 1 FROM decisions WHERE "
+        sql += tenant.map { "tenant_id = \($0)" } ?? "true"
+        sql += filter.condition + " LIMIT 10001) AS capped"
+        return try await read(sql, of: tenant).first?.get(0, as: Int.self) ?? 0
+    }
+
+    package func decision(
+        _ id: UUID, tenant: UUID?
+    ) async throws(PostgresError) -> DecisionRow? {
+        var sql: SQL = "SELECT \(DecisionRow.columns) FROM decisions WHERE "
+        sql += tenant.map { "tenant_id = \($0) AND id = \(id)" } ?? "id = \(id)"
+        return try await read(sql, of: tenant).first.map(DecisionRow.init)
+    }
+
+    private func read(_ sql: SQL, of tenant: UUID?) async throws(PostgresError) -> Rows {
+        guard let tenant else { return try await platform.read(sql) }
+        return try await scope(tenant).read(sql)
+    }
+}
+
+extension Change {
+    func recordDecision(
+        _ result: ProvisioningResult, _ named: NamedFacts, policy: Int?, milliseconds: Double
+    ) async throws(PostgresError) {
+        let verdict = result.verdict
+        let key = named.attempt.identity
+        let email = named.attempt.email
+        try await query(
+            """
+            INSERT INTO decisions (tenant_id, id, created_at, outcome, reason, reference, email,
+                email_key, provider, issuer, subject, user_id, identity_id, invite_id,
+                policy_version, trace, duration_ms)
+            VALUES (\(tenant), \(result.decisionID), \(now), \(verdict.outcome.rawValue),
+                \(verdict.reason?.rawValue), \(result.reference), \(email?.display),
+                \(email?.key), \(key.provider.rawValue), \(key.issuer), \(key.subject),
+                \(verdict.userID), \(result.identityID), \(verdict.inviteID), \(policy),
+                \(JSONB(verdict.traceDocument)), \(milliseconds))
+            """)
+    }
+}
+
+extension Verdict {
+    /// `[{rule, result, detail}]`.
+    package var traceDocument: JSONValue {
+        .array(
+            trace.map {
+                .object([
+                    .init("rule", .string($0.rule)), .init("result", .string($0.result)),
+                    .init("detail", .string($0.detail)),
+                ])
+            })
+    }
+}

@@ -1,0 +1,193 @@
+import Domain
+import Postgres
+import Text
+
+/// Thrown where a row changed under a decision in spite of the locks: the whole call runs again.
+struct ProvisioningRace: Error {}
+
+/// Writes what a verdict asks for, one audit row for each effect, in the verdict's tenant.
+struct EffectWriting: Sendable {
+    let database: Database
+    let call: ProvisioningCall
+    let attempt: Attempt
+    let identityKey: [UInt8]
+    let change: Change
+    /// The user that the verdict names, or the one just created.
+    private(set) var userID: UUID?
+    private(set) var identityID: UUID?
+
+    init(_ reading: FactsReading, _ verdict: Verdict, _ change: Change) {
+        database = reading.database
+        call = reading.call
+        attempt = reading.attempt
+        identityKey = reading.identityKey
+        self.change = change
+        userID = verdict.userID
+    }
+
+    private var tenant: UUID { change.tenant }
+    private var now: Timestamp { change.now }
+
+    mutating func write(_ effect: Effect) async throws {
+        switch effect {
+        case .removeUnreachableRow(let user): try await remove(user)
+        case .wipeUnverifiedCredentials(let user): try await wipe(user)
+        case .createUser(let status, let role, let source):
+            try await create(status, role, source)
+        case .activateUser(let user, let role):
+            try await settle(user, "active", role, "user.activated")
+        case .approveUser(let user, let role):
+            try await settle(user, "active", role, "user.approved")
+        case .awaitApproval(let user, let role):
+            try await settle(user, "pending", role, "user.approval_requested")
+        case .tombstoneIdentity(let identity):
+            try await change.query(
+                "DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(identity)")
+            try await audit("identity.removed", "identity", identity, identity.description)
+        case .linkIdentity(let user): try await link(user)
+        case .acceptInvite(let invite, let role, let downgraded):
+            var changes = AuditChanges()
+            changes.add("role", downgraded ? "wider than the inviter's" : nil, role.rawValue)
+            try await accept(invite, changes)
+        case .markInviteAccepted(let invite, let user):
+            userID = userID ?? user
+            try await accept(invite, AuditChanges())
+        case .auditOtherAddress(let invite):
+            try await change.audit(
+                "invite.other_address", AuditTarget("invite", invite, attempt.email?.key ?? ""))
+        case .consumeLinkGrant(let grant):
+            try await audit("link_grant.used", "link_grant", grant, grant.description)
+        case .reserve, .endReservation, .recordChoices, .removeChoice:
+            try await keep(effect)
+        }
+    }
+
+    private func audit(
+        _ action: String, _ type: String, _ id: UUID, _ name: String,
+        _ changes: AuditChanges = AuditChanges()
+    ) async throws {
+        try await change.audit(action, AuditTarget(type, id, name), changes)
+    }
+
+    // MARK: users
+
+    private func remove(_ user: UUID) async throws {
+        try await change.query(
+            "DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(user) AND status = 'pending'")
+        try await change.query("SELECT user_search_drop(\(user))")
+        try await audit("user.removed", "user", user, attempt.email?.key ?? "")
+    }
+
+    private func wipe(_ user: UUID) async throws {
+        try await change.query(
+            """
+            UPDATE users SET password_hash = NULL, version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(user)
+            """)
+        let gone = try await change.query(
+            """
+            DELETE FROM identities WHERE tenant_id = \(tenant) AND user_id = \(user)
+            RETURNING provider, issuer, subject
+            """)
+        for row in gone {
+            let key = database.personKey(
+                provider: try row.get(0), issuer: try row.get(1), subject: try row.get(2))
+            try await change.query("SELECT directory_remove_person(\(key))")
+        }
+        try await audit("user.credentials_wiped", "user", user, attempt.email?.key ?? "")
+    }
+
+    private mutating func create(
+        _ status: User.Status, _ role: UserRole, _ source: User.Source
+    ) async throws {
+        guard let email = attempt.email else { throw ProvisioningRace() }
+        let id = UUID.random()
+        let signedIn: Timestamp? = status == .active ? now : nil
+        try await change.query(
+            """
+            INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
+                email_verified_at, created_at, updated_at, last_sign_in_at)
+            VALUES (\(tenant), \(id), \(email.display), \(email.key), \(call.name),
+                \(role.rawValue), \(status.rawValue), \(source.rawValue), \(now), \(now), \(now),
+                \(signedIn))
+            """)
+        let content = email.key + " " + (call.name ?? "").lowercased()
+        try await change.query("SELECT user_search_put(\(id), \(content), \(now))")
+        let key = database.personKey(emailKey: email.key)
+        try await change.query("SELECT directory_add_person(\(key))")
+        userID = id
+        var changes = AuditChanges()
+        changes.add("role", nil, role.rawValue)
+        changes.add("status", nil, status.rawValue)
+        try await audit("user.created", "user", id, email.display, changes)
+    }
+
+    /// A row that waited gets its person. The name that was there stays.
+    private func settle(
+        _ user: UUID, _ status: String, _ role: UserRole, _ action: String
+    ) async throws {
+        let source: String? = status == "pending" ? "approval" : nil
+        let signedIn: Timestamp? = status == "active" ? now : nil
+        let rows = try await change.query(
+            """
+            UPDATE users u SET status = \(status), role = \(role.rawValue),
+                source = coalesce(\(source), u.source),
+                name = coalesce(nullif(u.name, ''), \(call.name)),
+                email_verified_at = CASE WHEN u.email_key = \(attempt.email?.key)
+                    THEN coalesce(u.email_verified_at, \(now)) ELSE u.email_verified_at END,
+                last_sign_in_at = coalesce(\(signedIn), u.last_sign_in_at),
+                version = u.version + 1, updated_at = \(now)
+            FROM (SELECT id, status, role FROM users
+                WHERE tenant_id = \(tenant) AND id = \(user)) AS was
+            WHERE u.tenant_id = \(tenant) AND u.id = was.id AND u.status = 'pending'
+            RETURNING was.status, was.role, u.email, u.email_key, u.name, u.created_at
+            """)
+        guard let row = rows.first else { throw ProvisioningRace() }
+        let name = try row.get(4, as: String?.self) ?? ""
+        let content = try row.get(3, as: String.self) + " " + name.lowercased()
+        let since: Timestamp = try row.get(5)
+        try await change.query("SELECT user_search_put(\(user), \(content), \(since))")
+        var changes = AuditChanges()
+        changes.add("status", try row.get(0, as: String.self), status)
+        changes.add("role", try row.get(1, as: String.self), role.rawValue)
+        try await audit(action, "user", user, try row.get(2), changes)
+    }
+
+    // MARK: identities and invites
+
+    private mutating func link(_ user: UUID?) async throws {
+        guard let user = user ?? userID else { throw ProvisioningRace() }
+        let id = UUID.random()
+        let key = attempt.identity
+        let rows = try await change.query(
+            """
+            INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
+                email_verified, alias, created_at, last_used_at)
+            VALUES (\(tenant), \(id), \(user), \(key.provider.rawValue), \(key.issuer),
+                \(key.subject), \(attempt.email?.display), true, \(call.alias),
+                \(now), \(now))
+            ON CONFLICT DO NOTHING RETURNING id
+            """)
+        guard rows.count == 1 else { throw ProvisioningRace() }
+        try await change.query("SELECT directory_add_person(\(identityKey))")
+        identityID = id
+        try await audit("identity.linked", "identity", id, key.provider.rawValue)
+    }
+
+    /// Once: whoever comes second finds no pending row.
+    private func accept(_ invite: UUID, _ changes: AuditChanges) async throws {
+        let rows = try await change.query(
+            """
+            UPDATE invites SET status = 'accepted', accepted_at = \(now),
+                accepted_user_id = \(userID), accepted_identity_id = \(identityID),
+                version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(invite) AND status = 'pending'
+                AND expires_at > \(now)
+            RETURNING email
+            """)
+        guard let row = rows.first else { throw ProvisioningRace() }
+        var changes = changes
+        changes.add("status", "pending", "accepted")
+        try await audit("invite.accepted", "invite", invite, try row.get(0), changes)
+    }
+}

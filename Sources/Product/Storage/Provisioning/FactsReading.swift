@@ -1,0 +1,157 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// Everything that the rules look at, read and locked in this transaction: first the person's
+/// locks, then tenants by id, in each the user before the invite.
+struct FactsReading: Sendable {
+    let database: Database
+    let call: ProvisioningCall
+    let named: NamedFacts
+    let change: Change
+    private(set) var facts: Facts
+    private(set) var tenants: [UUID: TenantRow] = [:]
+
+    init(_ database: Database, _ call: ProvisioningCall, _ named: NamedFacts, _ change: Change) {
+        self.database = database
+        self.call = call
+        self.named = named
+        self.change = change
+        facts = Facts(provider: named.provider)
+        facts.asked = named.asked
+    }
+
+    var attempt: Attempt { named.attempt }
+
+    var identityKey: [UInt8] {
+        database.personKey(
+            provider: attempt.identity.provider.rawValue, issuer: attempt.identity.issuer,
+            subject: attempt.identity.subject)
+    }
+
+    /// One row for the identity, then one for the address: on any replica, tries of one person
+    /// come one after another.
+    func lock() async throws(PostgresError) {
+        var keys: SQL = "(\([0x69] + identityKey))"
+        if let email = attempt.email {
+            keys += ", (\([0x65] + database.personKey(emailKey: email.key)))"
+        }
+        try await change.query(
+            """
+            INSERT INTO provisioning_locks (key) VALUES \(keys)
+            ON CONFLICT (key) DO UPDATE SET key = excluded.key
+            """)
+    }
+
+    mutating func read() async throws(PostgresError) {
+        guard facts.provider != nil else { return }
+        try await readKept()
+        for id in try await candidates() { try await readTenant(id) }
+        if named.attempt.hasInviteToken || facts.reservation?.inviteID != nil {
+            try await readInvite()
+        }
+    }
+
+    /// What earlier calls of this identity left behind.
+    private mutating func readKept() async throws(PostgresError) {
+        let identity = attempt.identity
+        let kept = try await change.query(
+            """
+            SELECT tenant_id, invite_id FROM reservations
+            WHERE provider = \(identity.provider.rawValue) AND issuer = \(identity.issuer)
+                AND subject = \(identity.subject) AND expires_at > \(change.now)
+            """)
+        if let row = kept.first {
+            facts.reservation = Reservation(
+                id: .platform, tenantID: try row.get(0, as: UUID?.self),
+                inviteID: try row.get(1, as: UUID?.self))
+        }
+        let choices = try await change.query(
+            """
+            SELECT tenant_id FROM pending_choices
+            WHERE identity = \(identityKey) AND expires_at > \(change.now)
+            """)
+        for row in choices { facts.pendingChoices.append(try row.get(0)) }
+    }
+
+    /// The asked tenants alone, or all that may know this person, in the order of their ids.
+    private func candidates() async throws(PostgresError) -> [UUID] {
+        var ids = Set(facts.asked.compactMap(\.tenantID))
+        if let reserved = facts.reservation?.tenantID { ids.insert(reserved) }
+        ids.formUnion(named.tokenTenants)
+        if ids.isEmpty {
+            var email: [UInt8] = []
+            var names: [String] = []
+            if let address = attempt.email {
+                email = database.personKey(emailKey: address.key)
+                names = Self.suffixes(of: address.domain)
+            }
+            let rows = try await change.query(
+                """
+                SELECT directory_tenants_of(\(identityKey))
+                UNION SELECT directory_tenants_of(\(email))
+                UNION SELECT directory_tenant_by_domain(name) FROM unnest(\(names)) AS name
+                """)
+            for row in rows {
+                if let id = try row.get(0, as: UUID?.self) { ids.insert(id) }
+            }
+        }
+        return ids.sorted()
+    }
+
+    /// `a.b.c`, `b.c`, `c`: a claim may cover its subdomains.
+    static func suffixes(of domain: String) -> [String] {
+        let labels = domain.split(separator: ".")
+        return labels.indices.map { labels[$0...].joined(separator: ".") }
+    }
+
+    private mutating func readTenant(_ id: UUID) async throws(PostgresError) {
+        let change = try await change.switching(to: id)
+        guard let (row, policy) = try await change.tenantWithPolicy() else { return }
+        tenants[id] = row
+        var tenant = TenantFacts(
+            id: id, status: Tenant.Status(rawValue: row.status) ?? .suspended, policy: policy)
+        facts.known += try await change.known(attempt.identity)
+        if let email = attempt.email {
+            for user in try await change.usersAt(email.key) {
+                if user.status == .deleted {
+                    tenant.deleted = tenant.deleted ?? user
+                } else {
+                    tenant.user = user
+                }
+            }
+            tenant.invite = try await change.invite(
+                where: "email_key = \(email.key) AND status = 'pending'", row: tenant.user)
+            tenant.domain = try await change.domain(covering: Self.suffixes(of: email.domain))
+        }
+        facts.tenants[id] = tenant
+    }
+
+    /// The invite that the token or the reservation names.
+    private mutating func readInvite() async throws(PostgresError) {
+        for id in facts.tenants.keys.sorted() {
+            let change = try await change.switching(to: id)
+            let condition: SQL
+            if let hash = named.tokenHash {
+                condition = "token_hash = \(hash)"
+            } else if let invite = facts.reservation?.inviteID {
+                condition = "id = \(invite)"
+            } else {
+                return
+            }
+            guard var found = try await change.invite(where: condition, row: nil) else { continue }
+            for user in try await change.usersAt(found.invite.email.key)
+            where user.status != .deleted {
+                found.row = user
+            }
+            if let accepted = found.invite.acceptedUserID {
+                (found.acceptedUser, found.acceptedBy) = try await change.accepted(
+                    accepted, found.invite.id)
+            }
+            facts.invite = found
+            return
+        }
+        // A token of one tenant is unknown at another: the door asked for is the door checked.
+    }
+}

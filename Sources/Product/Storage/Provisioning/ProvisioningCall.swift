@@ -1,0 +1,54 @@
+import Domain
+import Text
+
+/// One call of a door, before anything was looked up.
+package struct ProvisioningCall: Sendable {
+    /// How the door names the provider.
+    package enum ProviderName: Sendable {
+        /// A kind or a registered id, with the issuer where the caller gave it.
+        case attempt(String, issuer: String?, subject: String)
+        /// A Cognito pool: the person follows from its event.
+        case pool(String, CognitoMapping.Trigger, userName: String)
+    }
+
+    package var provider: ProviderName
+    package var trigger: Attempt.Trigger
+    /// As it was sent; nil is missing.
+    package var email: String?
+    package var emailVerified: Bool?
+    package var hostedDomain: String?
+    package var name: String?
+    /// Id or slug, and who named it.
+    package var tenant: String?
+    package var tenantSource: AskedTenant.Source = .attempt
+    package var inviteToken: String?
+    package var clientID: String?
+    package var eventID: String?
+    /// The tenant that the caller's credential leads to; nil is the platform's.
+    package var caller: UUID?
+    /// A second name of the identity at its issuer, by which it is found as well.
+    package var alias: String?
+    /// Run only to complete what a native sign-up reserved.
+    package var needsReservation = false
+
+    package init(provider: ProviderName, trigger: Attempt.Trigger = .federated) {
+        self.provider = provider
+        self.trigger = trigger
+    }
+}
+
+/// What one call came to.
+package struct ProvisioningResult: Sendable {
+    package var verdict: Verdict
+    /// nil in a dry run.
+    package var decisionID: UUID?
+    /// Six characters that find the decision; empty in a dry run.
+    package var reference: String
+    package var user: ProvisionedUser?
+    package var tenant: TenantRow?
+    /// The tenants to choose from.
+    package var choices: [TenantRow]
+    package var identityID: UUID?
+    /// What `render` made of it, the recorded text for a retry.
+    package var answer: String
+}

@@ -1,0 +1,135 @@
+import Cryptography
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// Pre-signup provisioning: facts, decision, effects, audit and answer in one transaction.
+extension Database {
+    /// Makes the answer's text of a result; it is kept, so that a retry reads the same bytes.
+    package typealias Render = @Sendable (ProvisioningResult) -> String
+
+    /// nil where `call.needsReservation` and nothing was reserved. A dry run is the same function,
+    /// rolled back.
+    package func provision(
+        _ call: ProvisioningCall, dryRun: Bool = false, by actor: Actor, render: @escaping Render
+    ) async throws -> ProvisioningResult? {
+        var tries = 0
+        while true {
+            tries += 1
+            do {
+                return try await platformScope.change(by: actor) { change in
+                    let result = try await run(call, change, dryRun: dryRun, render)
+                    if dryRun, let result { throw DryRun(result: result) }
+                    return result
+                }
+            } catch let end as DryRun {
+                return end.result
+            } catch {
+                guard tries <= 2, Self.mayRunAgain(error) else { throw error }
+            }
+        }
+    }
+
+    /// Ends a transaction without keeping anything.
+    private struct DryRun: Error { var result: ProvisioningResult }
+
+    private static func mayRunAgain(_ error: any Error) -> Bool {
+        if error is ProvisioningRace { return true }
+        guard let error = error as? PostgresError else { return false }
+        return error.isUniqueViolation || error.isRetryable
+    }
+
+    private func run(
+        _ call: ProvisioningCall, _ change: Change, dryRun: Bool, _ render: Render
+    ) async throws -> ProvisioningResult? {
+        let started = ContinuousClock.now
+        let named = try await change.named(call)
+        var reading = FactsReading(self, call, named, change)
+        try await reading.lock()
+        let digest = call.retryDigest(named)
+        let earlier =
+            dryRun
+            ? nil : try await change.recordedAnswer(digest, isEvent: call.eventID != nil)
+        try await reading.read()
+        if call.needsReservation, reading.facts.reservation == nil { return nil }
+        var verdict = Provisioning.decide(
+            attempt: named.attempt, facts: reading.facts, now: change.now)
+        let place = try await change.switching(to: verdict.tenantID ?? .platform)
+        if let earlier, Retry.isSame(recorded: earlier.recorded, recomputed: verdict),
+            !Self.changesSomething(verdict)
+        {
+            try await place.countAttempt(earlier.decision)
+            return try await again(earlier, verdict, reading, place)
+        }
+        var writing = EffectWriting(reading, verdict, place)
+        if !dryRun {
+            for effect in verdict.effects { try await writing.write(effect) }
+            verdict.userID = verdict.isSuccess ? writing.userID : verdict.userID
+        }
+        var result = try await result(verdict, reading, place, identity: writing.identityID)
+        if !dryRun {
+            result.decisionID = UUID.ordered(at: change.now)
+            result.reference = Cryptography.Base62.random(6)
+            result.answer = render(result)
+            let took = started.duration(to: .now).components
+            try await place.recordDecision(
+                result, named, policy: reading.tenants[place.tenant]?.policyVersion,
+                milliseconds: Double(took.seconds) * 1000 + Double(took.attoseconds) / 1e15)
+            try await place.record(result, for: digest)
+            if let id = result.decisionID { try await place.countAttempt(id) }
+        } else {
+            result.answer = render(result)
+        }
+        return result
+    }
+
+    /// Whether a recomputed verdict would do more than repeat what was recorded.
+    private static func changesSomething(_ verdict: Verdict) -> Bool {
+        verdict.effects.contains {
+            switch $0 {
+            case .reserve, .recordChoices: false
+            default: true
+            }
+        }
+    }
+
+    private func again(
+        _ earlier: RecordedAnswer, _ verdict: Verdict, _ reading: FactsReading, _ place: Change
+    ) async throws -> ProvisioningResult {
+        var repeated = verdict
+        repeated.outcome = earlier.recorded.outcome
+        repeated.reason = earlier.recorded.reason
+        repeated.inviteID = earlier.recorded.inviteID
+        var result = try await result(repeated, reading, place, identity: nil)
+        result.decisionID = earlier.decision
+        result.reference = earlier.reference
+        result.answer = earlier.answer
+        return result
+    }
+
+    private func result(
+        _ verdict: Verdict, _ reading: FactsReading, _ place: Change, identity: UUID?
+    ) async throws -> ProvisioningResult {
+        let user = try await verdict.userID.asyncMap { try await place.provisionedUser($0) }
+        let key = reading.attempt.identity
+        let known = user??.identities.first {
+            sameBytes($0.provider, key.provider.rawValue) && sameBytes($0.issuer, key.issuer)
+                && sameBytes($0.subject, key.subject)
+        }
+        return ProvisioningResult(
+            verdict: verdict, decisionID: nil, reference: "", user: user ?? nil,
+            tenant: verdict.tenantID.flatMap { reading.tenants[$0] },
+            choices: verdict.choices.compactMap { reading.tenants[$0] },
+            identityID: identity ?? known?.id, answer: "")
+    }
+}
+
+extension Optional {
+    func asyncMap<Result>(
+        _ transform: (Wrapped) async throws -> Result
+    ) async rethrows -> Result? {
+        guard let self else { return nil }
+        return try await transform(self)
+    }
+}

@@ -1,0 +1,93 @@
+import Cryptography
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// A recorded answer that a retry gets again, byte for byte.
+struct RecordedAnswer: Sendable {
+    var tenant: UUID
+    var decision: UUID
+    var answer: String
+    var reference: String
+    var recorded: Retry.Recorded
+}
+
+extension ProvisioningCall {
+    /// 32 bytes by which a second call is known to be the first one again.
+    func retryDigest(_ named: NamedFacts) -> [UInt8] {
+        let caller = caller?.description ?? "platform"
+        var bytes = Array(caller.utf8) + [0]
+        if let eventID {
+            let key = named.attempt.identity
+            for text in ["event", key.provider.rawValue, key.issuer, key.subject, eventID] {
+                bytes += Array(text.utf8) + [0]
+            }
+        } else {
+            bytes += Retry.digestInput(
+                attempt: named.attempt, tenant: tenant, tokenHash: named.tokenHash)
+        }
+        return SHA256.hash(bytes)
+    }
+}
+
+extension Change {
+    /// An event id is remembered as long as the row lives, anything else for the retry window.
+    func recordedAnswer(
+        _ digest: [UInt8], isEvent: Bool
+    ) async throws(PostgresError) -> RecordedAnswer? {
+        let since = isEvent ? Timestamp(microseconds: 0) : now.adding(seconds: -Retry.window)
+        let rows = try await query(
+            """
+            SELECT tenant_id, decision_id, answer, reference, recorded::text
+            FROM provisioning_retries WHERE digest = \(digest) AND created_at > \(since)
+            """)
+        guard let row = rows.first else { return nil }
+        let stored = try row.json(4)
+        func id(_ name: String) -> UUID? { stored[name]?.string.flatMap { UUID($0) } }
+        guard let outcome = stored["outcome"]?.string.flatMap(Outcome.init) else { return nil }
+        return RecordedAnswer(
+            tenant: try row.get(0), decision: try row.get(1), answer: try row.get(2),
+            reference: try row.get(3),
+            recorded: Retry.Recorded(
+                outcome: outcome, reason: stored["reason"]?.string.flatMap(Reason.init),
+                tenantID: id("tenant"), userID: id("user"), inviteID: id("invite"),
+                choices: (stored["choices"]?.array ?? []).compactMap {
+                    $0.string.flatMap { UUID($0) }
+                }))
+    }
+
+    func record(
+        _ result: ProvisioningResult, for digest: [UInt8]
+    ) async throws(PostgresError) {
+        let verdict = result.verdict
+        func id(_ id: UUID?) -> JSONValue { id.map { .string($0.description) } ?? .null }
+        let recorded = JSONValue.object([
+            .init("outcome", .string(verdict.outcome.rawValue)),
+            .init("reason", verdict.reason.map { .string($0.rawValue) } ?? .null),
+            .init("tenant", id(verdict.tenantID)), .init("user", id(verdict.userID)),
+            .init("invite", id(verdict.inviteID)),
+            .init("choices", .array(verdict.choices.map { id($0) })),
+        ])
+        try await query(
+            """
+            INSERT INTO provisioning_retries (digest, tenant_id, decision_id, answer, reference,
+                recorded, created_at)
+            VALUES (\(digest), \(verdict.tenantID ?? .platform), \(result.decisionID),
+                \(result.answer), \(result.reference), \(JSONB(recorded)), \(now))
+            ON CONFLICT (digest) DO UPDATE SET tenant_id = excluded.tenant_id,
+                decision_id = excluded.decision_id, answer = excluded.answer,
+                reference = excluded.reference, recorded = excluded.recorded,
+                created_at = excluded.created_at
+            """)
+    }
+
+    /// Attempts are counted beside the decision, which is never updated.
+    func countAttempt(_ decision: UUID) async throws(PostgresError) {
+        try await query(
+            """
+            INSERT INTO provisioning_attempts (decision_id, id, at)
+            VALUES (\(decision), \(UUID.ordered(at: now)), \(now))
+            """)
+    }
+}

@@ -1,0 +1,172 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// One tenant's part of the facts, each row locked where a decision would change it.
+extension Change {
+    func tenantWithPolicy() async throws(PostgresError) -> (TenantRow, TenantPolicy)? {
+        let rows = try await query(
+            """
+            SELECT \(TenantRow.columns), (SELECT document::text FROM policies
+                WHERE tenant_id = \(tenant) AND version = policy_version)
+            FROM tenants WHERE id = \(tenant) FOR SHARE
+            """)
+        guard let row = rows.first else { return nil }
+        let tenant = try TenantRow(row)
+        return (tenant, TenantPolicy(document: try row.json(10), version: tenant.policyVersion))
+    }
+
+    /// The live row and the deleted ones at an address, newest first.
+    func usersAt(_ emailKey: String) async throws(PostgresError) -> [UserFacts] {
+        let rows = try await query(
+            """
+            SELECT \(Self.userFacts) FROM users u
+            WHERE u.tenant_id = \(tenant) AND u.email_key = \(emailKey)
+            ORDER BY u.deleted_at DESC NULLS FIRST, u.id LIMIT 3 FOR UPDATE OF u
+            """)
+        var users: [UserFacts] = []
+        for row in rows { users.append(try Self.user(row, from: 0)) }
+        return users
+    }
+
+    func known(_ key: IdentityKey) async throws(PostgresError) -> [KnownIdentity] {
+        let rows = try await query(
+            """
+            SELECT \(Self.userFacts), i.id, u.email_key
+            FROM identities i JOIN users u ON u.tenant_id = \(tenant) AND u.id = i.user_id
+            WHERE i.tenant_id = \(tenant) AND i.provider = \(key.provider.rawValue)
+                AND i.issuer = \(key.issuer)
+                AND (i.subject = \(key.subject) OR i.alias = \(key.subject))
+            ORDER BY i.subject = \(key.subject) DESC LIMIT 1 FOR UPDATE OF u
+            """)
+        guard let row = rows.first else { return [] }
+        var known = KnownIdentity(
+            identityID: try row.get(7), tenantID: tenant, user: try Self.user(row, from: 0))
+        let address: String = try row.get(8)
+        known.invite = try await invite(
+            where: "email_key = \(address) AND status = 'pending'", row: known.user)
+        return [known]
+    }
+
+    /// Identities of a row that was never pending were linked by a rule or an operator: proved.
+    private static let userFacts: SQL =
+        """
+        u.id, u.status, u.role, u.source, u.deleted_at,
+        (u.password_hash IS NOT NULL AND u.email_verified_at IS NOT NULL) OR EXISTS (
+            SELECT 1 FROM identities c WHERE c.tenant_id = u.tenant_id AND c.user_id = u.id
+                AND (c.email_verified OR u.status <> 'pending')),
+        (u.password_hash IS NOT NULL AND u.email_verified_at IS NULL) OR EXISTS (
+            SELECT 1 FROM identities c WHERE c.tenant_id = u.tenant_id AND c.user_id = u.id
+                AND NOT c.email_verified AND u.status = 'pending')
+        """
+
+    private static func user(_ row: Row, from at: Int) throws(PostgresError) -> UserFacts {
+        UserFacts(
+            id: try row.get(at), status: try word(row, at + 1), role: try word(row, at + 2),
+            source: try word(row, at + 3), hasProvedCredential: try row.get(at + 5),
+            hasUnprovedCredential: try row.get(at + 6),
+            deletedAt: try row.get(at + 4, as: Timestamp?.self))
+    }
+
+    static func word<T: RawRepresentable<String>>(
+        _ row: Row, _ column: Int
+    ) throws(PostgresError) -> T {
+        guard let value = T(rawValue: try row.get(column)) else {
+            throw PostgresError(.decoding, "an unknown word")
+        }
+        return value
+    }
+
+    func invite(
+        where condition: SQL, row user: UserFacts?
+    ) async throws(PostgresError) -> InviteFacts? {
+        let rows = try await query(
+            """
+            SELECT id, email, email_key, role, status, delivery, expires_at, accepted_at,
+                accepted_user_id, updated_at, inviter_type, inviter_id
+            FROM invites WHERE tenant_id = \(tenant) AND \(condition)
+            ORDER BY created_at DESC, id LIMIT 1 FOR UPDATE
+            """)
+        guard let row = rows.first else { return nil }
+        let key: String = try row.get(2)
+        let domain = key.split(separator: "@").last.map(String.init) ?? ""
+        let invite = Invite(
+            id: try row.get(0), tenantID: tenant,
+            email: Email(key: key, display: try row.get(1), domain: domain),
+            role: try Self.word(row, 3), expiresAt: try row.get(6),
+            delivery: try Self.word(row, 5),
+            revokedAt: try row.get(4, as: String.self) == "revoked" ? try row.get(9) : nil,
+            acceptedAt: try row.get(7, as: Timestamp?.self),
+            acceptedUserID: try row.get(8, as: UUID?.self))
+        return InviteFacts(
+            invite: invite, inviter: try await inviter(try row.get(10), try row.get(11)),
+            row: user)
+    }
+
+    /// The widest role that the inviter may give now.
+    private func inviter(
+        _ type: String, _ id: String
+    ) async throws(PostgresError) -> InviteFacts.Inviter {
+        guard let id = UUID(id) else { return .key }
+        switch type {
+        case "operator":
+            let rows = try await query(
+                """
+                SELECT role FROM operators WHERE id = \(id) AND status = 'active'
+                    AND (tenant_id IS NULL OR tenant_id = \(tenant))
+                """)
+            switch try rows.first?.get(0, as: String.self) {
+            case "owner", "admin": return .person(mayGive: .admin)
+            case "support": return .person(mayGive: .member)
+            default: return .person(mayGive: nil)
+            }
+        case "user":
+            let rows = try await query(
+                """
+                SELECT role FROM users
+                WHERE tenant_id = \(tenant) AND id = \(id) AND status = 'active'
+                """)
+            let role = try rows.first?.get(0, as: String.self)
+            return .person(mayGive: role.flatMap(UserRole.init).flatMap { $0 > .member ? $0 : nil })
+        default: return .key
+        }
+    }
+
+    /// Who used an invite up.
+    func accepted(
+        _ user: UUID, _ invite: UUID
+    ) async throws(PostgresError) -> (UserFacts?, IdentityKey?) {
+        let rows = try await query(
+            """
+            SELECT \(Self.userFacts), i.provider, i.issuer, i.subject
+            FROM invites v JOIN users u ON u.tenant_id = \(tenant) AND u.id = v.accepted_user_id
+            LEFT JOIN identities i ON i.tenant_id = \(tenant) AND i.id = v.accepted_identity_id
+            WHERE v.tenant_id = \(tenant) AND v.id = \(invite) AND u.id = \(user)
+            """)
+        guard let row = rows.first else { return (nil, nil) }
+        let facts = try Self.user(row, from: 0)
+        guard let kind = try row.get(7, as: String?.self).flatMap(ProviderKind.init) else {
+            return (facts, nil)
+        }
+        return (
+            facts, IdentityKey(provider: kind, issuer: try row.get(8), subject: try row.get(9))
+        )
+    }
+
+    /// The verified domain nearest to an address.
+    func domain(covering suffixes: [String]) async throws(PostgresError) -> TenantDomain? {
+        let rows = try await query(
+            """
+            SELECT id, domain, display, include_subdomains, created_at, verified_at FROM domains
+            WHERE tenant_id = \(tenant) AND domain = ANY(\(suffixes)) AND status = 'verified'
+                AND (include_subdomains OR domain = \(suffixes.first))
+            ORDER BY length(domain) DESC LIMIT 1
+            """)
+        guard let row = rows.first else { return nil }
+        return TenantDomain(
+            id: try row.get(0), tenantID: tenant, domain: try row.get(1), display: try row.get(2),
+            status: .verified, includeSubdomains: try row.get(3), createdAt: try row.get(4),
+            verifiedAt: try row.get(5, as: Timestamp?.self))
+    }
+}

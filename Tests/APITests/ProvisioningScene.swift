@@ -1,0 +1,152 @@
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Text
+
+/// A service with one tenant, Google and a Cognito pool of the platform.
+struct ProvisioningScene {
+    static let pool = "eu-central-1_abc"
+    let service: TestService
+    let tenant: TenantRow
+
+    static func make(policy: String = "{}") async throws -> ProvisioningScene {
+        let service = try await TestService.make()
+        let policy = try JSONValue(parsing: Array(policy.utf8))
+        let tenant = try await service.storage.createTenant(
+            slug: "acme", name: "Acme", policy: policy, by: .system)
+        let scene = ProvisioningScene(service: service, tenant: tenant)
+        try await scene.register(#"{"kind":"google","name":"Google","client_id":"web"}"#)
+        try await scene.register(
+            #"{"kind":"cognito","name":"Pool","issuer":"\#(pool)","#
+                + #""email_trust":"verified_claim"}"#)
+        return scene
+    }
+
+    func register(_ json: String) async throws {
+        let answer = try await service.send(
+            .post, "/v1/providers", json: json, as: .platformOwner)
+        guard answer.status == 201 else { throw Unexpected(text: answer.text) }
+    }
+
+    struct Unexpected: Error { var text: String }
+
+    // MARK: rows as other parts of the product make them
+
+    /// A pending row, made by an operator or an invite.
+    @discardableResult
+    func row(
+        _ email: String, role: String = "member", source: String = "operator"
+    ) async throws -> UUID {
+        let id = UUID.random()
+        let key = service.storage.personKey(emailKey: email)
+        try await service.storage.scope(tenant.id).change(by: .system) { change in
+            try await change.query(
+                """
+                INSERT INTO users (tenant_id, id, email, email_key, role, status, source,
+                    created_at, updated_at)
+                VALUES (\(change.tenant), \(id), \(email), \(email), \(role), 'pending',
+                    \(source), \(change.now), \(change.now))
+                """)
+            try await change.query("SELECT directory_add_person(\(key))")
+        }
+        return id
+    }
+
+    /// An invite with its pre-provisioned row; the token is `inv_<locator>secret`.
+    @discardableResult
+    func invite(
+        _ email: String, role: String = "member", delivery: String = "mail"
+    ) async throws -> (id: UUID, token: String) {
+        let user = try await row(email, role: role, source: "invite")
+        let id = UUID.random()
+        let token = "inv_\(tenant.locator)\(Text.UUID.random())"
+        let hash = SHA256.hash(Array(token.utf8))
+        try await service.storage.scope(tenant.id).change(by: .system) { change in
+            let end = change.now.adding(seconds: 3600)
+            try await change.query(
+                """
+                INSERT INTO invites (tenant_id, id, email, email_key, role, delivery, token_hash,
+                    user_id, inviter_type, inviter_id, inviter_name, expires_at, created_at,
+                    updated_at)
+                VALUES (\(change.tenant), \(id), \(email), \(email), \(role), \(delivery),
+                    \(hash), \(user), 'system', 'test', 'Test', \(end), \(change.now),
+                    \(change.now))
+                """)
+        }
+        return (id, token)
+    }
+
+    func verifiedDomain(_ domain: String) async throws {
+        try await service.storage.scope(tenant.id).change(by: .system) { change in
+            try await change.query(
+                """
+                INSERT INTO domains (tenant_id, id, domain, display, status, token, method,
+                    created_at, verified_at)
+                VALUES (\(change.tenant), \(UUID.random()), \(domain), \(domain), 'verified', 't',
+                    'operator', \(change.now), \(change.now))
+                """)
+            try await change.query("SELECT directory_claim('domain', \(domain))")
+        }
+    }
+
+    /// How many rows a query counts in the tenant, or under the nil tenant.
+    func count(_ sql: SQL, platform: Bool = false) async throws -> Int {
+        let scope = service.storage.scope(platform ? .platform : tenant.id)
+        return try await scope.read("SELECT count(*) FROM \(sql)").first?.get(0, as: Int.self)
+            ?? -1
+    }
+
+    /// Rows of every table that provisioning may write, whatever the tenant.
+    func everything() async throws -> [Int] {
+        var counts: [Int] = []
+        for table in [
+            "users", "identities", "invites", "audit_events", "decisions",
+        ] {
+            counts.append(try await count(SQL(raw: table)))
+            counts.append(try await count(SQL(raw: table), platform: true))
+        }
+        for table in [
+            "provisioning_locks", "provisioning_retries", "provisioning_attempts",
+            "pending_choices", "reservations",
+        ] {
+            counts.append(try await count(SQL(raw: table)))
+        }
+        return counts
+    }
+
+    // MARK: doors
+
+    func hook(_ json: String) async throws -> TestAnswer {
+        try await service.send(
+            .post, "/v1/hooks/pre-signup", json: json, as: .platformOwner)
+    }
+
+    func google(
+        _ subject: String, _ email: String, verified: Bool = true, more: String = ""
+    ) async throws -> TestAnswer {
+        try await hook(
+            #"{"provider":"google","subject":"\#(subject)","email":"\#(email)","#
+                + #""email_verified":\#(verified)\#(more)}"#)
+    }
+
+    static func event(
+        _ trigger: String, userName: String, email: String, verified: String = "true",
+        more: String = ""
+    ) -> String {
+        #"{"version":"1","triggerSource":"\#(trigger)","region":"eu-central-1","#
+            + #""userPoolId":"\#(pool)","userName":"\#(userName)","#
+            + #""callerContext":{"awsSdkVersion":"1","clientId":"c1"},"#
+            + #""request":{"userAttributes":{"email":"\#(email)","#
+            + #""email_verified":"\#(verified)"}\#(more)},"#
+            + #""response":{"autoConfirmUser":true,"autoVerifyEmail":true},"later":1.50}"#
+    }
+
+    func cognito(_ event: String) async throws -> TestAnswer {
+        try await service.send(
+            .post, "/v1/hooks/pre-signup/cognito", json: event, as: .platformOwner)
+    }
+}
