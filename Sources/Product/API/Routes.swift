@@ -4,6 +4,11 @@ package enum Routes {
         SessionEndpoints.all
         + TenantEndpoints.all
         + APIKeyEndpoints.all
+        + OriginEndpoints.all
+        + AuditEndpoints.all
+        + OperatorEndpoints.all
+        + SetupEndpoint.all
+        + OverviewEndpoints.all
         + ProviderEndpoints.all
         + HookEndpoints.all
         + CognitoEndpoints.all
