@@ -3,6 +3,12 @@ package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all
         + TenantEndpoints.all
+        + APIKeyEndpoints.all
+        + OriginEndpoints.all
+        + AuditEndpoints.all
+        + OperatorEndpoints.all
+        + SetupEndpoint.all
+        + OverviewEndpoints.all
         + ProviderEndpoints.all
         + HookEndpoints.all
         + CognitoEndpoints.all
@@ -10,5 +16,4 @@ package enum Routes {
         + UserEndpoints.all
         + PolicyEndpoints.all
         + DomainEndpoints.all
-        + APIKeyEndpoints.all
 }
