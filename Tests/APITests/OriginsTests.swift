@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Postgres
 import Storage
 import TestSupport
 import Testing
