@@ -9,4 +9,5 @@ package enum Routes {
         + DecisionEndpoints.all
         + PolicyEndpoints.all
         + DomainEndpoints.all
+        + InviteEndpoints.all
 }
