@@ -1,6 +1,7 @@
 import Domain
 import HTTP
 import JSON
+import Postgres
 import Storage
 import TestSupport
 import Testing
@@ -248,7 +249,7 @@ struct OriginsPolicyTests {
             expectRefused(try await stage.preflight("/v1/tenants", Self.app, "GET"))
             // The locator names the tenant even where the key is not known.
             let key = TestService.Credential.bearer(
-                #require(
+                try #require(
                     APIKeySecret.make(environment: .live, locator: stage.tenant.locator)
                 ).text)
             let refusal = try await stage.get("/v1/me", Self.app, as: key)

@@ -16,4 +16,5 @@ package enum Routes {
         + UserEndpoints.all
         + PolicyEndpoints.all
         + DomainEndpoints.all
+        + InviteEndpoints.all
 }

@@ -1,5 +1,6 @@
 import Domain
 import HTTP
+import JSON
 import Routing
 import Storage
 import Text
@@ -26,7 +27,7 @@ package struct OriginJudge: Sendable {
         let place = OriginPlace(path: request.path)
         if place == .publicDocument { return Self.verdict(OriginPolicy.publicDocument(asked)) }
         let holder = place.holder(
-            isPreflight: asked.isPreflight, bearer: Self.bearer(request))
+            isPreflight: asked.isPreflight, locator: Self.locator(request))
         return Self.verdict(try await decide(asked, holder))
     }
 
@@ -73,11 +74,18 @@ package struct OriginJudge: Sendable {
             profile: OriginPlace.profile(of: request.path))
     }
 
-    private static func bearer(_ request: Request) -> String? {
-        guard let line = request.first("authorization") else { return nil }
-        let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
-        guard parts.count == 2, parts[0].lowercased().isSame(as: "bearer") else { return nil }
-        return String(parts[1])
+    /// Of the key that came along, or of the invite's token in the body.
+    private static func locator(_ request: Request) -> String? {
+        if let line = request.first("authorization") {
+            let parts = line.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, parts[0].lowercased().isSame(as: "bearer") else { return nil }
+            return APIKeySecret(parts[1])?.locator
+        }
+        guard request.path.utf8.starts(with: "/v1/invites/".utf8),
+            let token = (try? JSONValue(parsing: request.body))?["token"]?.string,
+            token.utf8.count == 49
+        else { return nil }
+        return String(decoding: token.utf8.prefix(6), as: UTF8.self)
     }
 
     private static func verdict(_ decision: OriginDecision) -> OriginVerdict {

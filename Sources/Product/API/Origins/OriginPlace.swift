@@ -48,19 +48,15 @@ enum OriginPlace: Sendable, Equatable {
         return OriginProfile(rawValue: String(parts[3])) ?? .management
     }
 
-    /// Whose rows the database is asked for. `bearer` is the credential that came along.
-    func holder(isPreflight: Bool, bearer: String?) -> Database.OriginHolder {
+    /// Whose rows the database is asked for. `locator`: of the tenant that the request's
+    /// credential or token names.
+    func holder(
+        isPreflight: Bool, locator: @autoclosure () -> String?
+    ) -> Database.OriginHolder {
         switch self {
         case .tenant(let text): .tenant(text)
         case .platform, .publicDocument: .platform
-        case .credential:
-            if isPreflight {
-                .anyone
-            } else if let key = bearer.flatMap({ APIKeySecret($0) }) {
-                .locator(key.locator)
-            } else {
-                .platform
-            }
+        case .credential: isPreflight ? .anyone : locator().map { .locator($0) } ?? .platform
         }
     }
 }
