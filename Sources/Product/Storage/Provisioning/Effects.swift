@@ -1,4 +1,3 @@
-import Cryptography
 import Domain
 import Postgres
 import Text
@@ -176,19 +175,6 @@ struct EffectWriting: Sendable {
         try await change.query("SELECT directory_add_person(\(identityKey))")
         identityID = id
         try await audit("identity.linked", "identity", id, key.provider.rawValue)
-    }
-
-    /// `grant` is the id of its user; the token's hash names the row.
-    private func use(_ grant: UUID) async throws {
-        let hash = SHA256.hash(Array((call.linkGrant ?? "").utf8))
-        let rows = try await change.query(
-            """
-            UPDATE link_grants SET used_at = \(now)
-            WHERE tenant_id = \(tenant) AND token_hash = \(hash) AND used_at IS NULL
-            RETURNING user_id
-            """)
-        guard rows.count == 1 else { throw ProvisioningRace() }
-        try await audit("link_grant.used", "user", grant, attempt.email?.key ?? "")
     }
 
     /// Once: whoever comes second finds no pending row.

@@ -1,4 +1,3 @@
-import Cryptography
 import Domain
 import JSON
 import Postgres
@@ -127,12 +126,9 @@ struct FactsReading: Sendable {
             tenant.domain = try await change.domain(covering: Self.suffixes(of: email.domain))
         }
         if let grant = call.linkGrant, facts.linkGrant == nil {
-            facts.linkGrant = try await change.linkGrant(SHA256.hash(Array(grant.utf8)))
+            facts.linkGrant = try await change.linkGrant(grant)
         }
         facts.tenants[id] = tenant
-        if let token = call.linkGrant, facts.linkGrant == nil {
-            facts.linkGrant = try await change.linkGrant(token)
-        }
     }
 
     /// The invite that the token or the reservation names.
