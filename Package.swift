@@ -87,7 +87,10 @@ let package = Package(
         tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),
         tests(
             "APITests",
-            ["API", "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "TestSupport"]),
+            [
+                "API", "Domain", "Storage", "Postgres", "Cryptography", "HTTP", "Routing", "JSON",
+                "Text", "Application", "TestSupport",
+            ]),
         tests(
             "EndToEndTests",
             [

@@ -3,10 +3,17 @@ package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all
         + TenantEndpoints.all
+        + APIKeyEndpoints.all
+        + OriginEndpoints.all
+        + AuditEndpoints.all
+        + OperatorEndpoints.all
+        + SetupEndpoint.all
+        + OverviewEndpoints.all
         + ProviderEndpoints.all
         + HookEndpoints.all
         + CognitoEndpoints.all
         + DecisionEndpoints.all
+        + UserEndpoints.all
         + PolicyEndpoints.all
         + DomainEndpoints.all
         + InviteEndpoints.all

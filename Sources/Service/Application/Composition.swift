@@ -24,6 +24,7 @@ package struct Composition: Sendable {
         let database = Database(
             app: app, platform: platform, directoryKey: directoryKey, clock: clock)
         let authenticator = Authenticator(database: database)
+        let judge = OriginJudge(database: database, publicURL: publicURL)
         self.database = database
         dispatcher = try Dispatcher(
             endpoints: Routes.all,
@@ -35,7 +36,10 @@ package struct Composition: Sendable {
                 authenticate: { try await authenticator.principal(of: $0) },
                 resolveTenant: { try await Self.resolve($0, $1, database) },
                 authorize: { Authorizer.refusal($0, $1, $2) },
-                judgeOrigin: { _, _ in .proceed },
+                judgeOrigin: { try await judge.judge($0, $1) },
+                idempotency: KeptAnswers(
+                    database: database,
+                    secret: SHA256.derive(from: secretKey, info: Array("kept answers".utf8))),
                 problem: storageProblem,
                 record: { Self.log($0, logger) },
                 now: clock))

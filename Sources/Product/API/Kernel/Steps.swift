@@ -135,7 +135,7 @@ extension Dispatcher {
             if case .raw(let types) = endpoint.body { types } else { ["application/json"] }
         let type = (request.first("content-type") ?? "").prefix { $0 != ";" }
             .trimmingSpaces.lowercased()
-        guard allowed.contains(where: { $0.isSame(as: type) }) else {
+        guard allowed.contains(where: { $0.isSame(as: type) || $0.isSame(as: "*/*") }) else {
             throw Problem(
                 .unsupportedMediaType,
                 "The body must be \(allowed.joined(separator: " or ")).")

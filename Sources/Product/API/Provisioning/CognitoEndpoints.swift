@@ -41,7 +41,7 @@ enum CognitoEndpoints {
         summary: "Both triggers in the shape of the Lambda Invoke API; `name` is pre-signup or "
             + "post-confirmation.",
         access: .right("hooks:signup"),
-        body: .raw(["application/json", "application/octet-stream", "binary/octet-stream"]),
+        body: .raw(["*/*"]),
         answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18
     ) { call in

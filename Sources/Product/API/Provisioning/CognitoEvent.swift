@@ -64,6 +64,8 @@ struct CognitoEvent: Sendable {
         call.clientID = document["callerContext"]?["clientId"]?.string
         call.caller = caller
         call.needsReservation = kind == .nativeProved
+        // The id token of a native user names its `sub`, which the sign-up's event had not.
+        if kind == .nativeProved { call.alias = attribute("sub") }
         if kind.isUnprovedNative {
             let metadata = request["clientMetadata"]
             call.tenant = metadata?["tenant"]?.string

@@ -29,11 +29,11 @@ extension Database {
 
     /// `scope` nil: every operator; a tenant: its own alone.
     package func operators(
-        _ list: ListQuery, scope: UUID?
+        _ list: ListQuery, scope: UUID?, matching text: String? = nil
     ) async throws(PostgresError) -> [OperatorRow] {
-        var sql: SQL = "SELECT \(OperatorRow.columns) FROM operators o WHERE true"
-        if let scope { sql += " AND o.tenant_id = \(scope)" }
-        sql += list.tail
+        let filter = Self.operatorFilter(scope, text)
+        let sql: SQL =
+            "SELECT \(OperatorRow.columns) FROM operators o WHERE true\(filter)\(list.tail)"
         var found: [OperatorRow] = []
         for row in try await app.read(sql) { found.append(try OperatorRow(row)) }
         return found
@@ -45,22 +45,15 @@ extension Database {
         passwordHash: String?, by actor: Actor
     ) async throws -> OperatorRow {
         try await scope(tenant ?? .platform).change(by: actor) { change in
-            let id = UUID.random()
-            let status = passwordHash == nil ? "pending" : "active"
-            let rows = try await change.query(
-                """
-                INSERT INTO operators AS o (id, email, email_key, name, role, tenant_id, status,
-                    password_hash, created_at, updated_at)
-                VALUES (\(id), \(email), \(emailKey), \(name), \(role), \(tenant), \(status),
-                    \(passwordHash), \(change.now), \(change.now))
-                ON CONFLICT (email_key) DO NOTHING RETURNING \(OperatorRow.columns)
-                """)
-            guard let row = rows.first else {
+            guard
+                let row = try await change.insertOperator(
+                    email: email, emailKey: emailKey, name: name, role: role, tenant: tenant,
+                    passwordHash: passwordHash)
+            else {
                 throw StorageFailure.conflict(
                     code: "email_taken", detail: "An operator with this address exists.", id: nil)
             }
-            try await change.audit("operator.created", AuditTarget("operator", id, email))
-            return try OperatorRow(row)
+            return row
         }
     }
 }

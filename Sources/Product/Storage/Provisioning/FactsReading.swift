@@ -1,3 +1,4 @@
+import Cryptography
 import Domain
 import JSON
 import Postgres
@@ -125,7 +126,13 @@ struct FactsReading: Sendable {
                 where: "email_key = \(email.key) AND status = 'pending'", row: tenant.user)
             tenant.domain = try await change.domain(covering: Self.suffixes(of: email.domain))
         }
+        if let grant = call.linkGrant, facts.linkGrant == nil {
+            facts.linkGrant = try await change.linkGrant(SHA256.hash(Array(grant.utf8)))
+        }
         facts.tenants[id] = tenant
+        if let token = call.linkGrant, facts.linkGrant == nil {
+            facts.linkGrant = try await change.linkGrant(token)
+        }
     }
 
     /// The invite that the token or the reservation names.

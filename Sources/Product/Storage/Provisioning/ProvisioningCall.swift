@@ -22,10 +22,14 @@ package struct ProvisioningCall: Sendable {
     package var tenant: String?
     package var tenantSource: AskedTenant.Source = .attempt
     package var inviteToken: String?
+    /// An operator's one-time leave to add this sign-in to a user.
+    package var linkGrant: String?
     package var clientID: String?
     package var eventID: String?
     /// The tenant that the caller's credential leads to; nil is the platform's.
     package var caller: UUID?
+    /// A second name of the identity at its issuer, by which it is found as well.
+    package var alias: String?
     /// Run only to complete what a native sign-up reserved.
     package var needsReservation = false
 

@@ -14,9 +14,7 @@ extension Change {
             """)
         guard let row = rows.first else { return nil }
         let tenant = try TenantRow(row)
-        var policy = TenantPolicy(stored: try row.json(10))
-        policy.version = Int64(tenant.policyVersion)
-        return (tenant, policy)
+        return (tenant, TenantPolicy(document: try row.json(10), version: tenant.policyVersion))
     }
 
     /// The live row and the deleted ones at an address, newest first.
@@ -156,6 +154,20 @@ extension Change {
         )
     }
 
+    /// The grant whose token has this hash.
+    func linkGrant(_ hash: [UInt8]) async throws(PostgresError) -> Domain.LinkGrant? {
+        let rows = try await query(
+            """
+            SELECT user_id, expires_at, used_at FROM link_grants
+            WHERE tenant_id = \(tenant) AND token_hash = \(hash) FOR UPDATE
+            """)
+        guard let row = rows.first else { return nil }
+        let user: UUID = try row.get(0)
+        return Domain.LinkGrant(
+            id: user, userID: user, expiresAt: try row.get(1),
+            usedAt: try row.get(2, as: Timestamp?.self))
+    }
+
     /// The verified domain nearest to an address.
     func domain(covering suffixes: [String]) async throws(PostgresError) -> TenantDomain? {
         let rows = try await query(
@@ -170,22 +182,5 @@ extension Change {
             id: try row.get(0), tenantID: tenant, domain: try row.get(1), display: try row.get(2),
             status: .verified, includeSubdomains: try row.get(3), createdAt: try row.get(4),
             verifiedAt: try row.get(5, as: Timestamp?.self))
-    }
-}
-
-extension TenantPolicy {
-    /// A stored document; what it leaves out has its default.
-    init(stored document: JSONValue) {
-        self.init()
-        func word<T: RawRepresentable<String>>(_ name: String) -> T? {
-            document[name]?.string.flatMap(T.init)
-        }
-        signUp = word("sign_up") ?? signUp
-        defaultRole = word("default_role") ?? defaultRole
-        autoLink = word("auto_link") ?? autoLink
-        allowedDomains =
-            document["allowed_domains"]?.array?.compactMap(\.string) ?? allowedDomains
-        externalInvites = document["external_invites"]?.bool ?? externalInvites
-        inviteEmailMustMatch = document["invite_email_must_match"]?.bool ?? inviteEmailMustMatch
     }
 }

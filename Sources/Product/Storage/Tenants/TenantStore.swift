@@ -141,7 +141,7 @@ extension Change {
 
 extension Rows {
     /// The row that a statement must have given.
-    func only<Value>(_ make: (Row) throws(PostgresError) -> Value) throws -> Value {
+    func only<Value>(_ make: (Row) throws -> Value) throws -> Value {
         guard let row = first else { throw StorageFailure.notFound("row") }
         return try make(row)
     }

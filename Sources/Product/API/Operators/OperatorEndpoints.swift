@@ -1,0 +1,200 @@
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/operators`: who signs in to the console. Below one tenant an owner sees its operators only.
+enum OperatorEndpoints {
+    static let all: [Endpoint] = [list, create, get, update, delete]
+
+    /// One day to follow the link.
+    private static let linkSeconds: Int64 = 86_400
+
+    private static let list = Endpoint(
+        .get, "/v1/operators", id: "listOperators", tag: "Operators",
+        summary: "The operators of the credential's scope, newest first.",
+        access: .right("readOperators"),
+        query: QueryParameter.list(sorts: ["-created_at", "created_at"], search: true),
+        answers: [.list(OperatorRow.shape)]
+    ) { call in
+        let list = try call.listQuery()
+        let database = try call.services.database
+        let scope = call.principal.tenant
+        let text = call.query.optionalString("q")
+        let rows = try await database.operators(list, scope: scope, matching: text)
+        let count = try await database.operatorCount(scope: scope, matching: text)
+        let page = rows.prefix(list.limit)
+        return call.list(
+            page.map(\.json),
+            next: rows.count > list.limit
+                ? page.last.map { Cursor(key: "\($0.createdAt.microseconds)", id: $0.id) } : nil,
+            total: Total(min(count, 10_000), exact: count <= 10_000))
+    }
+
+    private static let create = Endpoint(
+        .post, "/v1/operators", id: "createOperator", tag: "Operators",
+        summary: "Makes an operator; `sign_in_url` signs in once, within a day, and is shown once.",
+        access: .right("writeOperators"),
+        body: .json(OperatorRow.shape.creating("OperatorCreation", required: ["email", "role"])),
+        answers: [
+            .created(
+                OperatorRow.shape.adding(
+                    "OperatorCreated", [.readOnly("sign_in_url", .string(max: 2048))]))
+        ], problems: [.emailTaken], secret: true
+    ) { call in
+        let address = try address(call.input.string("email"), at: "/email")
+        let role = try call.input.string("role")
+        let tenant = try await scope(call)
+        try requireGrant(call, role, in: tenant)
+        let token = TokenSecret.make()
+        guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
+        let database = try call.services.database
+        let row = try await database.scope(tenant ?? .platform).change(by: call.actor) { change in
+            guard
+                let row = try await change.insertOperator(
+                    email: address.original, emailKey: address.key,
+                    name: call.input.optionalString("name"), role: role, tenant: tenant,
+                    passwordHash: nil)
+            else {
+                throw Problem(.emailTaken, "An operator with this address exists.", status: 409)
+            }
+            try await change.addOperatorLink(hash, for: row.id, seconds: linkSeconds)
+            return row
+        }
+        var members = row.json.members ?? []
+        members.append(
+            .init(
+                "sign_in_url",
+                .string("\(call.services.publicURL)/console/sign-in#token=\(token)")))
+        return .created(.object(members), at: "/v1/operators/\(row.id)", etag: row.etag)
+    }
+
+    private static let get = Endpoint(
+        .get, "/v1/operators/{id}", id: "getOperator", tag: "Operators", summary: "One operator.",
+        access: .right("readOperators"), answers: [.ok(OperatorRow.shape)]
+    ) { call in
+        let row = try await visible(call)
+        return .ok(row.json, etag: row.etag)
+    }
+
+    private static let change: ObjectShape = {
+        var shape = OperatorRow.shape.patching("OperatorChange")
+        for index in shape.fields.indices {
+            switch shape.fields[index].name {
+            case "email", "scope": shape.fields[index].isReadOnly = true
+            case "status": shape.fields[index].isReadOnly = false
+            default: break
+            }
+        }
+        return shape
+    }()
+
+    private static let update = Endpoint(
+        .patch, "/v1/operators/{id}", id: "updateOperator", tag: "Operators",
+        summary: "Changes name, role or status; suspending ends the sessions at once.",
+        access: .right("writeOperators"), body: .json(change), answers: [.ok(OperatorRow.shape)],
+        problems: [.conflict], ifMatch: .honoured, exists: { try await isVisible($0) }
+    ) { call in
+        let row = try await locked(call) { change, row, others in
+            try call.input.checkRepeated(against: row.json)
+            let next = OperatorChange(
+                name: call.input.has("name") ? call.input.optionalString("name") : row.name,
+                role: call.input.optionalString("role") ?? row.role,
+                status: call.input.optionalString("status") ?? row.status)
+            guard next.status.isSame(as: row.status) || !next.status.isSame(as: "pending") else {
+                throw Problem.invalid([
+                    FieldError("/status", .notAllowed, "must be active or suspended")
+                ])
+            }
+            try requireGrant(call, next.role, in: row.tenant)
+            let staysOwner = next.role.isSame(as: "owner") && !next.status.isSame(as: "suspended")
+            try keepLastOwner(row, others, becoming: staysOwner ? .owner : nil)
+            return try await change.updateOperator(row, to: next)
+        }
+        return .ok(row.json, etag: row.etag)
+    }
+
+    private static let delete = Endpoint(
+        .delete, "/v1/operators/{id}", id: "deleteOperator", tag: "Operators",
+        summary: "Removes an operator and ends their sessions; the last owner stays.",
+        access: .right("writeOperators"), answers: [.noContent], problems: [.conflict],
+        ifMatch: .honoured
+    ) { call in
+        _ = try await locked(call) { change, row, others in
+            try keepLastOwner(row, others, becoming: nil)
+            try await change.deleteOperator(row)
+            return row
+        }
+        return .noContent
+    }
+
+    /// Runs `body` with the operator and the owners of the same scope locked.
+    private static func locked(
+        _ call: Call,
+        _ body: @Sendable (Change, OperatorRow, _ others: Int) async throws -> OperatorRow
+    ) async throws -> OperatorRow {
+        let seen = try await visible(call)
+        let scope = try call.services.database.scope(seen.tenant ?? .platform)
+        return try await scope.change(by: call.actor) { change in
+            guard let (row, others) = try await change.lockOperator(seen.id, scope: seen.tenant)
+            else { throw Problem.notFound("operator") }
+            try call.requireMatch(row.etag)
+            try requireGrant(call, row.role, in: row.tenant)
+            return try await body(change, row, others)
+        }
+    }
+
+    private static func keepLastOwner(
+        _ row: OperatorRow, _ others: Int, becoming next: Operator.Role?
+    ) throws {
+        guard row.role.isSame(as: "owner"), row.status.isSame(as: "active") else { return }
+        guard Operator.mayLeave(.owner, becoming: next, owners: others + 1) else {
+            throw Problem(.conflict, "The last owner stays; make another owner first.")
+        }
+    }
+
+    private static func requireGrant(_ call: Call, _ role: String, in tenant: UUID?) throws {
+        guard let role = Operator.Role(rawValue: role),
+            Permissions.mayGrant(call.principal.inDomain, role, in: tenant)
+        else { throw Problem.forbidden("Nobody grants more than he may himself.") }
+    }
+
+    /// What is not in the caller's scope is not there for him.
+    private static func visible(_ call: Call) async throws -> OperatorRow {
+        guard let row = try await call.services.database.operatorRow(call.id()),
+            call.principal.platform || row.tenant == call.principal.tenant
+        else { throw Problem.notFound("operator") }
+        return row
+    }
+
+    private static func isVisible(_ call: Call) async throws -> Bool {
+        guard let row = try await call.services.database.operatorRow(call.id()) else {
+            return false
+        }
+        return call.principal.platform || row.tenant == call.principal.tenant
+    }
+
+    /// The scope that is asked for; a tenant's owner gives his own where none is.
+    private static func scope(_ call: Call) async throws -> UUID? {
+        let asked = call.input.optionalObject("scope")?.optionalUUID("tenant_id")
+        if let home = call.principal.tenant {
+            guard asked == nil || asked == home else { throw Problem.notFound("tenant") }
+            return home
+        }
+        guard let asked else { return nil }
+        guard try await call.services.database.scope(asked).tenantRow() != nil else {
+            throw Problem.invalid([FieldError("/scope/tenant_id", .invalid, "is no tenant")])
+        }
+        return asked
+    }
+
+    static func address(_ text: String, at pointer: String) throws -> EmailAddress {
+        do throws(EmailFault) {
+            return try EmailAddress(text)
+        } catch {
+            throw Problem.invalid([FieldError(pointer, .invalid, "must be an email address")])
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Domain
+import HTTP
+import JSON
+import Routing
+import Storage
+import Text
+
+/// Holds every request that a browser sends from another page to the allow lists, as they are in
+/// the database at that moment: what was removed is refused on the very next request.
+package struct OriginJudge: Sendable {
+    private let database: Database
+    private let own: [String]
+
+    /// `publicURL`: where people reach this server; its origin is our own. On a loopback address
+    /// every spelling of that address is.
+    package init(database: Database, publicURL: String) {
+        self.database = database
+        own = Self.ownOrigins(publicURL)
+    }
+
+    /// Asks the database only where an `Origin` came that is not ours.
+    package func judge(
+        _ request: Request, _ match: RouteMatch<Endpoint>?
+    ) async throws -> OriginVerdict {
+        let asked = Self.question(request, match)
+        guard !asked.origins.isEmpty else { return .proceed }
+        let place = OriginPlace(path: request.path)
+        if place == .publicDocument { return Self.verdict(OriginPolicy.publicDocument(asked)) }
+        let holder = place.holder(
+            isPreflight: asked.isPreflight, locator: Self.locator(request))
+        return Self.verdict(try await decide(asked, holder))
+    }
+
+    /// The same for a request that was only described.
+    func decide(
+        _ asked: OriginRequest, _ holder: Database.OriginHolder
+    ) async throws -> OriginDecision {
+        let now = database.clock()
+        // What no row can change needs no look at the rows.
+        let bare = OriginPolicy(own: own, rows: []).decide(asked, at: now)
+        guard bare.reason == .notListed, let origin = asked.origins.first else { return bare }
+        let text = String(decoding: origin, as: UTF8.self)
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), text.utf8.count <= 512 else {
+            return bare
+        }
+        let found = try await database.origins(Self.listed(text), of: holder)
+        let policy = OriginPolicy(
+            own: own, rows: found.rows, devOrigins: found.devOrigins,
+            privateNetwork: found.privateNetwork, isSuspended: found.tenantStatus == "suspended")
+        return policy.decide(asked, at: now)
+    }
+
+    /// The origin and the wildcard that would let it in.
+    private static func listed(_ origin: String) -> [String] {
+        let start = "https://"
+        guard origin.utf8.starts(with: start.utf8),
+            let dot = origin.utf8.firstIndex(of: UInt8(ascii: "."))
+        else { return [origin] }
+        return [origin, start + "*" + String(origin[dot...])]
+    }
+
+    private static func question(
+        _ request: Request, _ match: RouteMatch<Endpoint>?
+    ) -> OriginRequest {
+        let headers = request.all("access-control-request-headers")
+        return OriginRequest(
+            origins: request.all("origin").map { Array($0.utf8) },
+            method: request.method.rawValue,
+            requestMethod: request.first("access-control-request-method"),
+            requestHeaders: headers.isEmpty ? nil : headers.joined(separator: ","),
+            asksPrivateNetwork: request.first("access-control-request-private-network") == "true",
+            routeMethods: match.map { $0.allowed.map(\.rawValue) },
+            hasConsoleCookie: SessionCookie.token(in: request) != nil,
+            profile: OriginPlace.profile(of: request.path))
+    }
+
+    /// Of the key that came along, or of the invite's token in the body.
+    private static func locator(_ request: Request) -> String? {
+        if let line = request.first("authorization") {
+            let parts = line.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, parts[0].lowercased().isSame(as: "bearer") else { return nil }
+            return APIKeySecret(parts[1])?.locator
+        }
+        guard request.path.utf8.starts(with: "/v1/invites/".utf8),
+            let token = (try? JSONValue(parsing: request.body))?["token"]?.string,
+            token.utf8.count == 49
+        else { return nil }
+        return String(decoding: token.utf8.prefix(6), as: UTF8.self)
+    }
+
+    private static func verdict(_ decision: OriginDecision) -> OriginVerdict {
+        let fields = decision.headers.map { Field($0.name, $0.value) }
+        guard let status = decision.status else { return OriginVerdict(.proceed, fields: fields) }
+        if decision.allowed {
+            return OriginVerdict(.answer(Response(status)), fields: fields)
+        }
+        if status == 400 {
+            return OriginVerdict(
+                .refuse(Problem(.invalidRequest, "Origin must be one origin.")), fields: fields)
+        }
+        return OriginVerdict(
+            .refuse(Problem(.originNotAllowed, "Origin not allowed")), fields: fields)
+    }
+
+    static func ownOrigins(_ publicURL: String) -> [String] {
+        guard let origin = try? Origin(configuring: publicURL) else { return [] }
+        let loopback = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::]"]
+        guard loopback.contains(where: { $0.isSame(as: origin.host) }) else {
+            return [origin.canonical]
+        }
+        let port = origin.port.map { ":\($0)" } ?? ""
+        return loopback.prefix(3).map { "\(origin.scheme)://\($0)\(port)" }
+    }
+}

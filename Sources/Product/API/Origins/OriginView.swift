@@ -1,0 +1,68 @@
+import JSON
+import Storage
+import Text
+
+extension OriginListing {
+    /// The line as `/v1` shows it; the platform's has no tenant.
+    var json: JSONValue {
+        .object([
+            .init("id", .uuid(id)), .init("tenant_id", .uuid(tenant == .platform ? nil : tenant)),
+            .init("origin", .string(origin)), .init("credentials", .bool(credentials)),
+            .init("label", .text(label)), .init("expires_at", .time(expiresAt)),
+            .init("created_at", .time(createdAt)),
+            .init(
+                "created_by",
+                .object([
+                    .init("type", .string(createdByType)), .init("id", .string(createdByID)),
+                ])),
+        ])
+    }
+
+    /// A line is only ever made, changed as a whole, and removed.
+    var etag: String {
+        "\"o\(id)-\(credentials)-\(expiresAt?.microseconds ?? 0)-\(label?.utf8.count ?? 0)\""
+    }
+
+    static let shape = ObjectShape(
+        "CorsOrigin",
+        [
+            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
+            FieldShape(
+                "origin", .string(min: 1, max: 512),
+                "As browsers send it; spelling is brought to that form.",
+                example: .string("https://app.example.com")),
+            FieldShape("credentials", .bool, "Cookies may go with it, on client contracts only."),
+            .nullable("label", .string(min: 1, max: 200)),
+            .nullable("expires_at", .timestamp),
+            .readOnly("created_at", .timestamp),
+            .readOnly(
+                "created_by",
+                .object(
+                    ObjectShape([.required("type", .string()), .required("id", .string())]))),
+        ])
+
+    static let created = shape.adding(
+        "CorsOriginCreated",
+        [
+            .readOnly(
+                "normalised", .array(of: .string()),
+                "What was changed on the way from what was entered.")
+        ])
+
+    /// A line of a whole list: what GET gave may be sent back.
+    private static let line: ObjectShape = {
+        var shape = Self.shape.patching("CorsOriginLine")
+        for index in shape.fields.indices where shape.fields[index].name == "origin" {
+            shape.fields[index].isRequired = true
+        }
+        return shape
+    }()
+
+    static let wholeList = ObjectShape(
+        "CorsOriginWholeList",
+        [
+            .required("items", .array(of: .object(line), max: 1000)),
+            .readOnly("next_cursor", .string(max: 1024), nullable: true),
+            .readOnly("total", .any),
+        ])
+}

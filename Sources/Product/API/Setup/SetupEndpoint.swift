@@ -1,0 +1,71 @@
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/setup`: the first owner, by the token that the server logged. Closed for ever after.
+enum SetupEndpoint {
+    static let all: [Endpoint] = [setUp]
+
+    private static let setUp = Endpoint(
+        .post, "/v1/setup", id: "setUp", tag: "Session",
+        summary: "Makes the first owner and signs in; 404 once there is one.", access: .open,
+        body: .json(
+            ObjectShape(
+                "SetUp",
+                [
+                    .required("token", .string(min: 1, max: 128)),
+                    .required("name", .string(min: 1, max: 200)), .required("email", .email),
+                    .required("password", .string(min: 15, max: 1024)),
+                ])),
+        answers: [.created(OperatorRow.shape)], problems: [.notFound, .unauthorized, .rateLimited]
+    ) { call in
+        let database = try call.services.database
+        let address = try OperatorEndpoints.address(call.input.string("email"), at: "/email")
+        // A token of another form fits no more than a wrong one.
+        let hash = TokenSecret.hash(try call.input.string("token")) ?? []
+        switch try await database.setupState(tokenHash: hash) {
+        case .closed: throw Problem.notFound("set-up: this service has an owner")
+        case .wrongToken: throw Problem.unauthorized("The set-up token does not fit.")
+        case .open: break
+        }
+        let name = try call.input.string("name")
+        let actor = Actor(
+            type: "operator", id: "", name: name, requestID: call.request.id,
+            ip: call.request.remoteAddress)
+        guard
+            let row = try await database.completeSetup(
+                tokenHash: hash, email: address.original, emailKey: address.key, name: name,
+                passwordHash: try await passwordHash(call), by: actor)
+        else { throw Problem.notFound("set-up: this service has an owner") }
+        return try await signedIn(row, call)
+    }
+
+    private static func passwordHash(_ call: Call) async throws -> String {
+        let password = Array(try call.input.string("password").utf8)
+        let hasher = try call.services.passwords
+        do throws(PasswordFault) {
+            return try await hasher.hash(password)
+        } catch {
+            guard error == .busy else { throw error }
+            throw Problem(
+                .rateLimited, "Too much at once; try again.", fields: [Field("retry-after", "1")])
+        }
+    }
+
+    private static func signedIn(_ row: OperatorRow, _ call: Call) async throws -> Response {
+        let token = TokenSecret.make()
+        guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
+        let actor = Actor(
+            type: "operator", id: row.id.description, name: row.name ?? row.email,
+            requestID: call.request.id, ip: call.request.remoteAddress)
+        try await call.services.database.startOperatorSession(
+            row, tokenHash: hash, userAgent: call.request.first("user-agent"), by: actor)
+        var answer = Response.created(row.json, at: "/v1/operators/\(row.id)", etag: row.etag)
+        answer.fields.append(SessionCookie.set(token, isTLS: call.request.isTLS))
+        answer.fields.append(Field("cache-control", "no-store"))
+        return answer
+    }
+}

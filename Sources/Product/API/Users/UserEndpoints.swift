@@ -1,0 +1,157 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/tenants/{tenant}/users`: the people of a tenant.
+enum UserEndpoints {
+    static let all: [Endpoint] =
+        [list, create, get, update, delete] + UserStatusEndpoints.all + UserIdentityEndpoints.all
+        + UserSessionEndpoints.all
+
+    static let path = "/v1/tenants/{tenant}/users"
+
+    private static let list = Endpoint(
+        .get, path, id: "listUsers", tag: "Users",
+        summary: "The users of the tenant, newest first; the deleted only by `status=deleted`.",
+        access: .right("readUsers"),
+        query: QueryParameter.list(
+            sorts: ["-created_at", "created_at", "email", "-email"], search: true)
+            + [
+                QueryParameter("status", .enumeration(UserRow.statuses)),
+                QueryParameter("role", .enumeration(UserRow.roles)),
+                QueryParameter("provider", .enumeration(IdentityRow.providers)),
+            ],
+        answers: [.list(UserRow.shape)]
+    ) { call in
+        let list = try call.listQuery()
+        let filter = UserFilter(
+            text: call.query.optionalString("q"), status: call.query.optionalString("status"),
+            role: call.query.optionalString("role"),
+            provider: call.query.optionalString("provider"))
+        let (rows, count) = try await call.scope.users(list, filter)
+        let page = rows.prefix(list.limit)
+        return call.list(
+            page.map(\.json),
+            next: rows.count > list.limit
+                ? page.last.map {
+                    let key = list.sort == .email ? $0.emailKey : "\($0.createdAt.microseconds)"
+                    return Cursor(key: key, id: $0.id)
+                } : nil,
+            total: Total(min(count, 10_000), exact: count <= 10_000))
+    }
+
+    private static let create = Endpoint(
+        .post, path, id: "createUser", tag: "Users",
+        summary: "Makes a user who is `pending` until the first sign-in.",
+        access: .right("createUsers"),
+        body: .json(UserRow.shape.creating("UserCreation", required: ["email"])),
+        answers: [.created(UserRow.shape)], problems: [.emailTaken], idempotent: true
+    ) { call in
+        let email = try address(call)
+        let database = try call.services.database
+        let row = try await call.scope.change(by: call.actor) { change in
+            try await change.createUser(
+                email: email, name: call.input.optionalString("name"),
+                role: call.input.optionalString("role") ?? UserRole.member.rawValue,
+                database: database)
+        }
+        return .created(
+            row.json, at: "/v1/tenants/\(row.tenant)/users/\(row.id)", etag: row.etag)
+    }
+
+    private static let get = Endpoint(
+        .get, path + "/{id}", id: "getUser", tag: "Users", summary: "One user.",
+        access: .right("readUsers"), answers: [.ok(UserRow.shape)]
+    ) { call in
+        guard let row = try await call.scope.user(call.id()) else {
+            throw Problem.notFound("user")
+        }
+        return .ok(row.json, etag: row.etag)
+    }
+
+    private static let update = Endpoint(
+        .patch, path + "/{id}", id: "updateUser", tag: "Users",
+        summary: "Changes the name or the role.", access: .right("editUsers"),
+        body: .json(UserRow.change), answers: [.ok(UserRow.shape)], problems: [.conflict],
+        ifMatch: .honoured, exists: exists
+    ) { call in
+        try await change(call) { change, row in
+            try call.input.checkRepeated(against: row.json)
+            guard row.status != "deleted" else {
+                throw Problem(.conflict, "The user is deleted; restore it first.")
+            }
+            return try await change.editUser(
+                row,
+                name: call.input.has("name") ? call.input.optionalString("name") : row.name,
+                role: call.input.optionalString("role") ?? row.role)
+        }
+    }
+
+    private static let delete = Endpoint(
+        .delete, path + "/{id}", id: "deleteUser", tag: "Users",
+        summary: "Deletes a user, who can be restored for 30 days; `purge` removes the data.",
+        access: .right("deleteUsers"),
+        query: [
+            QueryParameter("purge", .bool, "Removes the personal data for good."),
+            QueryParameter("confirm", .string(min: 1), "The purge's `confirm` of the 409."),
+        ],
+        answers: [.noContent], problems: [.confirmRequired], ifMatch: .honoured, exists: exists
+    ) { call in
+        let purges = call.query.flag("purge")
+        if purges { try requirePurge(call.principal) }
+        let id = try call.id()
+        let database = try call.services.database
+        try await call.scope.change(by: call.actor) { change in
+            let row = try await change.lockUser(id)
+            try call.requireMatch(row.etag)
+            guard purges else { return try await change.deleteUser(row) }
+            let expected = database.purgeConfirmation(row)
+            guard call.query.optionalString("confirm") == expected else {
+                throw Problem(
+                    .confirmRequired,
+                    "This cannot be undone: repeat it with `confirm` to purge \(row.email).",
+                    members: [.init("confirm", .string(expected))])
+            }
+            try await change.purgeUser(row, database: database)
+        }
+        return .noContent
+    }
+
+    /// Locks the path's user, holds `If-Match` against it, and answers what `body` leaves.
+    static func change(
+        _ call: Call, _ body: @Sendable (Change, UserRow) async throws -> UserRow
+    ) async throws -> Response {
+        let id = try call.id()
+        let row = try await call.scope.change(by: call.actor) { change in
+            let row = try await change.lockUser(id)
+            try call.requireMatch(row.etag)
+            return try await body(change, row)
+        }
+        return .ok(row.json, etag: row.etag)
+    }
+
+    @Sendable static func exists(_ call: Call) async throws -> Bool {
+        try await call.scope.user(call.id()) != nil
+    }
+
+    private static func address(_ call: Call) throws -> EmailAddress {
+        do {
+            return try EmailAddress(call.input.string("email"))
+        } catch is EmailFault {
+            throw Problem.invalid([FieldError("/email", .invalid, "must be an email address")])
+        }
+    }
+
+    /// A purge is for owners; a key of the tenant or the platform may where its scope covers it.
+    private static func requirePurge(_ who: Principal) throws {
+        let isAllowed =
+            switch who.kind {
+            case .operator: who.role == "owner"
+            case .key: who.user == nil
+            case .user, .anonymous: false
+            }
+        guard isAllowed else { throw Problem.forbidden("Only an owner may purge a user.") }
+    }
+}

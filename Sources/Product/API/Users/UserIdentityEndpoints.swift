@@ -1,0 +1,85 @@
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `…/users/{id}/identities` and `…/users/{id}/link-grants`: with what a user signs in.
+enum UserIdentityEndpoints {
+    static let all: [Endpoint] = [list, link, unlink, grant]
+
+    private static let path = UserEndpoints.path + "/{id}/identities"
+
+    private static let list = Endpoint(
+        .get, path, id: "listIdentities", tag: "Users", summary: "The user's sign-ins.",
+        access: .right("readUsers"), answers: [.list(IdentityRow.shape)]
+    ) { call in
+        guard let row = try await call.scope.user(call.id()) else {
+            throw Problem.notFound("user")
+        }
+        return call.list(
+            row.identities.map(\.json), next: nil, total: Total(row.identities.count))
+    }
+
+    private static let link = Endpoint(
+        .post, path, id: "linkIdentity", tag: "Users",
+        summary: "Links a sign-in by an operator's word.", access: .right("linkIdentities"),
+        body: .json(
+            IdentityRow.shape.creating(
+                "IdentityCreation", required: ["provider", "issuer", "subject"])),
+        answers: [.created(IdentityRow.shape)], problems: [.identityConflict, .conflict],
+        idempotent: true, exists: UserEndpoints.exists
+    ) { call in
+        let id = try call.id()
+        let input = call.input
+        let database = try call.services.database
+        let (user, made) = try await call.scope.change(by: call.actor) { change in
+            try await change.linkIdentity(
+                change.lockUser(id), provider: input.string("provider"),
+                issuer: input.string("issuer"), subject: input.string("subject"),
+                email: input.optionalString("email"), database: database)
+        }
+        guard let identity = user.identities.first(where: { $0.id == made }) else {
+            throw Problem.internalError
+        }
+        return .created(
+            identity.json,
+            at: "/v1/tenants/\(user.tenant)/users/\(user.id)/identities/\(made)",
+            etag: "\"\(made)\"")
+    }
+
+    private static let unlink = Endpoint(
+        .delete, path + "/{identity_id}", id: "unlinkIdentity", tag: "Users",
+        summary: "Takes a sign-in away and ends the user's sessions.",
+        access: .right("unlinkIdentities"), answers: [.noContent], exists: UserEndpoints.exists
+    ) { call in
+        let (id, identity) = (try call.id(), try call.id("identity_id"))
+        let database = try call.services.database
+        try await call.scope.change(by: call.actor) { change in
+            try await change.unlinkIdentity(
+                change.lockUser(id), identity, database: database)
+        }
+        return .noContent
+    }
+
+    private static let grantShape = ObjectShape(
+        "LinkGrant",
+        [
+            .readOnly("token", .string(), "Shown once."), .readOnly("expires_at", .timestamp),
+        ])
+
+    private static let grant = Endpoint(
+        .post, UserEndpoints.path + "/{id}/link-grants", id: "createLinkGrant", tag: "Users",
+        summary: "A token that adds one sign-in to the user, once, within 30 minutes.",
+        access: .right("linkIdentities"), answers: [.created(grantShape)],
+        problems: [.conflict], idempotent: true, secret: true, exists: UserEndpoints.exists
+    ) { call in
+        let id = try call.id()
+        let grant = try await call.scope.change(by: call.actor) { change in
+            try await change.makeLinkGrant(for: change.lockUser(id))
+        }
+        let body = JSONValue.object([
+            .init("token", .string(grant.token)), .init("expires_at", .time(grant.expiresAt)),
+        ])
+        return .json(201, bytes: body.encoded())
+    }
+}

@@ -1,0 +1,125 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// One audit event as stored.
+package struct AuditRow: Sendable {
+    package var tenant: UUID
+    package var id: UUID
+    package var seq: Int?
+    package var occurredAt: Timestamp
+    package var actorType: String
+    package var actorID: String
+    package var actorName: String
+    package var action: String
+    package var targetType: String
+    package var targetID: String
+    package var targetName: String
+    package var requestID: String
+    package var ip: String?
+    package var changes: JSONValue
+
+    static let columns: SQL =
+        """
+        tenant_id, id, seq, created_at, actor_type, actor_id, actor_name, action, target_type,
+        target_id, target_name, request_id, ip, changes
+        """
+
+    init(_ row: Row) throws(PostgresError) {
+        tenant = try row.get(0)
+        id = try row.get(1)
+        seq = try row.get(2)
+        occurredAt = try row.get(3)
+        actorType = try row.get(4)
+        actorID = try row.get(5)
+        actorName = try row.get(6)
+        action = try row.get(7)
+        targetType = try row.get(8)
+        targetID = try row.get(9)
+        targetName = try row.get(10)
+        requestID = try row.get(11)
+        ip = try row.get(12)
+        let text: JSONB = try row.get(13)
+        changes = (try? JSONValue(parsing: Array(text.text.utf8))) ?? .object([])
+    }
+}
+
+/// Which events; nil takes all. `actor` and `target` are an id or a name, `action` may end with
+/// `.` for a whole group.
+package struct AuditFilter: Sendable {
+    package var actor: String?
+    package var action: String?
+    package var target: String?
+    package var since: Timestamp?
+    package var until: Timestamp?
+    /// Only what these ids did.
+    package var onlyActors: [String]?
+
+    package init() {}
+
+    fileprivate var condition: SQL {
+        var sql: SQL = ""
+        if let actor { sql += " AND (actor_id = \(actor) OR actor_name = \(actor))" }
+        if let action {
+            if action.utf8.last == UInt8(ascii: ".") {
+                sql += " AND action LIKE \(Database.escapeLike(action) + "%")"
+            } else {
+                sql += " AND action = \(action)"
+            }
+        }
+        if let target { sql += " AND (target_id = \(target) OR target_name = \(target))" }
+        if let since { sql += " AND occurred_at >= \(since)" }
+        if let until { sql += " AND occurred_at < \(until)" }
+        if let onlyActors { sql += " AND actor_id = ANY (\(onlyActors))" }
+        return sql
+    }
+}
+
+/// A page of events and their number, counted up to 10,001.
+extension TenantScope {
+    package func auditEvents(
+        _ list: ListQuery, _ filter: AuditFilter
+    ) async throws(PostgresError) -> (rows: [AuditRow], count: Int) {
+        let source: SQL = "audit_events WHERE tenant_id = \(tenant)\(filter.condition)"
+        return (
+            try Database.auditRows(try await read(Database.auditPage(source, list))),
+            try Database.auditCount(try await read(Database.auditCounting(source)))
+        )
+    }
+}
+
+extension Database {
+    /// Over every tenant, for the platform.
+    package func auditEvents(
+        _ list: ListQuery, _ filter: AuditFilter
+    ) async throws(PostgresError) -> (rows: [AuditRow], count: Int) {
+        let source: SQL = "audit_events WHERE true\(filter.condition)"
+        return (
+            try Self.auditRows(try await platform.read(Self.auditPage(source, list))),
+            try Self.auditCount(try await platform.read(Self.auditCounting(source)))
+        )
+    }
+
+    /// The list's order is by `created_at`, as everywhere.
+    fileprivate static func auditPage(_ source: SQL, _ list: ListQuery) -> SQL {
+        """
+        SELECT \(AuditRow.columns) FROM (SELECT *, occurred_at AS created_at FROM \(source))
+            AS events WHERE true\(list.tail)
+        """
+    }
+
+    fileprivate static func auditCounting(_ source: SQL) -> SQL {
+        "SELECT count(*) FROM (SELECT 1 FROM \(source) LIMIT 10001) AS capped"
+    }
+
+    fileprivate static func auditRows(_ rows: Rows) throws(PostgresError) -> [AuditRow] {
+        var events: [AuditRow] = []
+        for row in rows { events.append(try AuditRow(row)) }
+        return events
+    }
+
+    fileprivate static func auditCount(_ rows: Rows) throws(PostgresError) -> Int {
+        try rows.first?.get(0, as: Int.self) ?? 0
+    }
+}

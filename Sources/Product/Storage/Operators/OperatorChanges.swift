@@ -1,0 +1,129 @@
+import Domain
+import Postgres
+import Text
+
+/// What a PATCH may change of an operator.
+package struct OperatorChange: Sendable {
+    package var name: String?
+    package var role: String
+    package var status: String
+
+    package init(name: String?, role: String, status: String) {
+        self.name = name
+        self.role = role
+        self.status = status
+    }
+}
+
+extension Database {
+    /// Counted up to 10,001.
+    package func operatorCount(
+        scope: UUID?, matching text: String?
+    ) async throws(PostgresError) -> Int {
+        let filter = Self.operatorFilter(scope, text)
+        let rows = try await app.read(
+            """
+            SELECT count(*) FROM (SELECT 1 FROM operators o WHERE true\(filter) LIMIT 10001)
+                AS capped
+            """)
+        return try rows.first?.get(0, as: Int.self) ?? 0
+    }
+
+    static func operatorFilter(_ scope: UUID?, _ text: String?) -> SQL {
+        var sql: SQL = ""
+        if let scope { sql += " AND o.tenant_id = \(scope)" }
+        if let text {
+            let pattern = "%" + escapeLike(text) + "%"
+            sql += " AND (o.email ILIKE \(pattern) OR o.name ILIKE \(pattern))"
+        }
+        return sql
+    }
+}
+
+extension Change {
+    /// Makes an operator; nil where the address has one.
+    package func insertOperator(
+        email: String, emailKey: String, name: String?, role: String, tenant: UUID?,
+        passwordHash: String?
+    ) async throws -> OperatorRow? {
+        let id = UUID.random()
+        let status = passwordHash == nil ? "pending" : "active"
+        let rows = try await query(
+            """
+            INSERT INTO operators AS o (id, email, email_key, name, role, tenant_id, status,
+                password_hash, created_at, updated_at)
+            VALUES (\(id), \(email), \(emailKey), \(name), \(role), \(tenant), \(status),
+                \(passwordHash), \(now), \(now))
+            ON CONFLICT (email_key) DO NOTHING RETURNING \(OperatorRow.columns)
+            """)
+        guard let row = rows.first else { return nil }
+        try await audit("operator.created", AuditTarget("operator", id, email))
+        return try OperatorRow(row)
+    }
+
+    /// A link that signs the operator in once, in this transaction.
+    package func addOperatorLink(
+        _ tokenHash: [UInt8], for person: UUID, seconds: Int64
+    ) async throws(PostgresError) {
+        try await query(
+            """
+            INSERT INTO operator_links (token_hash, operator_id, purpose, created_at, expires_at)
+            VALUES (\(tokenHash), \(person), 'sign_in', \(now), \(now.adding(seconds: seconds)))
+            """)
+    }
+
+    /// Locks the operator and the owners of the same scope, in the order of their ids, so that two
+    /// owners cannot remove each other. `others`: active owners beside this one.
+    package func lockOperator(
+        _ id: UUID, scope: UUID?
+    ) async throws -> (row: OperatorRow, others: Int)? {
+        let rows = try await query(
+            """
+            SELECT \(OperatorRow.columns) FROM operators o
+            WHERE o.tenant_id IS NOT DISTINCT FROM \(scope) AND (o.role = 'owner' OR o.id = \(id))
+            ORDER BY o.id FOR UPDATE
+            """)
+        var found: OperatorRow?
+        var others = 0
+        for row in rows {
+            let one = try OperatorRow(row)
+            if one.id == id {
+                found = one
+            } else if one.role.utf8.elementsEqual("owner".utf8),
+                one.status.utf8.elementsEqual("active".utf8)
+            {
+                others += 1
+            }
+        }
+        return found.map { ($0, others) }
+    }
+
+    package func updateOperator(
+        _ row: OperatorRow, to next: OperatorChange
+    ) async throws -> OperatorRow {
+        var changes = AuditChanges()
+        changes.add("name", row.name, next.name)
+        changes.add("role", row.role, next.role)
+        changes.add("status", row.status, next.status)
+        if changes.isEmpty { return row }
+        let rows = try await query(
+            """
+            UPDATE operators AS o SET name = \(next.name), role = \(next.role),
+                status = \(next.status), version = version + 1, updated_at = \(now)
+            WHERE o.id = \(row.id) RETURNING \(OperatorRow.columns)
+            """)
+        if next.status.utf8.elementsEqual("suspended".utf8) {
+            try await query("DELETE FROM operator_sessions WHERE operator_id = \(row.id)")
+            try await query("DELETE FROM operator_links WHERE operator_id = \(row.id)")
+        }
+        try await audit(
+            "operator.updated", AuditTarget("operator", row.id, row.email), changes)
+        return try rows.only(OperatorRow.init)
+    }
+
+    /// Sessions and links end with the row.
+    package func deleteOperator(_ row: OperatorRow) async throws {
+        try await query("DELETE FROM operators WHERE id = \(row.id)")
+        try await audit("operator.deleted", AuditTarget("operator", row.id, row.email))
+    }
+}

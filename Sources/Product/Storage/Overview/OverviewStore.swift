@@ -1,0 +1,86 @@
+import Domain
+import Postgres
+import Text
+
+/// Numbers for the overview.
+package struct Overview: Sendable {
+    package struct Bucket: Sendable {
+        package var at: Timestamp
+        package var admitted: Int
+        package var refused: Int
+    }
+
+    package var users: Int
+    package var tenants: Int
+    package var signUps: [Bucket]
+}
+
+extension Database {
+    /// More is not counted on.
+    package static let overviewCap = 1_000_000
+
+    /// `tenant` nil: all of them. `buckets` equal parts of `seconds` each end with the present one.
+    package func overview(
+        tenant: UUID?, buckets: Int, of seconds: Int64
+    ) async throws(PostgresError) -> Overview {
+        let width = seconds * 1_000_000
+        let now = clock().microseconds
+        let first = Timestamp(microseconds: (now / width - Int64(buckets) + 1) * width)
+        let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
+        let counts = try await platform.read(
+            """
+            SELECT (SELECT count(*) FROM (SELECT 1 FROM users WHERE \(own)
+                    AND status <> 'deleted' LIMIT \(Self.overviewCap)) AS capped),
+                (SELECT count(*) FROM (SELECT 1 FROM tenants
+                    WHERE status <> 'deleted' LIMIT \(Self.overviewCap)) AS capped)
+            """)
+        let rows = try await platform.read(
+            """
+            SELECT floor(extract(epoch FROM created_at - \(first)) / \(seconds))::bigint AS bucket,
+                count(*) FILTER (WHERE outcome IN ('created', 'linked', 'existing', 'reserved')),
+                count(*) FILTER (WHERE outcome = 'refused')
+            FROM decisions WHERE \(own) AND created_at >= \(first) GROUP BY bucket
+            """)
+        var signUps = (0..<buckets).map { index in
+            Overview.Bucket(
+                at: first.adding(seconds: Int64(index) * seconds), admitted: 0, refused: 0)
+        }
+        for row in rows {
+            let index: Int = try row.get(0)
+            guard signUps.indices.contains(index) else { continue }
+            signUps[index].admitted = try row.get(1)
+            signUps[index].refused = try row.get(2)
+        }
+        return Overview(
+            users: try counts.first?.get(0) ?? 0,
+            tenants: tenant == nil ? try counts.first?.get(1) ?? 0 : 1, signUps: signUps)
+    }
+}
+
+/// A user as a search shows one.
+package struct FoundUser: Sendable {
+    package var id: UUID
+    package var email: String
+    package var name: String?
+}
+
+extension TenantScope {
+    /// Users by any part of address or name; under three characters by how they begin.
+    package func findUsers(_ text: String, limit: Int) async throws(PostgresError) -> [FoundUser] {
+        let lower = Database.escapeLike(text.lowercased())
+        let pattern = (text.unicodeScalars.count < 3 ? "" : "%") + lower + "%"
+        let rows = try await read(
+            """
+            SELECT id, email, name FROM users
+            WHERE tenant_id = \(tenant) AND status <> 'deleted'
+                AND id IN (SELECT user_search_find(\(tenant), \(pattern), \(limit * 2)::integer))
+            ORDER BY created_at DESC, id DESC LIMIT \(limit)
+            """)
+        var users: [FoundUser] = []
+        for row in rows {
+            users.append(
+                FoundUser(id: try row.get(0), email: try row.get(1), name: try row.get(2)))
+        }
+        return users
+    }
+}

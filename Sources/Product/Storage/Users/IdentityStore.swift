@@ -1,0 +1,68 @@
+import Domain
+import Postgres
+import Text
+
+/// Sign-ins of a user, linked and unlinked by an operator.
+extension Change {
+    /// 409 `identity_conflict` with the id of the user who has it. The user row is locked.
+    package func linkIdentity(
+        _ user: UserRow, provider: String, issuer: String, subject: String, email: String?,
+        database: Database
+    ) async throws -> (user: UserRow, identity: UUID) {
+        try require(user, user.status != "deleted")
+        let id = UUID.random()
+        let made = try await query(
+            """
+            INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
+                created_at)
+            VALUES (\(tenant), \(id), \(user.id), \(provider), \(issuer), \(subject), \(email),
+                \(now))
+            ON CONFLICT (tenant_id, provider, issuer, subject) DO NOTHING RETURNING id
+            """)
+        guard made.count == 1 else {
+            let holder = try await query(
+                """
+                SELECT user_id FROM identities WHERE tenant_id = \(tenant)
+                    AND provider = \(provider) AND issuer = \(issuer) AND subject = \(subject)
+                """)
+            throw StorageFailure.conflict(
+                code: "identity_conflict", detail: "The sign-in is linked to a user already.",
+                id: try holder.first?.get(0))
+        }
+        let key = database.personKey(provider: provider, issuer: issuer, subject: subject)
+        try await query("SELECT directory_add_person(\(key))")
+        try await audit("identity.linked", AuditTarget("identity", id, "\(provider) \(subject)"))
+        return (try await touch(user), id)
+    }
+
+    /// Takes the sign-in away and ends the user's sessions.
+    package func unlinkIdentity(
+        _ user: UserRow, _ id: UUID, database: Database
+    ) async throws {
+        guard let identity = user.identities.first(where: { $0.id == id }) else {
+            throw StorageFailure.notFound("identity")
+        }
+        try await query(
+            """
+            DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(id)
+                AND user_id = \(user.id)
+            """)
+        try await forget(identity, database)
+        try await query(
+            "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user.id)")
+        try await audit(
+            "identity.unlinked",
+            AuditTarget("identity", id, "\(identity.provider) \(identity.subject)"))
+        _ = try await touch(user)
+    }
+
+    /// A new version of the user, whose answer shows the identities.
+    private func touch(_ user: UserRow) async throws -> UserRow {
+        let rows = try await query(
+            """
+            UPDATE users SET version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(user.id) RETURNING \(UserRow.columns)
+            """)
+        return try rows.only(UserRow.init)
+    }
+}

@@ -1,0 +1,74 @@
+import Cryptography
+import Domain
+import Postgres
+import Text
+
+extension Database {
+    /// What a purge must be confirmed with: bound to the user as read, so that it holds for
+    /// nobody else and ends with the next change.
+    package func purgeConfirmation(_ row: UserRow) -> String {
+        let message = "purge \(row.tenant) \(row.id) \(row.version)"
+        return Base64URL.encode(
+            SHA256.authenticate([3] + Array(message.utf8), key: directoryKey).prefix(16))
+    }
+}
+
+extension Change {
+    /// Ends sessions, withdraws invites, and keeps the row for 30 days.
+    package func deleteUser(_ row: UserRow) async throws {
+        if row.status == "deleted" { return }
+        try await revokeInvites(to: row)
+        try await query(
+            "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
+        try await query(
+            "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
+        let before = row.status == "suspended" ? "suspended" : row.status
+        _ = try await setStatus(row, "deleted", before: before, action: "user.deleted")
+    }
+
+    /// Removes the person's data for good: row, identities, sessions, search text, invites to the
+    /// address and what the directory knows.
+    package func purgeUser(_ row: UserRow, database: Database) async throws {
+        try await revokeInvites(to: row)
+        try await query(
+            """
+            UPDATE api_keys SET revoked_at = \(now), revocation_reason = 'The user was purged.',
+                version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND owner_user_id = \(row.id) AND revoked_at IS NULL
+            """)
+        for identity in row.identities { try await forget(identity, database) }
+        try await query("SELECT user_search_drop(\(row.id))")
+        try await query("DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(row.id)")
+        let others = try await query(
+            "SELECT 1 FROM users WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey)")
+        if others.isEmpty {
+            try await query(
+                "DELETE FROM invites WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey)")
+            try await query(
+                "SELECT directory_remove_person(\(database.personKey(emailKey: row.emailKey)))")
+        }
+        try await audit("user.purged", AuditTarget("user", row.id, ""))
+    }
+
+    func forget(_ identity: IdentityRow, _ database: Database) async throws {
+        let key = database.personKey(
+            provider: identity.provider, issuer: identity.issuer, subject: identity.subject)
+        try await query("SELECT directory_remove_person(\(key))")
+    }
+
+    /// Withdraws what waits for the user's address.
+    func revokeInvites(to row: UserRow) async throws {
+        let revoked = try await query(
+            """
+            UPDATE invites SET status = 'revoked', version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey) AND status = 'pending'
+            RETURNING id, email
+            """)
+        var changes = AuditChanges()
+        changes.add("status", "pending", "revoked")
+        for invite in revoked {
+            try await audit(
+                "invite.revoked", AuditTarget("invite", invite.get(0), invite.get(1)), changes)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import JSON
+import Postgres
+import Text
+
+/// A user as stored, with the sign-ins, oldest first.
+package struct UserRow: Sendable {
+    package var id: UUID
+    package var tenant: UUID
+    package var email: String
+    package var emailKey: String
+    package var emailVerifiedAt: Timestamp?
+    package var name: String?
+    package var role: String
+    package var status: String
+    package var source: String
+    package var version: Int
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+    package var lastSignInAt: Timestamp?
+    package var deletedAt: Timestamp?
+    /// What a suspension or a deletion interrupted.
+    package var statusBefore: String?
+    package var identities: [IdentityRow]
+
+    /// Columns of `users`, by that name, and the identities as one JSON document.
+    static let columns: SQL =
+        """
+        users.id, users.tenant_id, users.email, users.email_key, users.email_verified_at,
+        users.name, users.role, users.status, users.source, users.version, users.created_at,
+        users.updated_at, users.last_sign_in_at, users.deleted_at, users.status_before,
+        (SELECT coalesce(jsonb_agg(jsonb_build_array(i.id, i.provider, i.issuer, i.subject, i.email,
+            (extract(epoch FROM i.created_at) * 1000000)::bigint,
+            (extract(epoch FROM i.last_used_at) * 1000000)::bigint)
+            ORDER BY i.created_at, i.id), '[]')
+        FROM identities i WHERE i.tenant_id = users.tenant_id AND i.user_id = users.id)
+        """
+
+    init(_ row: Row) throws(PostgresError) {
+        id = try row.get(0)
+        tenant = try row.get(1)
+        email = try row.get(2)
+        emailKey = try row.get(3)
+        emailVerifiedAt = try row.get(4)
+        name = try row.get(5)
+        role = try row.get(6)
+        status = try row.get(7)
+        source = try row.get(8)
+        version = try row.get(9)
+        createdAt = try row.get(10)
+        updatedAt = try row.get(11)
+        lastSignInAt = try row.get(12)
+        deletedAt = try row.get(13)
+        statusBefore = try row.get(14)
+        identities = try IdentityRow.list(row.get(15, as: JSONB.self))
+    }
+
+    /// What people call the user in the audit.
+    var target: AuditTarget { AuditTarget("user", id, email) }
+}
+
+/// A sign-in of a user at a provider.
+package struct IdentityRow: Sendable {
+    package var id: UUID
+    package var provider: String
+    package var issuer: String
+    package var subject: String
+    package var email: String?
+    package var createdAt: Timestamp
+    package var lastUsedAt: Timestamp?
+
+    static func list(_ document: JSONB) throws(PostgresError) -> [IdentityRow] {
+        guard let parsed = try? JSONValue(parsing: Array(document.text.utf8)),
+            let items = parsed.array
+        else { throw PostgresError(.decoding, "identities") }
+        var rows: [IdentityRow] = []
+        for item in items {
+            guard let row = item.array.flatMap({ IdentityRow($0) }) else {
+                throw PostgresError(.decoding, "identities")
+            }
+            rows.append(row)
+        }
+        return rows
+    }
+
+    private init?(_ parts: [JSONValue]) {
+        guard parts.count == 7, let id = parts[0].string.flatMap({ UUID($0) }),
+            let provider = parts[1].string, let issuer = parts[2].string,
+            let subject = parts[3].string, let created = parts[5].int
+        else { return nil }
+        self.id = id
+        self.provider = provider
+        self.issuer = issuer
+        self.subject = subject
+        email = parts[4].string
+        createdAt = Timestamp(microseconds: Int64(created))
+        lastUsedAt = parts[6].int.map { Timestamp(microseconds: Int64($0)) }
+    }
+}

@@ -1,0 +1,167 @@
+import Domain
+import Postgres
+import Text
+
+/// Users: made by operators, edited, and moved from status to status.
+extension Change {
+    /// A user who waits for the first sign-in. 409 `email_taken` with the id of the other.
+    package func createUser(
+        email: EmailAddress, name: String?, role: String, database: Database
+    ) async throws -> UserRow {
+        try await removeLapsedInvitee(email.key)
+        let id = UUID.random()
+        let made = try await query(
+            """
+            INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
+                created_at, updated_at)
+            VALUES (\(tenant), \(id), \(email.original), \(email.key), \(name), \(role), 'pending',
+                'operator', \(now), \(now))
+            ON CONFLICT (tenant_id, email_key) WHERE status <> 'deleted' DO NOTHING RETURNING id
+            """)
+        guard made.count == 1 else { throw try await emailTaken(email.key) }
+        try await query("SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
+        let row = try await lockUser(id)
+        try await putInSearch(row)
+        try await audit("user.created", row.target)
+        return row
+    }
+
+    /// The user's row, locked for this transaction; first among the locks that a user needs.
+    package func lockUser(_ id: UUID) async throws -> UserRow {
+        let rows = try await query(
+            """
+            SELECT \(UserRow.columns) FROM users WHERE tenant_id = \(tenant) AND id = \(id)
+            FOR UPDATE OF users
+            """)
+        guard let row = rows.first else { throw StorageFailure.notFound("user") }
+        return try UserRow(row)
+    }
+
+    /// `name` and `role` as they are to be.
+    package func editUser(_ row: UserRow, name: String?, role: String) async throws -> UserRow {
+        var changes = AuditChanges()
+        changes.add("name", row.name, name)
+        changes.add("role", row.role, role)
+        if changes.isEmpty { return row }
+        let rows = try await query(
+            """
+            UPDATE users SET name = \(name), role = \(role), version = version + 1,
+                updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(row.id) RETURNING \(UserRow.columns)
+            """)
+        let edited = try rows.only(UserRow.init)
+        try await putInSearch(edited)
+        try await audit("user.updated", edited.target, changes)
+        return edited
+    }
+
+    /// Refuses the user from now on and withdraws the invites to the address.
+    package func suspendUser(_ row: UserRow) async throws -> UserRow {
+        if row.status == "suspended" { return row }
+        try require(row, row.status != "deleted")
+        try await revokeInvites(to: row)
+        return try await setStatus(
+            row, "suspended", before: row.status, action: "user.suspended")
+    }
+
+    /// Back to what the suspension interrupted.
+    package func resumeUser(_ row: UserRow) async throws -> UserRow {
+        try require(row, row.status != "deleted")
+        guard row.status == "suspended" else { return row }
+        return try await setStatus(
+            row, row.statusBefore == "pending" ? "pending" : "active", before: nil,
+            action: "user.resumed")
+    }
+
+    /// Lets somebody in who signed up and waits for an operator's word.
+    package func approveUser(_ row: UserRow) async throws -> UserRow {
+        if row.status == "active" { return row }
+        try require(
+            row, row.status == "pending" && ["approval", "sign_up"].contains(row.source))
+        return try await setStatus(row, "active", before: nil, action: "user.approved")
+    }
+
+    /// Brings a user back who was deleted less than 30 days ago.
+    package func restoreUser(_ row: UserRow) async throws -> UserRow {
+        guard row.status == "deleted", let deletedAt = row.deletedAt else { return row }
+        guard now < deletedAt.adding(seconds: 30 * 86_400) else {
+            throw StorageFailure.conflict(
+                code: "conflict", detail: "The user was deleted over 30 days ago.", id: nil)
+        }
+        let status = row.statusBefore ?? "active"
+        let rows = try await query(
+            """
+            UPDATE users SET status = \(status), status_before = NULL, deleted_at = NULL,
+                version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(row.id) AND NOT EXISTS (
+                SELECT 1 FROM users o WHERE o.tenant_id = \(tenant)
+                    AND o.email_key = \(row.emailKey) AND o.status <> 'deleted')
+            RETURNING \(UserRow.columns)
+            """)
+        guard let restored = rows.first else { throw try await emailTaken(row.emailKey) }
+        var changes = AuditChanges()
+        changes.add("status", row.status, status)
+        try await audit("user.restored", row.target, changes)
+        return try UserRow(restored)
+    }
+
+    func setStatus(
+        _ row: UserRow, _ status: String, before: String?, action: String
+    ) async throws -> UserRow {
+        let deletedAt: Timestamp? = status == "deleted" ? now : nil
+        let rows = try await query(
+            """
+            UPDATE users SET status = \(status), status_before = \(before),
+                deleted_at = \(deletedAt), version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(row.id) RETURNING \(UserRow.columns)
+            """)
+        var changes = AuditChanges()
+        changes.add("status", row.status, status)
+        try await audit(action, row.target, changes)
+        return try rows.only(UserRow.init)
+    }
+
+    /// The text that the search reads: the address's key and the name, in lower case.
+    func putInSearch(_ row: UserRow) async throws {
+        let content = row.emailKey + " " + (row.name ?? "").lowercased()
+        try await query("SELECT user_search_put(\(row.id), \(content), \(row.createdAt))")
+    }
+
+    /// A row that an invite made counts only while the invite lives, so it frees its address.
+    private func removeLapsedInvitee(_ emailKey: String) async throws {
+        let rows = try await query(
+            """
+            DELETE FROM users WHERE tenant_id = \(tenant) AND email_key = \(emailKey)
+                AND status = 'pending' AND source = 'invite' AND last_sign_in_at IS NULL
+                AND NOT EXISTS (SELECT 1 FROM identities i
+                    WHERE i.tenant_id = \(tenant) AND i.user_id = users.id)
+                AND NOT EXISTS (SELECT 1 FROM invites v
+                    WHERE v.tenant_id = \(tenant) AND v.email_key = \(emailKey)
+                        AND v.status = 'pending' AND v.expires_at > \(now))
+            RETURNING id, email
+            """)
+        for row in rows {
+            let id: UUID = try row.get(0)
+            try await query("SELECT user_search_drop(\(id))")
+            try await audit("user.removed", AuditTarget("user", id, row.get(1)))
+        }
+    }
+
+    private func emailTaken(_ emailKey: String) async throws -> StorageFailure {
+        let rows = try await query(
+            """
+            SELECT id FROM users WHERE tenant_id = \(tenant) AND email_key = \(emailKey)
+                AND status <> 'deleted'
+            """)
+        return .conflict(
+            code: "email_taken", detail: "A user of this tenant has the address.",
+            id: try rows.first?.get(0))
+    }
+
+    func require(_ row: UserRow, _ isFit: Bool) throws {
+        guard isFit else {
+            throw StorageFailure.conflict(
+                code: "conflict", detail: "The user is \(row.status).", id: nil)
+        }
+    }
+}

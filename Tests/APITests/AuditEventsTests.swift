@@ -1,0 +1,104 @@
+import HTTP
+import JSON
+import Storage
+import TestSupport
+import Testing
+import Text
+
+struct AuditEventsTests {
+    @Test func `events come newest first, page by page, and by filter`() async throws {
+        let service = try await TestService.make()
+        let tenant = try await service.makeTenant("acme")
+        let path = "/v1/tenants/acme/audit-events"
+        let renamed = try await service.send(
+            .patch, "/v1/tenants/acme", json: #"{"name":"Acme 2"}"#, as: .tenantAdmin(tenant))
+        #expect(renamed.status == 200)
+        let list = try await service.send(.get, path, as: .tenantAdmin(tenant))
+        #expect(list.status == 200)
+        let first = list.json["items"]?.array?.first
+        #expect(first?["action"]?.string == "tenant.updated")
+        #expect(first?["changes"]?["name"]?.array?.last?.string == "Acme 2")
+        #expect(first?["actor"]?["type"]?.string == "operator")
+        #expect(first?["tenant_id"]?.string == tenant.id.description)
+        let page = try await service.send(.get, path + "?limit=1", as: .tenantAdmin(tenant))
+        let cursor = page.json["next_cursor"]?.string ?? ""
+        let next = try await service.send(
+            .get, path + "?limit=1&cursor=\(cursor)", as: .tenantAdmin(tenant))
+        #expect(next.json["items"]?.array?.first?["id"] != first?["id"])
+        #expect(next.json["items"]?.array?.count == 1)
+        for (filter, count) in [
+            ("action=tenant.created", 1), ("action=tenant.", 2), ("actor=nobody", 0),
+            ("target=\(tenant.id)", 2), ("until=2020-01-01T00:00:00Z", 0),
+            ("since=2020-01-01T00:00:00Z&action=tenant.updated", 1),
+        ] {
+            let found = try await service.send(
+                .get, "\(path)?\(filter)", as: .tenantAdmin(tenant))
+            #expect(found.json["total"]?["value"]?.int == count, "\(filter)")
+        }
+        #expect(
+            try await service.send(.get, path + "?since=x", as: .tenantAdmin(tenant)).status == 422)
+        await service.stop()
+    }
+
+    @Test func `a tenant sees its own events, the platform all, a developer what he did`()
+        async throws
+    {
+        let service = try await TestService.make()
+        let acme = try await service.makeTenant("acme")
+        let other = try await service.makeTenant("other")
+        #expect(try await service.send(.get, "/v1/audit-events").status == 401)
+        #expect(
+            try await service.send(
+                .get, "/v1/tenants/acme/audit-events", as: .tenantAdmin(other)
+            ).status == 404)
+        let all = try await service.send(
+            .get, "/v1/audit-events?action=tenant.created", as: .platformOwner)
+        #expect(all.json["items"]?.array?.count == 2)
+        let own = try await service.send(
+            .get, "/v1/audit-events?action=tenant.created", as: .tenantAdmin(acme))
+        #expect(own.json["items"]?.array?.count == 1)
+        let developer = try await service.session(role: "developer", tenant: acme.id)
+        _ = try await service.send(
+            .post, "/v1/tenants/acme/cors-origins", json: #"{"origin":"https://a.example"}"#,
+            as: .session(developer))
+        let done = try await service.send(
+            .get, "/v1/tenants/acme/audit-events", as: .session(developer))
+        #expect(done.json["items"]?.array?.count == 1)
+        let support = try await service.session(role: "support", tenant: acme.id)
+        #expect(
+            try await service.send(
+                .get, "/v1/tenants/acme/audit-events", as: .session(support)
+            ).status == 403)
+        await service.stop()
+    }
+
+    @Test func `the overview counts, and the search finds what the credential may see`()
+        async throws
+    {
+        let service = try await TestService.make()
+        let acme = try await service.makeTenant("acme")
+        try await service.makeTenant("other")
+        for (window, buckets) in [("24h", 24), ("7d", 7), ("30d", 30)] {
+            let answer = try await service.send(
+                .get, "/v1/stats/overview?window=\(window)", as: .platformOwner)
+            #expect(answer.status == 200)
+            #expect(answer.json["tenants"]?.int == 2)
+            #expect(answer.json["users"]?.int == 0)
+            #expect(answer.json["sign_ups"]?.array?.count == buckets)
+        }
+        #expect(
+            try await service.send(
+                .get, "/v1/stats/overview?window=1y", as: .platformOwner
+            ).status == 422)
+        #expect(try await service.send(.get, "/v1/stats/overview").status == 401)
+        let found = try await service.send(.get, "/v1/search?q=oth", as: .platformOwner)
+        #expect(found.json["items"]?.array?.first?["slug"]?.string == "other")
+        let foreign = try await service.send(.get, "/v1/search?q=oth", as: .tenantAdmin(acme))
+        #expect(foreign.json["items"]?.array?.isEmpty == true)
+        let own = try await service.send(.get, "/v1/search?q=AC", as: .tenantAdmin(acme))
+        #expect(own.json["items"]?.array?.first?["type"]?.string == "tenant")
+        #expect(try await service.send(.get, "/v1/search", as: .platformOwner).status == 422)
+        #expect(try await service.send(.get, "/v1/search?q=a").status == 401)
+        await service.stop()
+    }
+}

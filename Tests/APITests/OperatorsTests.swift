@@ -1,0 +1,144 @@
+import Cryptography
+import HTTP
+import JSON
+import Storage
+import TestSupport
+import Testing
+import Text
+
+struct OperatorsTests {
+    private static let body = #"{"email":"New@Example.com","role":"support","name":"New"}"#
+
+    @Test func `a new operator signs in once by the link`() async throws {
+        let service = try await TestService.make()
+        let made = try await service.send(
+            .post, "/v1/operators", json: Self.body, as: .platformOwner)
+        #expect(made.status == 201)
+        #expect(made.json["status"]?.string == "pending")
+        #expect(made.json["scope"]?["tenant_id"]?.isNull == true)
+        #expect(made.first("cache-control") == "no-store")
+        let link = made.json["sign_in_url"]?.string ?? ""
+        #expect(link.hasPrefix("http://gatehouse.test/console/sign-in#token="))
+        let token = link.split(separator: "=").last.map(String.init) ?? ""
+        let signIn = #"{"token":"\#(token)"}"#
+        #expect(try await service.send(.post, "/v1/session", json: signIn).status == 201)
+        #expect(try await service.send(.post, "/v1/session", json: signIn).status == 401)
+        let again = try await service.send(
+            .post, "/v1/operators", json: Self.body, as: .platformOwner)
+        #expect(again.status == 409)
+        #expect(again.json["code"]?.string == "email_taken")
+        await service.stop()
+    }
+
+    @Test func `input is checked, and the right is asked for`() async throws {
+        let service = try await TestService.make()
+        let bad = try await service.send(
+            .post, "/v1/operators", json: #"{"email":"x","role":"king"}"#, as: .platformOwner)
+        #expect(bad.status == 422)
+        #expect(try await service.send(.post, "/v1/operators", json: Self.body).status == 401)
+        let support = try await service.session(role: "support", tenant: nil)
+        #expect(
+            try await service.send(
+                .post, "/v1/operators", json: Self.body, as: .session(support)
+            ).status == 403)
+        #expect(
+            try await service.send(
+                .get, "/v1/operators/\(UUID.random())", as: .platformOwner
+            ).status == 404)
+        await service.stop()
+    }
+
+    @Test func `a tenant's owner keeps the tenant's operators alone`() async throws {
+        let service = try await TestService.make()
+        let acme = try await service.makeTenant("acme")
+        let other = try await service.makeTenant("other")
+        let made = try await service.send(
+            .post, "/v1/operators", json: Self.body, as: .tenantAdmin(acme))
+        #expect(made.status == 201)
+        #expect(made.json["scope"]?["tenant_id"]?.string == acme.id.description)
+        let path = "/v1/operators/\(made.json["id"]?.string ?? "")"
+        for method in [HTTP.Method.get, .delete] {
+            #expect(try await service.send(method, path, as: .tenantAdmin(other)).status == 404)
+        }
+        let foreign = try await service.send(
+            .post, "/v1/operators",
+            json:
+                #"{"email":"b@example.com","role":"admin","scope":{"tenant_id":"\#(other.id)"}}"#,
+            as: .tenantAdmin(acme))
+        #expect(foreign.status == 404)
+        let list = try await service.send(.get, "/v1/operators", as: .tenantAdmin(acme))
+        #expect(list.json["items"]?.array?.count == 2)
+        #expect(list.json["total"]?["value"]?.int == 2)
+        await service.stop()
+    }
+
+    @Test func `the last owner stays`() async throws {
+        let service = try await TestService.make()
+        _ = try await service.session(role: "owner", tenant: nil)
+        let list = try await service.send(.get, "/v1/operators", as: .platformOwner)
+        let path = "/v1/operators/\(list.json["items"]?.array?.first?["id"]?.string ?? "")"
+        #expect(try await service.send(.delete, path, as: .platformOwner).status == 409)
+        for json in [#"{"role":"admin"}"#, #"{"status":"suspended"}"#] {
+            #expect(
+                try await service.send(.patch, path, json: json, as: .platformOwner).status == 409)
+        }
+        let same = try await service.send(
+            .patch, path, json: #"{"name":"First"}"#, as: .platformOwner)
+        #expect(same.status == 200)
+        #expect(same.json["name"]?.string == "First")
+        await service.stop()
+    }
+
+    @Test func `a changed operator has another tag, and a removed one no session`() async throws {
+        let service = try await TestService.make()
+        let session = try await service.session(role: "support", tenant: nil)
+        let me = try await service.send(.get, "/v1/session", as: .session(session))
+        let path = "/v1/operators/\(me.json["operator"]?["id"]?.string ?? "")"
+        let before = try await service.send(.get, path, as: .platformOwner)
+        let changed = try await service.send(
+            .patch, path, json: #"{"role":"auditor"}"#, as: .platformOwner,
+            fields: [Field("if-match", before.first("etag") ?? "")])
+        #expect(changed.status == 200)
+        #expect(changed.json["role"]?.string == "auditor")
+        #expect(
+            try await service.send(
+                .delete, path, as: .platformOwner,
+                fields: [Field("if-match", before.first("etag") ?? "")]
+            ).status == 412)
+        #expect(try await service.send(.delete, path, as: .platformOwner).status == 204)
+        #expect(
+            try await service.send(.get, "/v1/session", as: .session(session)).status == 401)
+        await service.stop()
+    }
+
+    @Test func `set-up makes the first owner once and is closed for ever after`() async throws {
+        let service = try await TestService.make()
+        let token = TokenSecret.make()
+        func body(_ token: String, password: String = "a sentence is a password") -> String {
+            #"{"token":"\#(token)","name":"Ada","email":"ada@example.com","password":"\#(password)"}"#
+        }
+        #expect(
+            try await service.send(.post, "/v1/setup", json: body(token)).status == 404)
+        #expect(try await service.storage.openSetup(tokenHash: TokenSecret.hash(token) ?? []))
+        #expect(
+            try await service.send(
+                .post, "/v1/setup", json: body(token, password: "short")
+            ).status == 422)
+        #expect(
+            try await service.send(.post, "/v1/setup", json: body(TokenSecret.make())).status
+                == 401)
+        let made = try await service.send(.post, "/v1/setup", json: body(token))
+        #expect(made.status == 201)
+        #expect(made.json["role"]?.string == "owner")
+        #expect(made.first("set-cookie")?.hasPrefix("gatehouse=") == true)
+        #expect(
+            try await service.send(.post, "/v1/setup", json: body(token)).status == 404)
+        let isOpen = try await service.storage.openSetup(tokenHash: TokenSecret.hash(token) ?? [])
+        #expect(!isOpen)
+        let signIn = try await service.send(
+            .post, "/v1/session",
+            json: #"{"email":"ada@example.com","password":"a sentence is a password"}"#)
+        #expect(signIn.status == 201)
+        await service.stop()
+    }
+}

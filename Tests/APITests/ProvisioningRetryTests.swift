@@ -1,0 +1,115 @@
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+struct ProvisioningRetryTests {
+    @Test func `an event id repeats its answer, and somebody suspended in between is refused`()
+        async throws
+    {
+        let scene = try await ProvisioningScene.make()
+        try await scene.invite("ann@ex.com")
+        let event = #","event_id":"e1""#
+        let first = try await scene.google("1", "ann@ex.com", more: event)
+        let again = try await scene.google("1", "Ann@EX.com", more: event)
+        #expect(again.bytes == first.bytes, "\(again.text)")
+        try await scene.service.storage.scope(scene.tenant.id).change(by: .system) { change in
+            try await change.query(
+                "UPDATE users SET status = 'suspended' WHERE tenant_id = \(change.tenant)")
+        }
+        let late = try await scene.google("1", "ann@ex.com", more: event)
+        #expect(late.json["reason"]?.string == "user_suspended", "\(late.text)")
+        #expect(try await scene.count("decisions") == 2)
+        await scene.service.stop()
+    }
+
+    @Test func `somebody invited after a refusal gets in`() async throws {
+        let scene = try await ProvisioningScene.make()
+        let first = try await scene.google("1", "ann@ex.com")
+        #expect(first.json["reason"]?.string == "no_tenant")
+        #expect(try await scene.google("1", "ann@ex.com").bytes == first.bytes)
+        try await scene.invite("ann@ex.com")
+        let then = try await scene.google("1", "ann@ex.com")
+        #expect(then.json["outcome"]?.string == "linked", "\(then.text)")
+        await scene.service.stop()
+    }
+
+    @Test func `events out of order have one effect`() async throws {
+        let scene = try await ProvisioningScene.make()
+        let invite = try await scene.invite("ann@ex.com")
+        let confirm = ProvisioningScene.event(
+            "PostConfirmation_ConfirmSignUp", userName: "ann", email: "ann@ex.com")
+        let more = #","clientMetadata":{"invite_token":"\#(invite.token)"}"#
+        let signUp = ProvisioningScene.event(
+            "PreSignUp_SignUp", userName: "ann", email: "ann@ex.com", verified: "false",
+            more: more)
+        func confirmed() async throws -> TestAnswer {
+            try await scene.service.send(
+                .post, "/v1/hooks/post-confirmation/cognito", json: confirm, as: .platformOwner)
+        }
+        #expect(try await confirmed().text == confirm)
+        #expect(try await scene.count("users WHERE status = 'active'") == 0)
+        #expect(try await scene.cognito(signUp).status == 200)
+        #expect(try await confirmed().status == 200)
+        #expect(try await scene.cognito(signUp).status == 200)
+        #expect(try await confirmed().status == 200)
+        #expect(try await scene.count("users WHERE status = 'active'") == 1)
+        #expect(try await scene.count("audit_events WHERE action = 'invite.accepted'") == 1)
+        await scene.service.stop()
+    }
+
+    @Test func `a tenant's credential leads to that tenant and reads no other's`() async throws {
+        let scene = try await ProvisioningScene.make()
+        let other = try await scene.service.makeTenant("other")
+        let invite = try await scene.invite("ann@ex.com")
+        for more in ["", #","tenant":"acme""#, #","invite_token":"\#(invite.token)""#] {
+            let answer = try await scene.service.send(
+                .post, "/v1/provisioning/evaluate",
+                json: #"{"provider":"google","subject":"1","email":"ann@ex.com","#
+                    + #""email_verified":true\#(more)}"#,
+                as: .tenantAdmin(other))
+            #expect(answer.json["outcome"]?.string == "refused", "\(answer.text)")
+            #expect(!answer.text.contains(invite.id.description))
+            #expect(!answer.text.contains("\"acme\""))
+        }
+        await scene.service.stop()
+    }
+
+    @Test func `a link grant adds one sign-in to an active user, once`() async throws {
+        let scene = try await ProvisioningScene.make()
+        try await scene.row("bob@ex.com")
+        let first = try await scene.google("1", "bob@ex.com")
+        let user = first.json["user"]?["id"]?.string ?? ""
+        let refused = try await scene.google("2", "bob@ex.com")
+        #expect(refused.json["reason"]?.string == "identity_link_required", "\(refused.text)")
+        let grant = try await scene.service.send(
+            .post, "/v1/tenants/acme/users/\(user)/link-grants", json: "{}", as: .platformOwner)
+        #expect(grant.status == 201, "\(grant.text)")
+        let more = #","link_grant":"\#(grant.json["token"]?.string ?? "")""#
+        let linked = try await scene.google("2", "bob@ex.com", more: more)
+        #expect(linked.json["outcome"]?.string == "linked", "\(linked.text)")
+        #expect(linked.json["user"]?["identities"]?.array?.count == 2)
+        let again = try await scene.google("3", "bob@ex.com", more: more)
+        #expect(again.json["reason"]?.string == "identity_link_required")
+        await scene.service.stop()
+    }
+
+    @Test func `what nobody proved on a waiting row dies before its person comes`() async throws {
+        let scene = try await ProvisioningScene.make()
+        let id = try await scene.row("bob@ex.com")
+        try await scene.service.storage.scope(scene.tenant.id).change(by: .system) { change in
+            try await change.query(
+                """
+                UPDATE users SET password_hash = 'x' WHERE tenant_id = \(change.tenant)
+                """)
+        }
+        let answer = try await scene.google("1", "bob@ex.com")
+        #expect(answer.json["user"]?["id"]?.string == id.description, "\(answer.text)")
+        #expect(try await scene.count("users WHERE password_hash IS NULL") == 1)
+        #expect(try await scene.count("audit_events WHERE action = 'user.credentials_wiped'") == 1)
+        await scene.service.stop()
+    }
+}
