@@ -16,7 +16,7 @@ import Text
         let token = try #require(grant.json["token"]?.string)
         let more = #","link_grant":"\#(token)""#
         let linked = try await scene.google("2", "ann@ex.com", more: more)
-        #expect(linked.json["outcome"]?.string == "linked")
+        #expect(linked.json["outcome"]?.string == "linked", "\(linked.text)")
         #expect(linked.json["user"]?["id"]?.string == user.description)
         let again = try await scene.google("3", "ann@ex.com", more: more)
         #expect(again.json["reason"]?.string == "identity_link_required")

@@ -1,4 +1,3 @@
-import Cryptography
 import Domain
 import JSON
 import Postgres
@@ -125,9 +124,6 @@ struct FactsReading: Sendable {
             tenant.invite = try await change.invite(
                 where: "email_key = \(email.key) AND status = 'pending'", row: tenant.user)
             tenant.domain = try await change.domain(covering: Self.suffixes(of: email.domain))
-        }
-        if let grant = call.linkGrant, facts.linkGrant == nil {
-            facts.linkGrant = try await change.linkGrant(SHA256.hash(Array(grant.utf8)))
         }
         facts.tenants[id] = tenant
         if let token = call.linkGrant, facts.linkGrant == nil {

@@ -154,20 +154,6 @@ extension Change {
         )
     }
 
-    /// The grant whose token has this hash.
-    func linkGrant(_ hash: [UInt8]) async throws(PostgresError) -> Domain.LinkGrant? {
-        let rows = try await query(
-            """
-            SELECT user_id, expires_at, used_at FROM link_grants
-            WHERE tenant_id = \(tenant) AND token_hash = \(hash) FOR UPDATE
-            """)
-        guard let row = rows.first else { return nil }
-        let user: UUID = try row.get(0)
-        return Domain.LinkGrant(
-            id: user, userID: user, expiresAt: try row.get(1),
-            usedAt: try row.get(2, as: Timestamp?.self))
-    }
-
     /// The verified domain nearest to an address.
     func domain(covering suffixes: [String]) async throws(PostgresError) -> TenantDomain? {
         let rows = try await query(
