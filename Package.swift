@@ -89,7 +89,7 @@ let package = Package(
             "APITests",
             [
                 "API", "Domain", "Storage", "Postgres", "Cryptography", "HTTP", "Routing", "JSON",
-                "Text", "TestSupport",
+                "Text", "Application", "TestSupport",
             ]),
         tests(
             "EndToEndTests",

@@ -8,7 +8,7 @@ struct ProvisioningRaceTests {
     @Test func `a thousand racing first sign-ins on one invite end in one user`() async throws {
         let scene = try await ProvisioningScene.make()
         try await scene.invite("ann@ex.com", role: "manager")
-        let statuses = try await race(1000, atOnce: 64) { number in
+        let statuses = try await race(1000, atOnce: 12) { number in
             // Ten identities, each a hundred times.
             try await scene.google("\(number % 10)", "ann@ex.com")
         }

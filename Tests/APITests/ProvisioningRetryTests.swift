@@ -77,4 +77,39 @@ struct ProvisioningRetryTests {
         }
         await scene.service.stop()
     }
+
+    @Test func `a link grant adds one sign-in to an active user, once`() async throws {
+        let scene = try await ProvisioningScene.make()
+        try await scene.row("bob@ex.com")
+        let first = try await scene.google("1", "bob@ex.com")
+        let user = first.json["user"]?["id"]?.string ?? ""
+        let refused = try await scene.google("2", "bob@ex.com")
+        #expect(refused.json["reason"]?.string == "identity_link_required", "\(refused.text)")
+        let grant = try await scene.service.send(
+            .post, "/v1/tenants/acme/users/\(user)/link-grants", json: "{}", as: .platformOwner)
+        #expect(grant.status == 201, "\(grant.text)")
+        let more = #","link_grant":"\#(grant.json["token"]?.string ?? "")""#
+        let linked = try await scene.google("2", "bob@ex.com", more: more)
+        #expect(linked.json["outcome"]?.string == "linked", "\(linked.text)")
+        #expect(linked.json["user"]?["identities"]?.array?.count == 2)
+        let again = try await scene.google("3", "bob@ex.com", more: more)
+        #expect(again.json["reason"]?.string == "identity_link_required")
+        await scene.service.stop()
+    }
+
+    @Test func `what nobody proved on a waiting row dies before its person comes`() async throws {
+        let scene = try await ProvisioningScene.make()
+        let id = try await scene.row("bob@ex.com")
+        try await scene.service.storage.scope(scene.tenant.id).change(by: .system) { change in
+            try await change.query(
+                """
+                UPDATE users SET password_hash = 'x' WHERE tenant_id = \(change.tenant)
+                """)
+        }
+        let answer = try await scene.google("1", "bob@ex.com")
+        #expect(answer.json["user"]?["id"]?.string == id.description, "\(answer.text)")
+        #expect(try await scene.count("users WHERE password_hash IS NULL") == 1)
+        #expect(try await scene.count("audit_events WHERE action = 'user.credentials_wiped'") == 1)
+        await scene.service.stop()
+    }
 }

@@ -3,6 +3,7 @@ package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all
         + TenantEndpoints.all
+        + APIKeyEndpoints.all
         + OriginEndpoints.all
         + AuditEndpoints.all
         + OperatorEndpoints.all
@@ -15,4 +16,5 @@ package enum Routes {
         + UserEndpoints.all
         + PolicyEndpoints.all
         + DomainEndpoints.all
+        + InviteEndpoints.all
 }

@@ -11,6 +11,7 @@ package struct Database: Sendable {
     package let clock: @Sendable () -> Timestamp
     /// Keys of the directory's look-ups are made with it, so that a dump names nobody.
     package let directoryKey: [UInt8]
+    package let keyUses = KeyUses()
 
     package init(
         app: Postgres, platform: Postgres, directoryKey: [UInt8],

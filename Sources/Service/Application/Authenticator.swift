@@ -17,14 +17,14 @@ struct Authenticator: Sendable {
         if lines.count > 1 {
             throw Problem(.invalidRequest, "Two Authorization headers: send one.")
         }
-        if let line = lines.first { return try await bearer(line) }
+        if let line = lines.first { return try await bearer(line, request) }
         if let token = SessionCookie.token(in: request) {
             return try await console(token, request)
         }
         return .anonymous
     }
 
-    private func bearer(_ line: String) async throws -> API.Principal {
+    private func bearer(_ line: String, _ request: Request) async throws -> API.Principal {
         let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
         guard parts.count == 2, parts[0].lowercased().utf8.elementsEqual("bearer".utf8) else {
             throw Problem.unauthorized("The Authorization header must be `Bearer` and a key.")
@@ -55,6 +55,20 @@ struct Authenticator: Sendable {
         case "deleted": throw Problem.unauthorized("The key's tenant is deleted.")
         default: break
         }
+        guard key.allows(ip: request.remoteAddress) else {
+            throw Problem.forbidden("The key is not allowed from this address.")
+        }
+        // A call without an origin is a machine's; a key for browsers is no use to it.
+        guard key.allows(origin: request.first("origin") ?? "") else {
+            throw Problem.forbidden("The key is not allowed from this origin.")
+        }
+        let uses = database.keyUses.count(key.id, at: now)
+        if let limit = key.rateLimit, uses > limit {
+            throw Problem(
+                .rateLimited, "The key may be used \(limit) times a minute.",
+                fields: [Field("retry-after", "\(60 - now.microseconds / 1_000_000 % 60)")])
+        }
+        try await database.noteUse(of: key, count: uses, ip: request.remoteAddress)
         let isPlatform = key.tenant == .platform
         var principal = API.Principal(
             kind: .key, id: key.id, name: key.name, tenant: isPlatform ? nil : key.tenant,

@@ -8,20 +8,27 @@ enum Authorizer {
         switch access {
         case .open, .principal: return nil
         case .right(let name): return refusal(who, name, in: call.resolvedTenant?.id ?? who.tenant)
+        case .own(let name):
+            return refusal(
+                who, name, in: call.resolvedTenant?.id ?? who.tenant, own: who.user ?? who.id)
         case .platform(let name):
             guard who.platform else { return .forbidden("This is for the platform's operators.") }
             return refusal(who, name, in: nil)
         }
     }
 
-    /// `name`: a right, or a management scope, which stands for every right it covers.
-    private static func refusal(_ who: API.Principal, _ name: String, in tenant: UUID?) -> Problem?
-    {
+    /// `name`: a right, or a management scope, which stands for every right it covers. `own`: whose
+    /// things are the caller's own.
+    private static func refusal(
+        _ who: API.Principal, _ name: String, in tenant: UUID?, own: UUID? = nil
+    ) -> Problem? {
         let rights =
             Right(rawValue: name).map { [$0] } ?? ManagementScope(rawValue: name)?.rights ?? []
         let principal = who.inDomain
         for right in rights where tenant == nil || !right.isPlatformOnly {
-            switch Permissions.permits(principal, right, in: tenant) {
+            switch Permissions.permits(
+                principal, right, in: tenant, target: PermissionTarget(ownerID: own))
+            {
             case .allowed: continue
             case .notFound: return .notFound("tenant")
             case .forbidden(let missing): return .forbidden("The right \(missing) is missing.")

@@ -37,6 +37,9 @@ package struct Composition: Sendable {
                 resolveTenant: { try await Self.resolve($0, $1, database) },
                 authorize: { Authorizer.refusal($0, $1, $2) },
                 judgeOrigin: { try await judge.judge($0, $1) },
+                idempotency: KeptAnswers(
+                    database: database,
+                    secret: SHA256.derive(from: secretKey, info: Array("kept answers".utf8))),
                 problem: storageProblem,
                 record: { Self.log($0, logger) },
                 now: clock))

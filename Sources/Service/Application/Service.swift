@@ -5,6 +5,7 @@ import Networking
 import Observability
 import Postgres
 import Serving
+import Storage
 import Text
 
 /// The running service: loops, connections to the database, one HTTP server.
@@ -41,6 +42,11 @@ package final class Service: Sendable {
             app: app, platform: platform, secretKey: configuration.secretKey,
             publicURL: publicURL, logger: logger, clock: Timestamp.systemClock)
         self.composition = composition
+        if let key = configuration.setupAPIKey,
+            try await !composition.database.installSetupKey(key)
+        {
+            logger.log(.info, "the set-up key was not installed: the service is set up", [])
+        }
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
             dispatcher: composition.dispatcher, database: composition.database)

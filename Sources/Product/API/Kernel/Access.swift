@@ -6,6 +6,8 @@ package enum Access: Sendable, Equatable {
     case principal
     /// A right by the name of its management scope, `users:read`, in the path's tenant if any.
     case right(String)
+    /// The right, be it over own things alone: the handler looks whose thing it is.
+    case own(String)
     /// The right, and only for the platform's operators and keys.
     case platform(String)
 }

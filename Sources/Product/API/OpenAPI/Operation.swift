@@ -179,6 +179,7 @@ extension Access {
         case .open: nil
         case .principal: "Any valid credential."
         case .right(let right): "Needs `\(right)`."
+        case .own(let right): "Needs `\(right)`, be it over own things alone."
         case .platform(let right): "Needs `\(right)` with a credential of the platform."
         }
     }

@@ -38,6 +38,7 @@ enum AttemptShape {
         attempt.name = input.optionalString("name")
         attempt.tenant = input.optionalString("tenant")
         attempt.inviteToken = input.optionalString("invite_token")
+        attempt.linkGrant = input.optionalString("link_grant")
         attempt.clientID = input.optionalString("client_id")
         attempt.eventID = input.optionalString("event_id")
         attempt.caller = call.callerTenant

@@ -1,3 +1,4 @@
+import Cryptography
 import Domain
 import Postgres
 import Text
@@ -56,6 +57,7 @@ struct EffectWriting: Sendable {
             try await change.audit(
                 "invite.other_address", AuditTarget("invite", invite, attempt.email?.key ?? ""))
         case .consumeLinkGrant(let grant):
+            guard try await change.consumeLinkGrant(grant) else { throw ProvisioningRace() }
             try await audit("link_grant.used", "link_grant", grant, grant.description)
         case .reserve, .endReservation, .recordChoices, .removeChoice:
             try await keep(effect)
@@ -84,6 +86,8 @@ struct EffectWriting: Sendable {
             UPDATE users SET password_hash = NULL, version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(user)
             """)
+        try await change.query(
+            "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user)")
         let gone = try await change.query(
             """
             DELETE FROM identities WHERE tenant_id = \(tenant) AND user_id = \(user)
@@ -174,6 +178,7 @@ struct EffectWriting: Sendable {
         try await audit("identity.linked", "identity", id, key.provider.rawValue)
     }
 
+    /// `grant` is the id of its user; the token's hash names the row.
     /// Once: whoever comes second finds no pending row.
     private func accept(_ invite: UUID, _ changes: AuditChanges) async throws {
         let rows = try await change.query(

@@ -22,6 +22,8 @@ package struct ProvisioningCall: Sendable {
     package var tenant: String?
     package var tenantSource: AskedTenant.Source = .attempt
     package var inviteToken: String?
+    /// An operator's one-time leave to add this sign-in to a user.
+    package var linkGrant: String?
     package var clientID: String?
     package var eventID: String?
     /// The tenant that the caller's credential leads to; nil is the platform's.

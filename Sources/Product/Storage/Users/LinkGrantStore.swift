@@ -3,44 +3,57 @@ import Domain
 import Postgres
 import Text
 
-/// A one-time leave to add the next sign-in to a user.
-package struct LinkGrant: Sendable {
-    package static let seconds: Int64 = 1800
-
+/// A link grant as it is shown, once.
+package struct IssuedLinkGrant: Sendable {
     /// The tenant's locator (6 characters) and 43 random ones; shown once.
     package var token: String
     package var expiresAt: Timestamp
 
-    package static func hash(_ token: String) -> [UInt8] { SHA256.hash(Array(token.utf8)) }
+    static func hash(_ token: String) -> [UInt8] { SHA256.hash(Array(token.utf8)) }
 }
 
 extension Change {
     /// The user row is locked.
-    package func makeLinkGrant(for user: UserRow) async throws -> LinkGrant {
+    package func makeLinkGrant(for user: UserRow) async throws -> IssuedLinkGrant {
         try require(user, user.status != "deleted" && user.status != "suspended")
         let locator = try await query("SELECT locator FROM tenants WHERE id = \(tenant)")
             .only { row throws(PostgresError) in try row.get(0, as: String.self) }
-        let grant = LinkGrant(
-            token: locator + TokenSecret.make(), expiresAt: now.adding(seconds: LinkGrant.seconds))
+        let grant = IssuedLinkGrant(
+            token: locator + TokenSecret.make(),
+            expiresAt: now.adding(seconds: LinkGrant.lifetime))
         try await query(
             """
-            INSERT INTO link_grants (tenant_id, token_hash, user_id, created_at, expires_at)
-            VALUES (\(tenant), \(LinkGrant.hash(grant.token)), \(user.id), \(now),
+            INSERT INTO link_grants (tenant_id, id, token_hash, user_id, created_at,
+                expires_at)
+            VALUES (\(tenant), \(UUID.random()), \(IssuedLinkGrant.hash(grant.token)), \(user.id), \(now),
                 \(grant.expiresAt))
             """)
         try await audit("link_grant.created", user.target)
         return grant
     }
 
-    /// Uses a grant up; nil where it is unknown, used or over. One statement decides single use.
-    package func useLinkGrant(_ token: String) async throws(PostgresError) -> UUID? {
+    /// The grant that the token names, whatever became of it, locked; nil where it is unknown.
+    package func linkGrant(_ token: String) async throws(PostgresError) -> LinkGrant? {
         let rows = try await query(
             """
-            UPDATE link_grants SET used_at = \(now)
-            WHERE tenant_id = \(tenant) AND token_hash = \(LinkGrant.hash(token))
-                AND used_at IS NULL AND expires_at > \(now)
-            RETURNING user_id
+            SELECT id, user_id, expires_at, used_at FROM link_grants
+            WHERE tenant_id = \(tenant) AND token_hash = \(IssuedLinkGrant.hash(token))
+            FOR UPDATE
             """)
-        return try rows.first?.get(0)
+        guard let row = rows.first else { return nil }
+        return LinkGrant(
+            id: try row.get(0), userID: try row.get(1), expiresAt: try row.get(2),
+            usedAt: try row.get(3))
+    }
+
+    /// Uses a grant up; false where it is unknown, used or over. One statement decides.
+    package func consumeLinkGrant(_ id: UUID) async throws(PostgresError) -> Bool {
+        try await query(
+            """
+            UPDATE link_grants SET used_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(id) AND used_at IS NULL
+                AND expires_at > \(now)
+            """
+        ).affected == 1
     }
 }

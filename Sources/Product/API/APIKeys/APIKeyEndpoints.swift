@@ -1,0 +1,207 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/tenants/{tenant}/api-keys` and `/v1/api-keys`: machines' credentials.
+enum APIKeyEndpoints {
+    static let all: [Endpoint] =
+        endpoints(.tenant) + endpoints(.platform) + [revokeMany] + KeyVerificationEndpoints.all
+
+    private static func endpoints(_ place: APIKeyPlace) -> [Endpoint] {
+        [list(place), create(place), get(place), update(place), revoke(place)]
+            + APIKeyRotationEndpoints.endpoints(place)
+    }
+
+    private static func list(_ place: APIKeyPlace) -> Endpoint {
+        Endpoint(
+            .get, place.path, id: place.operation("list", "ApiKeys"), tag: "API keys",
+            summary: "The keys, newest first; revoked ones stay listed.",
+            access: place.access(.listKeys),
+            query: QueryParameter.list(sorts: ["-created_at", "created_at"])
+                + [
+                    QueryParameter("q", .string(min: 1, max: 255), "Part of the name."),
+                    QueryParameter("status", .enumeration(APIKey.Status.allCases.map(\.rawValue))),
+                    QueryParameter("environment", .enumeration(["live", "test"])),
+                    QueryParameter("owner_user_id", .uuid),
+                ],
+            answers: [.list(APIKeyRow.shape)]
+        ) { call in
+            let list = try call.listQuery()
+            var filter = APIKeyFilter(
+                status: call.query.optionalString("status"),
+                owner: call.query.optionalUUID("owner_user_id"),
+                environment: call.query.optionalString("environment"),
+                text: call.query.optionalString("q"))
+            let tenant = try place.tenantID(call) ?? .platform
+            if try !place.permits(call, .listKeys, owner: .tenant(tenant)) {
+                // Whoever sees own keys only gets no others, whatever is asked for.
+                let own = call.principal.user ?? call.principal.id ?? .platform
+                if let asked = filter.owner, asked != own {
+                    return call.list([], next: nil, total: Total(0))
+                }
+                filter.owner = own
+            }
+            let scope = try place.scope(call)
+            let rows = try await scope.apiKeys(list, filter)
+            let count = try await scope.apiKeyCount(filter)
+            let page = rows.prefix(list.limit)
+            return call.list(
+                page.map { $0.json(at: call.now) },
+                next: rows.count > list.limit
+                    ? page.last.map {
+                        Cursor(key: "\($0.key.createdAt.microseconds)", id: $0.key.id)
+                    } : nil,
+                total: Total(min(count, 10_000), exact: count <= 10_000))
+        }
+    }
+
+    private static func create(_ place: APIKeyPlace) -> Endpoint {
+        Endpoint(
+            .post, place.path, id: place.operation("create"), tag: "API keys",
+            summary: "Makes a key; its secret is in this answer and nowhere else.",
+            access: place.access(.writeKeys),
+            body: .json(APIKeyRow.creation(isPlatform: place.isPlatform)),
+            answers: [.created(APIKeyRow.secretShape)], idempotent: true, secret: true
+        ) { call in
+            let scope = try place.scope(call)
+            let owner = try await owner(of: call, place)
+            let environment =
+                call.input.optionalString("environment")
+                .flatMap { APIKeySecret.Environment(rawValue: $0) } ?? .live
+            guard let locator = try await scope.keyLocator(),
+                let secret = APIKeySecret.make(environment: environment, locator: locator)
+            else { throw Problem.notFound("tenant") }
+            let blank = APIKey(
+                id: .random(), tenantID: try place.tenantID(call), owner: owner, name: "",
+                environment: environment, current: secret.stored, createdAt: call.now)
+            var input = APIKeyInput(call, tenant: try place.tenantID(call))
+            let key = try input.applied(to: blank, catalogue: try await place.catalogue(call))
+            let row = try await scope.change(by: call.actor) { change in
+                try await change.insertAPIKey(key)
+            }
+            var answer = Response.created(
+                row.json(at: call.now).revealing(secret), at: try place.location(call, row.key.id),
+                etag: row.etag)
+            answer.set("cache-control", "no-store")
+            return answer
+        }
+    }
+
+    /// The owner that the body names, the tenant by default.
+    private static func owner(of call: Call, _ place: APIKeyPlace) async throws -> APIKey.Owner {
+        guard let tenant = try place.tenantID(call) else { return .platform }
+        var owner = APIKey.Owner.tenant(tenant)
+        if let given = call.input.optionalObject("owner") {
+            let id = given.optionalUUID("id")
+            if given.optionalString("type") == "user" {
+                guard let id, try await call.scope.mayOwnKeys(id) else {
+                    throw Problem.invalid([
+                        FieldError("/owner/id", .invalid, "must be a user of the tenant")
+                    ])
+                }
+                owner = .user(id)
+            } else if let id, id != tenant {
+                throw Problem.invalid([
+                    FieldError("/owner/id", .invalid, "must be the tenant or absent")
+                ])
+            }
+        }
+        guard try place.permits(call, .writeKeys, owner: owner) else {
+            throw Problem.forbidden("The credential may make keys for its own user only.")
+        }
+        return owner
+    }
+
+    private static func get(_ place: APIKeyPlace) -> Endpoint {
+        Endpoint(
+            .get, "\(place.path)/{id}", id: place.operation("get"), tag: "API keys",
+            summary: "One key, without its secret.", access: place.access(.listKeys),
+            answers: [.ok(APIKeyRow.shape)]
+        ) { call in
+            guard let row = try await place.scope(call).apiKey(call.id()) else {
+                throw Problem.notFound("API key")
+            }
+            try place.require(call, .listKeys, row.key)
+            return .ok(row.json(at: call.now), etag: row.etag)
+        }
+    }
+
+    private static func update(_ place: APIKeyPlace) -> Endpoint {
+        Endpoint(
+            .patch, "\(place.path)/{id}", id: place.operation("update"), tag: "API keys",
+            summary: "Changes what a key is called, may do and from where.",
+            access: place.access(.writeKeys),
+            body: .json(APIKeyRow.shape.patching("APIKeyChange")),
+            answers: [.ok(APIKeyRow.shape)], problems: [.conflict], ifMatch: .honoured,
+            exists: { try await place.exists($0) },
+            handle: { call in
+                let catalogue = try await place.catalogue(call)
+                let tenant = try place.tenantID(call)
+                let row = try await place.change(call, .writeKeys, action: "api_key.updated") {
+                    row, now in
+                    try call.input.checkRepeated(against: row.json(at: call.now))
+                    var input = APIKeyInput(call, tenant: tenant)
+                    // A scope that the catalogue has lost since may stay.
+                    let next = try input.applied(
+                        to: row.key, catalogue: catalogue + row.key.scopes)
+                    if next != row.key, row.key.revokedAt != nil {
+                        throw Problem(.conflict, "The key is revoked.")
+                    }
+                    return next
+                }
+                return .ok(row.json(at: call.now), etag: row.etag)
+            })
+    }
+
+    private static let reason = FieldShape.nullable("reason", .string(max: 500))
+
+    private static func revoke(_ place: APIKeyPlace) -> Endpoint {
+        Endpoint(
+            .post, "\(place.path)/{id}/revoke", id: place.operation("revoke"), tag: "API keys",
+            summary: "Ends a key at once and for good; a second time changes nothing.",
+            access: place.access(.revokeKeys),
+            body: .json(ObjectShape("APIKeyRevocation", [reason])),
+            answers: [.ok(APIKeyRow.shape)], idempotent: true,
+            exists: { try await place.exists($0) },
+            handle: { call in
+                let reason = call.input.optionalString("reason")
+                let row = try await place.change(call, .revokeKeys, action: "api_key.revoked") {
+                    $0.key.revoked(at: $1, reason: reason)
+                }
+                return .ok(row.json(at: call.now), etag: row.etag)
+            })
+    }
+
+    private static let revokeMany = Endpoint(
+        .post, "\(APIKeyPlace.tenant.path)/revoke", id: "revokeApiKeys", tag: "API keys",
+        summary: "Ends all keys of a user, or of the tenant, at once.",
+        access: .own(Right.revokeKeys.rawValue),
+        body: .json(
+            ObjectShape("APIKeysRevocation", [.optional("owner_user_id", .uuid), reason])),
+        answers: [
+            .ok(ObjectShape("APIKeysRevoked", [.readOnly("revoked", .integer(0...Int.max))]))
+        ],
+        idempotent: true
+    ) { call in
+        let owner = call.input.optionalUUID("owner_user_id")
+        let all = APIKey.Owner.tenant(try call.tenant.id)
+        guard
+            try APIKeyPlace.tenant.permits(
+                call, .revokeKeys, owner: owner.map { .user($0) } ?? all)
+        else { throw Problem.forbidden("The credential may revoke its own user's keys only.") }
+        let reason = call.input.optionalString("reason")
+        let count = try await call.scope.change(by: call.actor) { change in
+            try await change.revokeAPIKeys(owner: owner, reason: reason)
+        }
+        return .ok(.object([.init("revoked", .int(count))]))
+    }
+}
+
+extension JSONValue {
+    /// The object with the secret as `key`.
+    func revealing(_ secret: APIKeySecret) -> JSONValue {
+        .object((members ?? []) + [.init("key", .string(secret.text))])
+    }
+}

@@ -1,0 +1,99 @@
+import Domain
+import JSON
+import Storage
+import Text
+
+/// What a body says about a key, held against what its shape cannot know: the tenant's catalogue,
+/// the issuer's own rights, addresses and origins in their one spelling.
+struct APIKeyInput {
+    let call: Call
+    /// Nil: a key of the platform.
+    let tenant: UUID?
+    private var errors: [FieldError] = []
+
+    init(_ call: Call, tenant: UUID?) {
+        self.call = call
+        self.tenant = tenant
+    }
+
+    /// The key as it is after the body; what the body does not name stays. Throws one 422 with
+    /// everything that is wrong, then 403 for scopes beyond the issuer.
+    mutating func applied(to key: APIKey, catalogue: [String]) throws -> APIKey {
+        let input = call.input
+        var next = key
+        if let name = input.optionalString("name") { next.name = name }
+        if let scopes = input.optionalStrings("scopes") {
+            next.scopes = known(scopes, catalogue)
+        }
+        if input.has("rate_limit") {
+            next.ratePerMinute = input.optionalObject("rate_limit")?.optionalInt("per_minute")
+        }
+        if input.has("note") { next.note = input.optionalString("note") }
+        if input.has("expires_at") {
+            next.expiresAt = input.optionalTimestamp("expires_at")
+            if let end = next.expiresAt, end <= call.now, end != key.expiresAt {
+                errors.append(FieldError("/expires_at", .outOfRange, "must be in the future"))
+            }
+        }
+        if let ranges = input.optionalStrings("allowed_ips") { next.allowedIPs = spelled(ranges) }
+        if let origins = input.optionalStrings("allowed_origins") {
+            next.allowedOrigins = normalised(origins)
+        }
+        guard errors.isEmpty else { throw Problem.invalid(errors) }
+        let added = next.scopes.filter { scope in
+            !key.scopes.contains { sameBytes($0, scope) }
+        }
+        try Self.requireGiveable(added, call, tenant)
+        return next
+    }
+
+    /// 403 where the caller cannot give a scope: no key reaches further than who issues it.
+    static func requireGiveable(_ scopes: [String], _ call: Call, _ tenant: UUID?) throws {
+        let beyond = Permissions.scopesBeyond(call.domainPrincipal, asked: scopes, in: tenant)
+        guard beyond.isEmpty else {
+            throw Problem.forbidden(
+                "The credential cannot give what it has not: \(beyond.joined(separator: ", ")).")
+        }
+    }
+
+    /// Each scope once, management scopes and the tenant's own.
+    private mutating func known(_ scopes: [String], _ catalogue: [String]) -> [String] {
+        let all = ManagementScope.allCases.map(\.rawValue) + catalogue
+        var seen: [String] = []
+        for (index, scope) in scopes.enumerated() {
+            if !all.contains(where: { sameBytes($0, scope) }) {
+                errors.append(
+                    FieldError(
+                        "/scopes/\(index)", .notAllowed,
+                        "is neither a management scope nor in the catalogue"))
+            }
+            if !seen.contains(where: { sameBytes($0, scope) }) { seen.append(scope) }
+        }
+        return seen
+    }
+
+    /// Blocks in their shortest form; an address alone stays one.
+    private mutating func spelled(_ ranges: [String]) -> [String] {
+        ranges.enumerated().compactMap { index, text in
+            guard let range = IPRange(text) else {
+                errors.append(
+                    FieldError("/allowed_ips/\(index)", .invalid, "must be an address or a block"))
+                return nil
+            }
+            return text.utf8.contains(UInt8(ascii: "/"))
+                ? range.description : range.base.description
+        }
+    }
+
+    private mutating func normalised(_ origins: [String]) -> [String] {
+        var spelled: [String] = []
+        for (index, text) in origins.enumerated() {
+            do throws(OriginFault) {
+                spelled.append(try Origin(configuring: text).canonical)
+            } catch {
+                errors.append(FieldError("/allowed_origins/\(index)", .invalid, error.reason))
+            }
+        }
+        return spelled
+    }
+}

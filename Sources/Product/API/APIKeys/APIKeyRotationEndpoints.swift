@@ -1,0 +1,107 @@
+import Domain
+import HTTP
+import Storage
+import Text
+
+/// Rotation: the id stays, the secret changes, the old one lives on for its grace.
+enum APIKeyRotationEndpoints {
+    static func endpoints(_ place: APIKeyPlace) -> [Endpoint] {
+        [
+            rotate(place),
+            verb(place, "cut", "Ends the old secret now.") { row, now in
+                try refusing { () throws(APIKeyRotation.Failure) in
+                    try APIKeyRotation.cut(row.key, now: now)
+                }
+            },
+            verb(place, "rollback", "Makes the old secret the only one while it lives.") {
+                row, now in
+                try refusing { () throws(APIKeyRotation.Failure) in
+                    try APIKeyRotation.rollBack(row.key, now: now)
+                }
+            },
+        ]
+    }
+
+    private static func rotate(_ place: APIKeyPlace) -> Endpoint {
+        let grace = FieldShape.optional(
+            "grace_seconds", .integer(0...Int(APIKeyRotation.graces.upperBound)),
+            "How long the old secret still works; 0 when absent.")
+        return Endpoint(
+            .post, "\(place.path)/{id}/rotate", id: place.operation("rotate"), tag: "API keys",
+            summary: "Gives a key a new secret, shown in this answer and nowhere else.",
+            access: place.access(.writeKeys), body: .json(ObjectShape("APIKeyRotation", [grace])),
+            answers: [.ok(APIKeyRow.secretShape)], problems: [.conflict], idempotent: true,
+            secret: true, exists: { try await place.exists($0) },
+            handle: { call in
+                guard let locator = try await place.scope(call).keyLocator(),
+                    let pair = Secrets(locator)
+                else { throw Problem.notFound("tenant") }
+                let grace = Int64(call.input.optionalInt("grace_seconds") ?? 0)
+                let tenant = try place.tenantID(call)
+                let row = try await place.change(call, .writeKeys, action: "api_key.rotated") {
+                    row, now in
+                    // The new secret is as good as a new key with these scopes.
+                    try APIKeyInput.requireGiveable(row.key.scopes, call, tenant)
+                    let secret = pair.of(row.key.environment).stored
+                    return try refusing { () throws(APIKeyRotation.Failure) in
+                        try APIKeyRotation.rotate(row.key, to: secret, grace: grace, now: now)
+                    }
+                }
+                let secret = pair.of(row.key.environment)
+                var answer = Response.ok(
+                    row.json(at: call.now).revealing(secret), etag: row.etag)
+                answer.set("cache-control", "no-store")
+                return answer
+            })
+    }
+
+    /// One for each environment, since the key's is known only under its lock.
+    private struct Secrets: Sendable {
+        let live: APIKeySecret
+        let test: APIKeySecret
+
+        init?(_ locator: String) {
+            guard let live = APIKeySecret.make(environment: .live, locator: locator),
+                let test = APIKeySecret.make(environment: .test, locator: locator)
+            else { return nil }
+            self.live = live
+            self.test = test
+        }
+
+        func of(_ environment: APIKeySecret.Environment) -> APIKeySecret {
+            environment == .live ? live : test
+        }
+    }
+
+    private static func verb(
+        _ place: APIKeyPlace, _ name: String, _ summary: String,
+        _ body: @escaping @Sendable (APIKeyRow, Timestamp) throws -> APIKey
+    ) -> Endpoint {
+        Endpoint(
+            .post, "\(place.path)/{id}/\(name)", id: place.operation(name), tag: "API keys",
+            summary: summary, access: place.access(.writeKeys), answers: [.ok(APIKeyRow.shape)],
+            problems: [.conflict], idempotent: true, exists: { try await place.exists($0) },
+            handle: { call in
+                let action = name == "cut" ? "api_key.cut" : "api_key.rolled_back"
+                let row = try await place.change(call, .writeKeys, action: action, body)
+                return .ok(row.json(at: call.now), etag: row.etag)
+            })
+    }
+
+    private static func refusing(
+        _ change: () throws(APIKeyRotation.Failure) -> APIKey
+    ) throws -> APIKey {
+        do {
+            return try change()
+        } catch {
+            switch error {
+            case .notLive: throw Problem(.conflict, "The key is revoked or expired.")
+            case .nothingInGrace: throw Problem(.conflict, "No old secret is still working.")
+            case .graceOutOfRange:
+                throw Problem.invalid([
+                    FieldError("/grace_seconds", .outOfRange, "must be from 0 to 7 days")
+                ])
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/api-keys/verify` and `/oauth/introspect`: is this key good, and for what?
+enum KeyVerificationEndpoints {
+    static let all: [Endpoint] = [verify, introspect]
+
+    private static let verify = Endpoint(
+        .post, "/v1/api-keys/verify", id: "verifyApiKey", tag: "API keys",
+        summary: "Whether a key is good; `unknown` for every key that is not the caller's to ask.",
+        access: .principal,
+        body: .json(
+            ObjectShape(
+                "APIKeyVerification",
+                [
+                    .required("key", .string(max: 1024)),
+                    .optional("scopes", .array(of: .string(min: 1, max: 100), max: 100)),
+                    .nullable("ip", .string(max: 50, rule: address)),
+                    .nullable("origin", .string(max: 300)),
+                ])),
+        answers: [.ok(verdictShape)]
+    ) { call in
+        let finding = try await Finding(
+            try call.input.string("key"), call, scopes: call.input.optionalStrings("scopes") ?? [],
+            ip: call.input.optionalString("ip"), origin: call.input.optionalString("origin"))
+        guard finding.verdict == .valid, let key = finding.key else {
+            return .ok(
+                .object([
+                    .init("valid", .bool(false)), .init("code", .string(finding.verdict.rawValue)),
+                ]))
+        }
+        return .ok(
+            .object([
+                .init("valid", .bool(true)), .init("key_id", .uuid(key.id)),
+                .init("tenant_id", .uuid(key.home)), .init("name", .string(key.name)),
+                .init("environment", .string(key.environment)),
+                .init(
+                    "owner",
+                    .object([
+                        .init("type", .string(key.ownerType)),
+                        .init("id", .uuid(key.ownerUser ?? key.home)),
+                    ])),
+                .init("scopes", .strings(key.scopes)), .init("expires_at", .time(key.expiresAt)),
+            ]))
+    }
+
+    private static let address = TextRule(detail: "must be an IP address", example: "192.0.2.1") {
+        IPAddress($0) != nil
+    }
+
+    private static let verdictShape = ObjectShape(
+        "APIKeyVerdict",
+        [
+            .readOnly("valid", .bool),
+            .readOnly(
+                "code",
+                .enumeration(APIKeyVerdict.allCases.filter { $0 != .valid }.map(\.rawValue))),
+            .readOnly("key_id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
+            .readOnly("name", .string()), .readOnly("environment", .enumeration(["live", "test"])),
+            .readOnly(
+                "owner",
+                .object(
+                    ObjectShape([
+                        .readOnly("type", .enumeration(["user", "tenant", "platform"])),
+                        .readOnly("id", .uuid, nullable: true),
+                    ]))),
+            .readOnly("scopes", .array(of: .string())),
+            .readOnly("expires_at", .timestamp, nullable: true),
+        ])
+
+    private static let introspect = Endpoint(
+        .post, "/oauth/introspect", id: "introspect", tag: "API keys",
+        summary: "The same facts by RFC 7662.", access: .principal,
+        body: .raw(["application/x-www-form-urlencoded"]),
+        answers: [.ok(introspectionShape)]
+    ) { call in
+        guard let form = String(validating: call.request.body, as: UTF8.self) else {
+            throw Problem(.invalidRequest, "The form is not UTF-8.")
+        }
+        // Parameters that are not known are ignored (RFC 6749 §3.2).
+        let (fields, errors) = decodeQuery(
+            form, [QueryParameter("token", .string(min: 1, max: 1024), required: true)])
+        guard errors.allSatisfy({ $0.code == .unknown }),
+            let token = fields.optionalString("token")
+        else { throw Problem(.invalidRequest, "The form needs one `token`.") }
+        let finding = try await Finding(token, call, scopes: [], ip: nil, origin: nil)
+        // Where a token is used from is the asking server's to check: it is not known here.
+        let isActive = [.valid, .ipNotAllowed, .originNotAllowed].contains(finding.verdict)
+        guard isActive, let key = finding.key else {
+            return .ok(.object([.init("active", .bool(false))]))
+        }
+        var members: [JSONValue.Member] = [
+            .init("active", .bool(true)),
+            .init("scope", .string(key.scopes.joined(separator: " "))),
+            .init("client_id", .uuid(key.id)), .init("token_type", .string("Bearer")),
+            .init("iss", .string(call.services.publicURL)),
+            .init("tenant_id", .uuid(key.home)),
+        ]
+        if let subject = key.ownerUser ?? key.home { members.append(.init("sub", .uuid(subject))) }
+        if let end = key.expiresAt {
+            members.append(.init("exp", .int(Int(end.microseconds / 1_000_000))))
+        }
+        return .ok(.object(members))
+    }
+
+    private static let introspectionShape = ObjectShape(
+        "Introspection",
+        [
+            .readOnly("active", .bool), .readOnly("scope", .string()),
+            .readOnly("client_id", .uuid), .readOnly("token_type", .string()),
+            .readOnly("iss", .string()), .readOnly("sub", .uuid),
+            .readOnly("tenant_id", .uuid, nullable: true), .readOnly("exp", .integer(0...Int.max)),
+        ])
+}
+
+/// What is found out about a presented key. The work is the same for every caller; whoever may not
+/// ask is told `unknown` at its end.
+private struct Finding {
+    var verdict: APIKeyVerdict
+    var key: PresentedKey?
+
+    init(
+        _ text: String, _ call: Call, scopes: [String], ip: String?, origin: String?
+    ) async throws {
+        verdict = .unknown
+        guard let secret = APIKeySecret(text) else { return }
+        let database = try call.services.database
+        let hash = SHA256.hash(Array(secret.text.utf8))
+        let found = try await database.apiKey(locator: secret.locator, hash: hash)
+        let judged = APIKeyVerdict.of(
+            found?.facts(presented: hash, scopes: scopes, ip: ip, origin: origin), now: call.now)
+        guard let found else { return }
+        guard Permissions.permits(call.domainPrincipal, .verifyKeys, in: found.home) == .allowed
+        else { return }
+        verdict = judged
+        guard judged == .valid else {
+            key = found
+            return
+        }
+        let uses = database.keyUses.count(found.id, at: call.now)
+        if let limit = found.rateLimit, uses > limit {
+            verdict = .rateLimited
+            return
+        }
+        try await database.noteUse(of: found, count: uses, ip: ip)
+        key = found
+    }
+}
+
+extension PresentedKey {
+    /// Nil: the platform's.
+    fileprivate var home: UUID? { tenant == .platform ? nil : tenant }
+}

@@ -1,0 +1,136 @@
+import Domain
+import JSON
+import Storage
+import Text
+
+/// Reads invites from a body and tells refusals of storage in the words of the API.
+enum InviteAsking {
+    static func request(_ input: Input, _ call: Call, at place: String = "") throws -> InviteRequest {
+        var errors: [FieldError] = []
+        let text = try input.string("email")
+        let email = try? EmailAddress(text)
+        if email == nil {
+            errors.append(FieldError(place + "/email", .invalid, "must be an email address"))
+        }
+        let expires = input.optionalTimestamp("expires_at")
+        if let expires, !Invite.lifetimes.contains(seconds(from: call.now, to: expires)) {
+            errors.append(
+                FieldError(
+                    place + "/expires_at", .outOfRange, "must be 5 minutes to 90 days ahead"))
+        }
+        if let fault = deliveryFault(input, at: place) { errors.append(fault) }
+        guard errors.isEmpty, let email else { throw Problem.invalid(errors) }
+        return InviteRequest(
+            email: email, role: input.optionalString("role").flatMap(UserRole.init),
+            expiresAt: expires, message: input.optionalString("message"),
+            resend: input.flag("resend"),
+            widest: Permissions.widestInvite(call.domainPrincipal, in: try call.tenant.id))
+    }
+
+    /// Without a mail server the link is shown instead, and that is said plainly.
+    static func deliveryFault(_ input: Input, at place: String = "") -> FieldError? {
+        guard input.optionalString("delivery") == "mail" else { return nil }
+        return FieldError(
+            place + "/delivery", .notAllowed, "needs a mail server; `link` shows the link instead")
+    }
+
+    private static func seconds(from now: Timestamp, to end: Timestamp) -> Int64 {
+        let gap = end.microseconds.subtractingReportingOverflow(now.microseconds)
+        return gap.overflow ? .max : gap.partialValue / 1_000_000
+    }
+
+    static func problem(_ error: any Error, at place: String = "") -> Problem? {
+        if let problem = error as? Problem { return problem }
+        switch error as? InviteRefusal {
+        case .outsideDomains:
+            return .invalid([
+                FieldError(
+                    place + "/email", .notAllowed, "is outside the tenant's allowed domains")
+            ])
+        case .roleTooWide: return .forbidden("The role is beyond what this credential may give.")
+        case nil: break
+        }
+        if let refusal = error as? AcceptanceRefusal {
+            return Problem(Code(rawValue: refusal.code) ?? .conflict, refusal.detail)
+        }
+        return storageProblem(error)
+    }
+
+    /// Runs `body`, its refusals as problems.
+    static func answering<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do { return try await body() } catch { throw problem(error) ?? error }
+    }
+
+    /// A list in one transaction: each line has its own result, and the addresses are taken in
+    /// one order, so that two lists never wait for each other.
+    static func list(_ inputs: [Input], _ call: Call) async throws -> JSONValue {
+        let database = try call.services.database
+        var results = [JSONValue](repeating: .null, count: inputs.count)
+        var asked: [(index: Int, request: InviteRequest)] = []
+        for (index, input) in inputs.enumerated() {
+            let place = "/invites/\(index)"
+            do {
+                asked.append((index, try request(input, call, at: place)))
+            } catch {
+                let email = input.optionalString("email") ?? ""
+                results[index] = refused(index, email, problem(error) ?? .internalError)
+            }
+        }
+        asked.sort { ($0.request.email.key, $0.index) < ($1.request.email.key, $1.index) }
+        let (requests, checked) = (asked, results)
+        do {
+            let made = try await call.scope.change(by: call.actor) { change in
+                var results = checked
+                for (index, request) in requests {
+                    results[index] = try await line(index, request, change, database, call)
+                }
+                if call.isDryRun { throw DryRun(results: results) }
+                return results
+            }
+            return document(made)
+        } catch let end as DryRun {
+            return document(end.results)
+        }
+    }
+
+    /// Ends a transaction without keeping anything.
+    private struct DryRun: Error { var results: [JSONValue] }
+
+    private static func document(_ results: [JSONValue]) -> JSONValue {
+        .object([.init("results", .array(results))])
+    }
+
+    private static func line(
+        _ index: Int, _ request: InviteRequest, _ change: Change, _ database: Database, _ call: Call
+    ) async throws -> JSONValue {
+        do {
+            let result = try await change.invite(request, in: database)
+            let token = call.isDryRun ? nil : result.token
+            return entry(
+                index, request.email.original, result.outcome.rawValue,
+                result.invite.json(
+                    at: call.now, token: token, publicURL: call.services.publicURL), nil)
+        } catch {
+            // Refusals alone: what the database refuses ends the whole list.
+            guard let problem = problem(error), problem.status < 500 else { throw error }
+            return refused(index, request.email.original, problem)
+        }
+    }
+
+    private static func refused(_ index: Int, _ email: String, _ problem: Problem) -> JSONValue {
+        entry(index, email, "refused", .null, problem)
+    }
+
+    private static func entry(
+        _ index: Int, _ email: String, _ result: String, _ invite: JSONValue, _ problem: Problem?
+    ) -> JSONValue {
+        let other = problem?.members.first { $0.name.isSame(as: "conflicting_id") }?.value
+        let detail = problem.map { $0.errors.first?.detail ?? $0.detail }
+        return .object([
+            .init("index", .int(index)), .init("email", .string(email)),
+            .init("result", .string(result)), .init("invite", invite),
+            .init("code", .text(problem?.code.rawValue)), .init("detail", .text(detail)),
+            .init("conflicting_id", other ?? .null),
+        ])
+    }
+}

@@ -1,0 +1,146 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/tenants/{tenant}/invites`: who is asked in, by operators and machines.
+enum InviteEndpoints {
+    static let all: [Endpoint] =
+        [list, create, get, resend, revoke] + InviteAcceptanceEndpoints.all
+
+    private static let list = Endpoint(
+        .get, "/v1/tenants/{tenant}/invites", id: "listInvites", tag: "Invites",
+        summary: "The tenant's invites, newest first.", access: .right("readInvites"),
+        query: QueryParameter.list(
+            sorts: ["-created_at", "created_at", "email", "-email"], search: true)
+            + [
+                QueryParameter(
+                    "status", .enumeration(Invite.Status.allCases.map(\.rawValue)))
+            ],
+        answers: [.list(InviteRow.shape)]
+    ) { call in
+        let list = try call.listQuery()
+        let filter = InviteFilter(
+            status: call.query.optionalString("status").flatMap(Invite.Status.init),
+            text: call.query.optionalString("q"))
+        let rows = try await call.scope.invites(list, filter)
+        let count = try await call.scope.inviteCount(filter)
+        let page = rows.prefix(list.limit)
+        let next = rows.count > list.limit ? page.last : nil
+        return call.list(
+            page.map { $0.json(at: call.now) },
+            next: next.map {
+                Cursor(
+                    key: list.sort == .email ? $0.emailKey : "\($0.createdAt.microseconds)",
+                    id: $0.id)
+            },
+            total: Total(min(count, 10_000), exact: count <= 10_000))
+    }
+
+    private static let create = Endpoint(
+        .post, "/v1/tenants/{tenant}/invites", id: "createInvite", tag: "Invites",
+        summary: "Invites one person, or up to 1,000 with a result for each.",
+        access: .right("manageInvites"), query: [.dryRun], body: .json(InviteRow.creation),
+        answers: [
+            .created(InviteRow.withToken),
+            Answer(200, .object(InviteRow.withToken.or(whenHas: "results", InviteRow.results))),
+        ],
+        problems: [.conflict, .emailTaken, .userSuspended, .signUpClosed], idempotent: true,
+        secret: true
+    ) { call in
+        if let inputs = call.input.optionalObjects("invites") {
+            return noStore(.ok(try await InviteAsking.list(inputs, call)))
+        }
+        if call.isDryRun {
+            throw Problem.invalid([FieldError("?dry_run", .notAllowed, "is for lists")])
+        }
+        let request = try InviteAsking.request(call.input, call)
+        let database = try call.services.database
+        let result = try await InviteAsking.answering {
+            try await call.scope.change(by: call.actor) { try await $0.invite(request, in: database) }
+        }
+        let json = shown(result, call)
+        guard result.outcome == .created else {
+            return noStore(.ok(json, etag: result.invite.etag))
+        }
+        let place = "/v1/tenants/\(try call.tenant.id)/invites/\(result.invite.id)"
+        return noStore(.created(json, at: place, etag: result.invite.etag))
+    }
+
+    private static let get = Endpoint(
+        .get, "/v1/tenants/{tenant}/invites/{id}", id: "getInvite", tag: "Invites",
+        summary: "One invite.", access: .right("readInvites"), answers: [.ok(InviteRow.shape)]
+    ) { call in
+        guard let row = try await call.scope.invite(call.id()) else {
+            throw Problem.notFound("invite")
+        }
+        return .ok(row.json(at: call.now), etag: row.etag)
+    }
+
+    private static let resend = Endpoint(
+        .post, "/v1/tenants/{tenant}/invites/{id}/resend", id: "resendInvite", tag: "Invites",
+        summary: "Gives a new token and ends the old one; an expired invite lives again.",
+        access: .right("manageInvites"),
+        body: .json(
+            ObjectShape("InviteResend", [.optional("delivery", .enumeration(["mail", "link"]))])),
+        answers: [.ok(InviteRow.withToken)], problems: [.inviteUsed, .inviteRevoked],
+        idempotent: true, secret: true, exists: exists
+    ) { call in
+        let id = try call.id()
+        let result = try await InviteAsking.answering {
+            try await call.scope.change(by: call.actor) { change in
+                let row = try await change.lockInvite(id)
+                try bound(call, row)
+                if let fault = InviteAsking.deliveryFault(call.input) {
+                    throw Problem.invalid([fault])
+                }
+                return try await change.resend(row, .link)
+            }
+        }
+        return noStore(.ok(shown(result, call), etag: result.invite.etag))
+    }
+
+    private static let revoke = Endpoint(
+        .post, "/v1/tenants/{tenant}/invites/{id}/revoke", id: "revokeInvite", tag: "Invites",
+        summary: "Ends an invite at once, with the row that nobody signed in to.",
+        access: .right("manageInvites"), answers: [.ok(InviteRow.shape)],
+        problems: [.inviteUsed], idempotent: true, exists: exists
+    ) { call in
+        let id = try call.id()
+        let database = try call.services.database
+        let row = try await InviteAsking.answering {
+            try await call.scope.change(by: call.actor) { change in
+                let row = try await change.lockInvite(id)
+                try bound(call, row)
+                return try await change.revoke(row, in: database)
+            }
+        }
+        return .ok(row.json(at: call.now), etag: row.etag)
+    }
+
+    /// Nobody handles an invite that gives more than they may give.
+    private static func bound(_ call: Call, _ row: InviteRow) throws {
+        let target = PermissionTarget(role: row.role)
+        let tenant = try call.tenant.id
+        guard
+            Permissions.permits(call.domainPrincipal, .manageInvites, in: tenant, target: target)
+                == .allowed
+        else { throw Problem.forbidden("The invite's role is beyond this credential.") }
+    }
+
+    private static func shown(_ result: InviteResult, _ call: Call) -> JSONValue {
+        result.invite.json(
+            at: call.now, token: result.token, publicURL: call.services.publicURL)
+    }
+
+    private static func noStore(_ response: Response) -> Response {
+        var response = response
+        response.fields.append(Field("cache-control", "no-store"))
+        return response
+    }
+
+    private static let exists: @Sendable (Call) async throws -> Bool = { call in
+        try await call.scope.invite(call.id()) != nil
+    }
+}

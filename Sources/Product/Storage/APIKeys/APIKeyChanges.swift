@@ -1,0 +1,136 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+extension Change {
+    /// Locks the key's row for this transaction.
+    package func lockAPIKey(_ id: UUID) async throws -> APIKeyRow {
+        let rows = try await query(
+            """
+            SELECT \(APIKeyRow.columns) FROM api_keys
+            WHERE tenant_id = \(tenant) AND id = \(id) FOR UPDATE
+            """)
+        guard let row = rows.first else { throw StorageFailure.notFound("API key") }
+        return try APIKeyRow(row)
+    }
+
+    package func insertAPIKey(_ key: APIKey) async throws -> APIKeyRow {
+        let (ownerType, ownerUser) = key.owner.columns
+        if let ownerUser {
+            // Held until the end, so that the owner is not deleted meanwhile.
+            let found = try await query(
+                """
+                SELECT 1 FROM users WHERE tenant_id = \(tenant) AND id = \(ownerUser)
+                    AND status <> 'deleted' FOR SHARE
+                """)
+            if found.isEmpty { throw StorageFailure.notFound("user") }
+        }
+        let rows = try await query(
+            """
+            INSERT INTO api_keys (tenant_id, id, name, environment, hash, prefix, last4, scopes,
+                owner_type, owner_user_id, created_by_type, created_by_id, rate_limit, note,
+                allowed_ips, allowed_origins, expires_at, created_at, updated_at)
+            VALUES (\(tenant), \(key.id), \(key.name), \(key.environment.rawValue),
+                \(key.current.hash), \(key.current.prefix), \(key.current.last4), \(key.scopes),
+                \(ownerType), \(ownerUser), \(actor.type), \(actor.id), \(key.ratePerMinute),
+                \(key.note), \(key.allowedIPs), \(key.allowedOrigins), \(key.expiresAt), \(now),
+                \(now))
+            RETURNING \(APIKeyRow.columns)
+            """)
+        var changes = AuditChanges()
+        changes.add("scopes", .null, .array(key.scopes.map(JSONValue.string)))
+        changes.add("owner", nil, ownerType)
+        try await audit("api_key.created", AuditTarget("api_key", key.id, key.name), changes)
+        return try rows.only(APIKeyRow.init)
+    }
+
+    /// Writes what differs; every replica is told, since any change may narrow the key.
+    package func saveAPIKey(
+        _ row: APIKeyRow, as next: APIKey, action: String
+    ) async throws -> APIKeyRow {
+        let old = next.previous
+        let rows = try await query(
+            """
+            UPDATE api_keys SET name = \(next.name), hash = \(next.current.hash),
+                prefix = \(next.current.prefix), last4 = \(next.current.last4),
+                previous_hash = \(old?.secret.hash), previous_prefix = \(old?.secret.prefix),
+                previous_last4 = \(old?.secret.last4), previous_until = \(old?.until),
+                previous_last_used_at = \(old?.lastUsedAt), previous_uses = \(old?.uses ?? 0),
+                scopes = \(next.scopes), rate_limit = \(next.ratePerMinute), note = \(next.note),
+                allowed_ips = \(next.allowedIPs), allowed_origins = \(next.allowedOrigins),
+                expires_at = \(next.expiresAt), revoked_at = \(next.revokedAt),
+                revocation_reason = \(next.revocationReason), version = version + 1,
+                updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(next.id) RETURNING \(APIKeyRow.columns)
+            """)
+        let target = AuditTarget("api_key", next.id, next.name)
+        try await audit(action, target, row.key.changes(to: next))
+        try await announceKey(next.id)
+        return try rows.only(APIKeyRow.init)
+    }
+
+    /// Revokes every key that is not revoked: all of one user, or all of the tenant. Answers how
+    /// many there were.
+    package func revokeAPIKeys(owner: UUID?, reason: String?) async throws -> Int {
+        var condition: SQL = "tenant_id = \(tenant) AND revoked_at IS NULL"
+        if let owner { condition += " AND owner_user_id = \(owner)" }
+        let found = try await query(
+            "SELECT \(APIKeyRow.columns) FROM api_keys WHERE \(condition) ORDER BY id FOR UPDATE")
+        for found in found {
+            let row = try APIKeyRow(found)
+            _ = try await saveAPIKey(
+                row, as: row.key.revoked(at: now, reason: reason), action: "api_key.revoked")
+        }
+        return found.count
+    }
+
+    /// Puts the key into the list of what replicas must forget, and tells them at commit.
+    private func announceKey(_ id: UUID) async throws {
+        try await query(
+            """
+            WITH told AS (INSERT INTO revocations (kind, key, at)
+                VALUES ('api_key', uuid_send(\(id)), \(now)) RETURNING seq)
+            SELECT pg_notify('gatehouse_revocations', seq::text) FROM told
+            """)
+    }
+}
+
+extension APIKey {
+    /// Revoked from now on; a second time changes nothing.
+    package func revoked(at now: Timestamp, reason: String?) -> APIKey {
+        guard revokedAt == nil else { return self }
+        var next = self
+        next.revokedAt = now
+        next.revocationReason = reason
+        return next
+    }
+
+    fileprivate func changes(to next: APIKey) -> AuditChanges {
+        func list(_ texts: [String]) -> JSONValue { .array(texts.map(JSONValue.string)) }
+        func number(_ value: Int?) -> JSONValue { value.map { .int($0) } ?? .null }
+        var changes = AuditChanges()
+        changes.add("name", name, next.name)
+        changes.add("last4", current.last4, next.current.last4)
+        changes.add("previous", previous?.secret.last4, next.previous?.secret.last4)
+        changes.add("scopes", list(scopes), list(next.scopes))
+        changes.add("rate_limit", number(ratePerMinute), number(next.ratePerMinute))
+        changes.add("note", note, next.note)
+        changes.add("allowed_ips", list(allowedIPs), list(next.allowedIPs))
+        changes.add("allowed_origins", list(allowedOrigins), list(next.allowedOrigins))
+        changes.add("expires_at", expiresAt?.description, next.expiresAt?.description)
+        changes.add("revoked_at", revokedAt?.description, next.revokedAt?.description)
+        changes.add("revocation_reason", revocationReason, next.revocationReason)
+        return changes
+    }
+}
+
+extension APIKey.Owner {
+    fileprivate var columns: (type: String, user: UUID?) {
+        switch self {
+        case .platform: ("platform", nil)
+        case .tenant: ("tenant", nil)
+        case .user(let id): ("user", id)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Cryptography
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// What a list of keys is narrowed to.
+package struct APIKeyFilter: Sendable {
+    /// active, grace, revoked or expired, as of now.
+    package var status: String?
+    package var owner: UUID?
+    package var environment: String?
+    /// Part of the name.
+    package var text: String?
+
+    package init(
+        status: String? = nil, owner: UUID? = nil, environment: String? = nil, text: String? = nil
+    ) {
+        self.status = status
+        self.owner = owner
+        self.environment = environment
+        self.text = text
+    }
+
+    func condition(at now: Timestamp) -> SQL {
+        var sql: SQL = ""
+        if let owner { sql += " AND owner_user_id = \(owner)" }
+        if let environment { sql += " AND environment = \(environment)" }
+        if let text { sql += " AND name ILIKE \("%" + Database.escapeLike(text) + "%")" }
+        guard let status else { return sql }
+        if status == "revoked" { return sql + " AND revoked_at IS NOT NULL" }
+        sql += " AND revoked_at IS NULL"
+        if status == "expired" { return sql + " AND expires_at <= \(now)" }
+        sql += " AND (expires_at IS NULL OR expires_at > \(now))"
+        return sql
+            + (status == "grace"
+                ? " AND previous_until > \(now)"
+                : " AND (previous_until IS NULL OR previous_until <= \(now))")
+    }
+}
+
+/// API keys of one tenant, or of the platform under the nil tenant.
+extension TenantScope {
+    /// One more than the page where more follow.
+    package func apiKeys(
+        _ list: ListQuery, _ filter: APIKeyFilter
+    ) async throws(PostgresError) -> [APIKeyRow] {
+        let rows = try await read(
+            """
+            SELECT \(APIKeyRow.columns) FROM api_keys
+            WHERE tenant_id = \(tenant)\(filter.condition(at: database.clock()))\(list.tail)
+            """)
+        var keys: [APIKeyRow] = []
+        for row in rows { keys.append(try APIKeyRow(row)) }
+        return keys
+    }
+
+    /// Counted up to 10,001.
+    package func apiKeyCount(_ filter: APIKeyFilter) async throws(PostgresError) -> Int {
+        let rows = try await read(
+            """
+            SELECT count(*) FROM (SELECT 1 FROM api_keys
+                WHERE tenant_id = \(tenant)\(filter.condition(at: database.clock()))
+                LIMIT 10001) AS capped
+            """)
+        return try rows.first?.get(0, as: Int.self) ?? 0
+    }
+
+    package func apiKey(_ id: UUID) async throws(PostgresError) -> APIKeyRow? {
+        let rows = try await read(
+            """
+            SELECT \(APIKeyRow.columns) FROM api_keys WHERE tenant_id = \(tenant) AND id = \(id)
+            """)
+        return try rows.first.map(APIKeyRow.init)
+    }
+
+    /// The scopes that the tenant's own product knows, by the policy in force.
+    package func scopeCatalogue() async throws -> [String] {
+        let rows = try await read(
+            """
+            SELECT p.document FROM policies p
+            JOIN tenants t ON t.id = p.tenant_id AND t.policy_version = p.version
+            WHERE p.tenant_id = \(tenant)
+            """)
+        guard let row = rows.first else { return TenantPolicy().scopeCatalogue }
+        let document = try JSONValue(parsing: Array(row.get(0, as: String.self).utf8))
+        return document["scope_catalogue"]?.array?.compactMap(\.string)
+            ?? TenantPolicy().scopeCatalogue
+    }
+
+    /// The locator that this tenant's secrets carry; nil where there is no such tenant.
+    package func keyLocator() async throws(PostgresError) -> String? {
+        tenant == .platform ? APIKeySecret.platformLocator : try await tenantRow()?.locator
+    }
+
+    /// Whether the user may own a key: a deleted one may not.
+    package func mayOwnKeys(_ user: UUID) async throws(PostgresError) -> Bool {
+        let rows = try await read(
+            """
+            SELECT 1 FROM users
+            WHERE tenant_id = \(tenant) AND id = \(user) AND status <> 'deleted'
+            """)
+        return rows.first != nil
+    }
+}
+
+extension APIKeySecret {
+    /// What is stored of it.
+    package var stored: APIKey.Secret {
+        APIKey.Secret(
+            hash: SHA256.hash(Array(text.utf8)), prefix: prefix, last4: last4)
+    }
+}

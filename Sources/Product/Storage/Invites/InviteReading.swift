@@ -1,0 +1,90 @@
+import Domain
+import Postgres
+import Text
+
+/// Which invites of a list are asked for.
+package struct InviteFilter: Sendable {
+    package var status: Invite.Status?
+    /// A part of the address; under 3 characters its beginning.
+    package var text: String?
+
+    package init(status: Invite.Status? = nil, text: String? = nil) {
+        self.status = status
+        self.text = text
+    }
+
+    fileprivate func condition(_ now: Timestamp) -> SQL {
+        var sql: SQL = ""
+        switch status {
+        case .pending: sql += " AND status = 'pending' AND expires_at > \(now)"
+        case .expired: sql += " AND status = 'pending' AND expires_at <= \(now)"
+        case .accepted: sql += " AND status = 'accepted'"
+        case .revoked: sql += " AND status = 'revoked'"
+        case nil: break
+        }
+        if let text {
+            let escaped = Database.escapeLike(text.lowercased()) + "%"
+            let pattern = text.unicodeScalars.count < 3 ? escaped : "%" + escaped
+            sql += " AND email_key LIKE \(pattern)"
+        }
+        return sql
+    }
+}
+
+extension TenantScope {
+    package func invite(_ id: UUID) async throws(PostgresError) -> InviteRow? {
+        let rows = try await read(
+            "SELECT \(InviteRow.columns) FROM invites WHERE tenant_id = \(tenant) AND id = \(id)")
+        return try rows.first.map(InviteRow.init)
+    }
+
+    package func invites(
+        _ list: ListQuery, _ filter: InviteFilter
+    ) async throws(PostgresError) -> [InviteRow] {
+        let sql: SQL =
+            """
+            SELECT \(InviteRow.columns) FROM invites
+            WHERE tenant_id = \(tenant)\(filter.condition(database.clock()))
+            """
+        var found: [InviteRow] = []
+        for row in try await read(sql + list.tail) { found.append(try InviteRow(row)) }
+        return found
+    }
+
+    /// Counted up to 10,001.
+    package func inviteCount(_ filter: InviteFilter) async throws(PostgresError) -> Int {
+        try await countCapped(
+            """
+            SELECT 1 FROM invites
+            WHERE tenant_id = \(tenant)\(filter.condition(database.clock()))
+            """)
+    }
+}
+
+extension Database {
+    /// The tenant that a token's locator names; nil for a token of the wrong form too.
+    package func tenant(ofInviteToken token: String) async throws(PostgresError) -> UUID? {
+        guard let locator = InviteToken.locator(token) else { return nil }
+        let rows = try await app.read("SELECT directory_tenant_by_locator(\(locator))")
+        return try rows.first?.get(0, as: UUID?.self)
+    }
+
+    /// The live invite of a token, with its tenant: what the acceptance page shows. Uses nothing up.
+    package func invitePreview(
+        _ token: String
+    ) async throws(PostgresError) -> (InviteRow, TenantRow)? {
+        guard let id = try await tenant(ofInviteToken: token) else { return nil }
+        let scope = scope(id)
+        guard let tenant = try await scope.tenantRow(), tenant.status == "active" else {
+            return nil
+        }
+        let rows = try await scope.read(
+            """
+            SELECT \(InviteRow.columns) FROM invites
+            WHERE tenant_id = \(id) AND token_hash = \(InviteToken.hash(token))
+                AND status = 'pending' AND expires_at > \(clock())
+            """)
+        guard let row = rows.first else { return nil }
+        return (try InviteRow(row), tenant)
+    }
+}

@@ -1,0 +1,197 @@
+import Cryptography
+import Domain
+import Postgres
+import Text
+
+/// An invite that is asked for, its input checked.
+package struct InviteRequest: Sendable {
+    package var email: EmailAddress
+    /// nil: the policy's default.
+    package var role: UserRole?
+    package var expiresAt: Timestamp?
+    package var message: String?
+    package var delivery: Invite.Delivery
+    /// A pending invite gets a new token instead of being returned as it is.
+    package var resend: Bool
+    /// The widest role that the inviter may give; nil is none.
+    package var widest: UserRole?
+
+    package init(
+        email: EmailAddress, role: UserRole? = nil, expiresAt: Timestamp? = nil,
+        message: String? = nil, delivery: Invite.Delivery = .link, resend: Bool = false,
+        widest: UserRole?
+    ) {
+        self.email = email
+        self.role = role
+        self.expiresAt = expiresAt
+        self.message = message
+        self.delivery = delivery
+        self.resend = resend
+        self.widest = widest
+    }
+}
+
+/// What asking for an invite came to.
+package struct InviteResult: Sendable {
+    package enum Outcome: String, Sendable { case created, existing, resent }
+
+    package var outcome: Outcome
+    package var invite: InviteRow
+    /// Shown once; nil for an invite that was there already.
+    package var token: String?
+}
+
+/// Refusals of an invite that are no conflict.
+package enum InviteRefusal: Error, Sendable, Equatable {
+    /// The address is outside the policy's `allowed_domains`.
+    case outsideDomains
+    /// The role is beyond what the inviter may give.
+    case roleTooWide
+}
+
+extension Change {
+    /// Makes the invite and its pre-provisioned row, or finds the pending one. Refusals come
+    /// before anything is written, so that a list may go on behind them.
+    package func invite(
+        _ request: InviteRequest, in database: Database
+    ) async throws -> InviteResult {
+        let policy = try await policy().policy
+        let role = request.role ?? policy.givenRole
+        guard let widest = request.widest, role <= widest else { throw InviteRefusal.roleTooWide }
+        guard policy.signUp != .closed else {
+            throw StorageFailure.conflict(
+                code: "sign_up_closed", detail: "The tenant's policy is closed.", id: nil)
+        }
+        let allowed = policy.allows(domain: request.email.domain.ascii)
+        guard allowed || policy.externalInvites else { throw InviteRefusal.outsideDomains }
+        let user = try await invitedUser(request.email, role, database)
+        if let pending = try await lockPending(request.email.key) {
+            if pending.status(at: now) == .pending {
+                guard request.resend else { return InviteResult(outcome: .existing, invite: pending) }
+                guard pending.role <= widest else { throw InviteRefusal.roleTooWide }
+                return try await renew(pending, request.delivery, request.expiresAt)
+            }
+            _ = try await markRevoked(pending)
+        }
+        let token = InviteToken.make(locator: try await locator())
+        let rows = try await query(
+            """
+            INSERT INTO invites (tenant_id, id, email, email_key, role, message, delivery,
+                token_hash, user_id, inviter_type, inviter_id, inviter_name, external,
+                expires_at, created_at, updated_at)
+            VALUES (\(tenant), \(UUID.random()), \(request.email.original), \(request.email.key),
+                \(role.rawValue), \(request.message), \(request.delivery.rawValue),
+                \(InviteToken.hash(token)), \(user), \(actor.type), \(actor.id), \(actor.name),
+                \(!allowed), \(request.expiresAt ?? now.adding(seconds: Invite.defaultLifetime)),
+                \(now), \(now))
+            RETURNING \(InviteRow.columns)
+            """)
+        let invite = try rows.only(InviteRow.init)
+        var changes = AuditChanges()
+        changes.add("role", nil, role.rawValue)
+        changes.add("expires_at", nil, invite.expiresAt.description)
+        try await audit("invite.created", invite.target, changes)
+        return InviteResult(outcome: .created, invite: invite, token: token)
+    }
+
+    /// The invite, locked after the live user at its address, as everywhere.
+    package func lockInvite(_ id: UUID) async throws -> InviteRow {
+        _ = try await policy()
+        let address = try await query(
+            "SELECT email_key FROM invites WHERE tenant_id = \(tenant) AND id = \(id)")
+        guard let row = address.first else { throw StorageFailure.notFound("invite") }
+        let key: String = try row.get(0)
+        _ = try await lockLiveUser(key)
+        return try await query(
+            """
+            SELECT \(InviteRow.columns) FROM invites
+            WHERE tenant_id = \(tenant) AND id = \(id) FOR UPDATE
+            """
+        ).only(InviteRow.init)
+    }
+
+    /// A new token for a locked invite; the old one is dead from then on. An expired invite lives
+    /// again.
+    package func resend(
+        _ invite: InviteRow, _ delivery: Invite.Delivery
+    ) async throws -> InviteResult {
+        guard try await policy().policy.signUp != .closed else {
+            throw StorageFailure.conflict(
+                code: "sign_up_closed", detail: "The tenant's policy is closed.", id: nil)
+        }
+        switch invite.status(at: now) {
+        case .accepted:
+            throw StorageFailure.conflict(
+                code: "invite_used", detail: "The invite was accepted.", id: invite.acceptedUserID)
+        case .revoked:
+            throw StorageFailure.conflict(
+                code: "invite_revoked", detail: "The invite was revoked.", id: nil)
+        case .pending, .expired: return try await renew(invite, delivery, nil)
+        }
+    }
+
+    /// Takes a locked invite back, with the row that it made if nobody ever signed in to it. A
+    /// second time changes nothing.
+    package func revoke(_ invite: InviteRow, in database: Database) async throws -> InviteRow {
+        switch invite.status(at: now) {
+        case .revoked: return invite
+        case .accepted:
+            throw StorageFailure.conflict(
+                code: "invite_used", detail: "The invite was accepted.", id: invite.acceptedUserID)
+        case .pending, .expired: break
+        }
+        let revoked = try await markRevoked(invite)
+        try await removeUnusedRow(invite.emailKey, database)
+        return revoked
+    }
+
+    private func lockPending(_ emailKey: String) async throws(PostgresError) -> InviteRow? {
+        let rows = try await query(
+            """
+            SELECT \(InviteRow.columns) FROM invites
+            WHERE tenant_id = \(tenant) AND email_key = \(emailKey) AND status = 'pending'
+            FOR UPDATE
+            """)
+        return try rows.first.map(InviteRow.init)
+    }
+
+    private func renew(
+        _ invite: InviteRow, _ delivery: Invite.Delivery, _ until: Timestamp?
+    ) async throws -> InviteResult {
+        let token = InviteToken.make(locator: try await locator())
+        let rows = try await query(
+            """
+            UPDATE invites SET token_hash = \(InviteToken.hash(token)),
+                delivery = \(delivery.rawValue), sent_count = sent_count + 1,
+                expires_at = \(until ?? now.adding(seconds: Invite.defaultLifetime)),
+                version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(invite.id) AND status = 'pending'
+            RETURNING \(InviteRow.columns)
+            """)
+        let renewed = try rows.only(InviteRow.init)
+        var changes = AuditChanges()
+        changes.add("expires_at", invite.expiresAt.description, renewed.expiresAt.description)
+        changes.add("delivery", invite.delivery, renewed.delivery)
+        try await audit("invite.resent", invite.target, changes)
+        return InviteResult(outcome: .resent, invite: renewed, token: token)
+    }
+
+    private func markRevoked(_ invite: InviteRow) async throws -> InviteRow {
+        let rows = try await query(
+            """
+            UPDATE invites SET status = 'revoked', version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(invite.id) AND status = 'pending'
+            RETURNING \(InviteRow.columns)
+            """)
+        var changes = AuditChanges()
+        changes.add("status", invite.status(at: now).rawValue, "revoked")
+        try await audit("invite.revoked", invite.target, changes)
+        return try rows.only(InviteRow.init)
+    }
+
+    private func locator() async throws -> String {
+        try await query("SELECT locator FROM tenants WHERE id = \(tenant)").only {
+            (row) throws(PostgresError) in try row.get(0)
+        }
+    }
+}

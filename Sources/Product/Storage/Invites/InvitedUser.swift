@@ -1,0 +1,107 @@
+import Domain
+import Postgres
+import Text
+
+/// The row that stands for an invited person until somebody signs in to it.
+extension Change {
+    /// The live user at an address, locked: before the address's invites, in every transaction.
+    func lockLiveUser(
+        _ emailKey: String
+    ) async throws(PostgresError) -> (id: UUID, status: String)? {
+        let rows = try await query(
+            """
+            SELECT id, status FROM users
+            WHERE tenant_id = \(tenant) AND email_key = \(emailKey) AND status <> 'deleted'
+            FOR UPDATE
+            """)
+        guard let row = rows.first else { return nil }
+        return (try row.get(0), try row.get(1))
+    }
+
+    /// The pending row at the address, made if there is none; 409 for who is in already. A row
+    /// that an operator made stays as it is.
+    func invitedUser(
+        _ email: EmailAddress, _ role: UserRole, _ database: Database
+    ) async throws -> UUID {
+        // A row that another transaction removes meanwhile is neither found nor in the way for
+        // long.
+        for _ in 0..<3 {
+            if let user = try await lockLiveUser(email.key) {
+                try Self.checkInvitable(user.id, user.status)
+                try await query(
+                    """
+                    UPDATE users SET role = \(role.rawValue), version = version + 1,
+                        updated_at = \(now)
+                    WHERE tenant_id = \(tenant) AND id = \(user.id) AND source = 'invite'
+                        AND role <> \(role.rawValue) AND NOT EXISTS (
+                            SELECT 1 FROM invites v WHERE v.tenant_id = \(tenant)
+                                AND v.email_key = \(email.key) AND v.status = 'pending'
+                                AND v.expires_at > \(now))
+                    """)
+                return user.id
+            }
+            if let id = try await insertInvited(email, role, database) { return id }
+        }
+        throw StorageFailure.unavailable
+    }
+
+    private static func checkInvitable(_ user: UUID, _ status: String) throws {
+        switch status {
+        case "active":
+            throw StorageFailure.conflict(
+                code: "email_taken", detail: "This person is an active user already.", id: user)
+        case "suspended":
+            throw StorageFailure.conflict(
+                code: "user_suspended", detail: "This person is suspended; resume them instead.",
+                id: user)
+        default: return
+        }
+    }
+
+    private func insertInvited(
+        _ email: EmailAddress, _ role: UserRole, _ database: Database
+    ) async throws -> UUID? {
+        let rows = try await query(
+            """
+            INSERT INTO users (tenant_id, id, email, email_key, role, status, source, created_at,
+                updated_at)
+            VALUES (\(tenant), \(UUID.random()), \(email.original), \(email.key),
+                \(role.rawValue), 'pending', 'invite', \(now), \(now))
+            ON CONFLICT (tenant_id, email_key) WHERE status <> 'deleted' DO NOTHING RETURNING id
+            """)
+        guard let id = try rows.first?.get(0, as: UUID.self) else { return nil }
+        try await query("SELECT user_search_put(\(id), \(email.key + " "), \(now))")
+        let key = database.personKey(emailKey: email.key)
+        try await query("SELECT directory_add_person(\(key))")
+        var changes = AuditChanges()
+        changes.add("status", nil, "pending")
+        changes.add("role", nil, role.rawValue)
+        try await audit("user.created", AuditTarget("user", id, email.original), changes)
+        return id
+    }
+
+    /// Removes the row of a revoked invite without a tombstone, unless somebody signed in to it
+    /// or it came from elsewhere.
+    func removeUnusedRow(_ emailKey: String, _ database: Database) async throws {
+        let rows = try await query(
+            """
+            DELETE FROM users u
+            WHERE u.tenant_id = \(tenant) AND u.email_key = \(emailKey) AND u.status = 'pending'
+                AND u.source = 'invite' AND u.last_sign_in_at IS NULL
+                AND NOT EXISTS (SELECT 1 FROM identities i
+                    WHERE i.tenant_id = \(tenant) AND i.user_id = u.id)
+            RETURNING u.id, u.email
+            """)
+        guard let row = rows.first else { return }
+        let id: UUID = try row.get(0)
+        try await query("SELECT user_search_drop(\(id))")
+        let key = database.personKey(emailKey: emailKey)
+        // A deleted user at the address is still to be found there.
+        try await query(
+            """
+            SELECT directory_remove_person(\(key)) WHERE NOT EXISTS (
+                SELECT 1 FROM users WHERE tenant_id = \(tenant) AND email_key = \(emailKey))
+            """)
+        try await audit("user.removed", AuditTarget("user", id, try row.get(1)))
+    }
+}

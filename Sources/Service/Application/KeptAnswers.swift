@@ -1,0 +1,61 @@
+import API
+import Cryptography
+import HTTP
+import Storage
+import Text
+
+/// Idempotent answers in the database. Those that hold a one-time secret are sealed under a key
+/// that needs both the server's secret and the header's value, of which only a hash is stored.
+struct KeptAnswers: IdempotencyStore {
+    private static let plain: UInt8 = 0
+    private static let sealed: UInt8 = 1
+
+    let database: Database
+    /// At least 32 bytes, for this purpose alone.
+    let secret: [UInt8]
+
+    func begin(_ claim: IdempotencyClaim) async throws -> IdempotencyClaim.State {
+        switch try await database.claimIdempotency(Self.row(claim)) {
+        case .fresh: return .fresh
+        case .inProgress: return .inProgress
+        case .mismatch: return .mismatch
+        case .kept(let bytes):
+            let answer = Array(bytes.dropFirst())
+            guard bytes.first == Self.sealed else { return .replay(answer) }
+            return .replay(try sealer(claim).open(answer, context: Self.context(claim)))
+        }
+    }
+
+    func complete(_ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool) async throws {
+        let bytes =
+            sealed
+            ? [Self.sealed] + (try sealer(claim).seal(answer, context: Self.context(claim)))
+            : [Self.plain] + answer
+        try await database.keepAnswer(bytes, of: Self.row(claim))
+    }
+
+    func abandon(_ claim: IdempotencyClaim) async throws {
+        try await database.dropClaim(Self.row(claim))
+    }
+
+    private func sealer(_ claim: IdempotencyClaim) throws -> Sealer {
+        try Sealer(
+            key: SHA256.derive(
+                from: secret, salt: Array(claim.key.utf8), info: Array("kept answer".utf8)))
+    }
+
+    /// Binds a sealed answer to its request, so that it opens nowhere else.
+    private static func context(_ claim: IdempotencyClaim) -> [UInt8] {
+        Array("\(principal(claim)) \(claim.method.rawValue) \(claim.path)".utf8)
+    }
+
+    private static func principal(_ claim: IdempotencyClaim) -> String {
+        "\(claim.principal.kind.rawValue) \(claim.principal.id?.description ?? "")"
+    }
+
+    private static func row(_ claim: IdempotencyClaim) -> IdempotencyRow {
+        IdempotencyRow(
+            principal: principal(claim), method: claim.method.rawValue, path: claim.path,
+            keyHash: SHA256.hash(Array(claim.key.utf8)), bodyHash: SHA256.hash(claim.body))
+    }
+}

@@ -1,0 +1,76 @@
+import Domain
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+@Suite(.serialized) struct UserIdentityTests {
+    private static let google =
+        #"{"provider":"google","issuer":"https://g.example","subject":"1"}"#
+
+    @Test func `a sign-in belongs to one user and unlinking ends sessions`() async throws {
+        try await UserStage.run { stage in
+            let ada = try await stage.make("ada@example.com")
+            let bob = try await stage.make("bob@example.com")
+            let linked = try await stage.send(.post, "/\(ada)/identities", json: Self.google)
+            #expect(linked.status == 201)
+            #expect(linked.json["subject"]?.string == "1")
+            let taken = try await stage.send(.post, "/\(bob)/identities", json: Self.google)
+            #expect(taken.status == 409)
+            #expect(taken.json["code"]?.string == "identity_conflict")
+            #expect(taken.json["conflicting_id"]?.string == ada)
+            let list = try await stage.send(.get, "/\(ada)/identities")
+            #expect(list.json["items"] == .array([linked.json]))
+            _ = try await stage.addSession(of: ada)
+            let id = try #require(linked.json["id"]?.string)
+            #expect(
+                try await stage.send(.delete, "/\(bob)/identities/\(id)").status == 404)
+            #expect(
+                try await stage.send(.delete, "/\(ada)/identities/\(id)").status == 204)
+            #expect(try await stage.count("sessions") == 0)
+            let key = stage.service.storage.personKey(
+                provider: "google", issuer: "https://g.example", subject: "1")
+            #expect(try await stage.count("directory_tenants_of(\(key))") == 0)
+            #expect(
+                try await stage.send(.post, "/\(bob)/identities", json: "{}").status == 422)
+        }
+    }
+
+    @Test func `a link grant is shown once and used once`() async throws {
+        try await UserStage.run { stage in
+            let id = try await stage.make("ada@example.com")
+            let answer = try await stage.send(.post, "/\(id)/link-grants")
+            #expect(answer.status == 201)
+            #expect(answer.json["expires_at"]?.string != nil)
+            let token = try #require(answer.json["token"]?.string)
+            let scope = stage.service.storage.scope(stage.tenant.id)
+            let uses = try await scope.change(by: .system) { change in
+                let grant = try #require(try await change.linkGrant(token))
+                #expect(grant.userID == UUID(id))
+                return [
+                    try await change.consumeLinkGrant(grant.id),
+                    try await change.consumeLinkGrant(grant.id),
+                ]
+            }
+            #expect(uses == [true, false])
+        }
+    }
+
+    @Test func `sessions are listed and ended`() async throws {
+        try await UserStage.run { stage in
+            let id = try await stage.make("ada@example.com")
+            let first = try await stage.addSession(of: id)
+            _ = try await stage.addSession(of: id)
+            let list = try await stage.send(.get, "/\(id)/sessions")
+            #expect(list.json["total"]?["value"]?.int == 2)
+            #expect(list.json["items"]?.array?.first?["client"]?.string == "relate")
+            #expect(try await stage.send(.delete, "/\(id)/sessions/\(first)").status == 204)
+            #expect(try await stage.send(.delete, "/\(id)/sessions/\(first)").status == 404)
+            #expect(try await stage.send(.delete, "/\(id)/sessions").status == 204)
+            #expect(try await stage.count("sessions") == 0)
+        }
+    }
+}

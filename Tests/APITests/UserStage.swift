@@ -1,0 +1,80 @@
+import Domain
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// A service with one tenant, and what the tests ask of it again and again.
+struct UserStage {
+    let service: TestService
+    let tenant: TenantRow
+
+    static func run(_ body: (UserStage) async throws -> Void) async throws {
+        let service = try await TestService.make()
+        do {
+            try await body(
+                UserStage(service: service, tenant: try await service.makeTenant("acme")))
+        } catch {
+            await service.stop()
+            throw error
+        }
+        await service.stop()
+    }
+
+    func send(
+        _ method: Method, _ path: String, json: String? = nil, fields: [Field] = []
+    ) async throws -> TestAnswer {
+        try await service.send(
+            method, "/v1/tenants/acme/users" + path, json: json, as: .tenantAdmin(tenant),
+            fields: fields)
+    }
+
+    func make(_ email: String, name: String? = nil) async throws -> String {
+        let rest = name.map { ",\"name\":\"\($0)\"" } ?? ""
+        let answer = try await send(.post, "", json: "{\"email\":\"\(email)\"\(rest)}")
+        #expect(answer.status == 201, "\(answer.text)")
+        return try #require(answer.json["id"]?.string)
+    }
+
+    func emails(_ query: String) async throws -> [String] {
+        let answer = try await send(.get, "?" + query)
+        #expect(answer.status == 200, "\(answer.text)")
+        return (answer.json["items"]?.array ?? []).compactMap { $0["email"]?.string }
+    }
+
+    func addInvite(_ email: String) async throws {
+        try await service.storage.scope(tenant.id).change(by: .system) { change in
+            try await change.query(
+                """
+                INSERT INTO invites (tenant_id, id, email, email_key, role, delivery, token_hash,
+                    inviter_type, inviter_id, inviter_name, expires_at, created_at, updated_at)
+                VALUES (\(change.tenant), \(UUID.random()), \(email), \(email), 'member', 'link',
+                    \([UInt8](email.utf8)), 'system', '', '', \(change.now.adding(seconds: 600)),
+                    \(change.now), \(change.now))
+                """)
+        }
+    }
+
+    func addSession(of user: String) async throws -> UUID {
+        let (id, user) = (UUID.random(), try #require(UUID(user)))
+        try await service.storage.scope(tenant.id).change(by: .system) { change in
+            try await change.query(
+                """
+                INSERT INTO sessions (tenant_id, id, user_id, client, token_hash, created_at,
+                    last_seen_at, expires_at)
+                VALUES (\(change.tenant), \(id), \(user), 'relate', \([UInt8](id.description.utf8)),
+                    \(change.now), \(change.now), \(change.now.adding(seconds: 600)))
+                """)
+        }
+        return id
+    }
+
+    func count(_ condition: SQL) async throws -> Int {
+        let rows = try await service.storage.scope(tenant.id).read(
+            "SELECT count(*) FROM \(condition)")
+        return try #require(rows.first).get(0)
+    }
+}
