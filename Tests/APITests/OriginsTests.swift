@@ -32,16 +32,18 @@ struct OriginsTests {
         await service.stop()
     }
 
-    @Test(arguments: [
-        "null", "*", "https://app.example.com/path", "https://u@app.example.com", "file://",
-        "https://app.example.com:0", "https://a b", "ftp://example.com", "https://*.com",
-    ]) func `what is no origin is refused with the reason`(origin: String) async throws {
+    @Test func `what is no origin is refused with the reason`() async throws {
         let service = try await TestService.make()
         let tenant = try await service.makeTenant("acme")
-        let answer = try await service.send(
-            .post, Self.path, json: #"{"origin":"\#(origin)"}"#, as: .tenantAdmin(tenant))
-        #expect(answer.status == 422)
-        #expect(answer.json["errors"]?.array?.first?["pointer"]?.string == "/origin")
+        for origin in [
+            "null", "*", "https://app.example.com/path", "https://u@app.example.com", "file://",
+            "https://app.example.com:0", "https://a b", "ftp://example.com", "https://*.com",
+        ] {
+            let answer = try await service.send(
+                .post, Self.path, json: #"{"origin":"\#(origin)"}"#, as: .tenantAdmin(tenant))
+            #expect(answer.status == 422)
+            #expect(answer.json["errors"]?.array?.first?["pointer"]?.string == "/origin")
+        }
         await service.stop()
     }
 
