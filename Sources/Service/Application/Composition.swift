@@ -12,6 +12,7 @@ import Text
 package struct Composition: Sendable {
     package let database: Database
     package let dispatcher: Dispatcher
+    package let passwords: PasswordHasher
 
     /// `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
     package init(
@@ -25,12 +26,14 @@ package struct Composition: Sendable {
             app: app, platform: platform, directoryKey: directoryKey, clock: clock)
         let authenticator = Authenticator(database: database)
         let judge = OriginJudge(database: database, publicURL: publicURL)
+        let passwords = passwords ?? PasswordHasher(pepper: pepper, threads: 2)
         self.database = database
+        self.passwords = passwords
         dispatcher = try Dispatcher(
             endpoints: Routes.all,
             services: Services(
                 database: database,
-                passwords: passwords ?? PasswordHasher(pepper: pepper, threads: 2),
+                passwords: passwords,
                 publicURL: publicURL),
             hooks: Hooks(
                 authenticate: { try await authenticator.principal(of: $0) },

@@ -41,8 +41,13 @@ struct DevelopmentCommand {
         let helm = EventLoop(index: -1)
         helm.start()
         let service = try waitFor(on: helm) { try await Service.start(configuration) }
-        let link = try waitFor(on: helm) { try await Demonstration(service).signInLink() }
         let address = settings.publicURL ?? "http://\(settings.listen.host):\(service.port)"
+        // Keys and owners of the settings come before the demonstration makes its own.
+        if settings.setupAPIKey != nil || settings.setupOwnerEmail != nil {
+            let first = FirstStart(settings: settings, publicURL: address)
+            try waitFor(on: helm) { try await first.run(service, configuration.logger) }
+        }
+        let link = try waitFor(on: helm) { try await Demonstration(service).signInLink() }
         say(
             """
 

@@ -26,6 +26,10 @@ struct ServeCommand {
         let helm = EventLoop(index: -1)
         helm.start()
         let service = try waitFor(on: helm) { try await Service.start(configuration) }
+        let first = FirstStart(
+            settings: settings,
+            publicURL: settings.publicURL ?? "http://\(settings.listen.text)")
+        try waitFor(on: helm) { try await first.run(service, configuration.logger) }
         configuration.logger.log(.info, "serving", [("port", .int(service.port))])
         waitForStopSignal()
         try waitFor(on: helm) { await service.stop() }

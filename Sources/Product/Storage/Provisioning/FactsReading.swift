@@ -125,6 +125,9 @@ struct FactsReading: Sendable {
                 where: "email_key = \(email.key) AND status = 'pending'", row: tenant.user)
             tenant.domain = try await change.domain(covering: Self.suffixes(of: email.domain))
         }
+        if let token = call.linkGrant, facts.linkGrant == nil {
+            facts.linkGrant = try await change.linkGrant(token)
+        }
         facts.tenants[id] = tenant
     }
 

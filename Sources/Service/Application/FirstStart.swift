@@ -1,0 +1,35 @@
+import Configuration
+import Cryptography
+import Observability
+import Storage
+import Text
+
+/// What `serve` does on an empty database: the key and the owner that the settings name, or a
+/// token for the set-up page, logged once.
+struct FirstStart: Sendable {
+    var settings: Settings
+    var publicURL: String
+
+    func run(_ service: Service, _ logger: Logger) async throws {
+        let database = service.composition.database
+        if let key = settings.setupAPIKey, try await database.installSetupKey(key.text) {
+            logger.log(.info, "the set-up key is installed")
+        }
+        if try await database.hasOperator() { return }
+        if let email = settings.setupOwnerEmail, let password = settings.setupOwnerPassword {
+            let address = try EmailAddress(email)
+            let hash = try await service.composition.passwords.hash(password.bytes)
+            _ = try await database.createOperator(
+                email: address.original, emailKey: address.key, name: nil, role: "owner",
+                tenant: nil, passwordHash: hash, by: .system)
+            logger.log(.info, "the first owner is made", [("email", .text(address.original))])
+            return
+        }
+        let token = TokenSecret.make()
+        if try await database.openSetup(tokenHash: TokenSecret.hash(token) ?? []) {
+            logger.log(
+                .warning, "no owner yet: open the set-up page",
+                [("url", .text("\(publicURL)/console/setup#token=\(token)"))])
+        }
+    }
+}
