@@ -81,7 +81,7 @@ struct OriginsPolicyTests {
     }
 
     @Test func `two origins are 400`() async throws {
-        try await onStage { stage in
+        try await onStage { stage async throws in
             #expect(try await stage.get(Self.path, Self.app, Self.app).status == 400)
             #expect(try await stage.get(Self.path, "\(Self.app) \(Self.app)").status == 400)
             #expect(try await stage.get(Self.path, "\(Self.app),\(Self.app)").status == 400)
