@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Text
 
-struct APIKeysTests {
+@Suite(.serialized) struct APIKeysTests {
     private let path = "/v1/tenants/acme/api-keys"
 
     /// A key of the tenant with these scopes: its object and its secret.

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Text
 
-struct KeptAnswersTests {
+@Suite(.serialized) struct KeptAnswersTests {
     private let path = "/v1/tenants/acme/api-keys"
     private let body = #"{"name":"k","scopes":["smtp"]}"#
     private let key = [Field("idempotency-key", "one")]

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Text
 
-struct KeyVerificationTests {
+@Suite(.serialized) struct KeyVerificationTests {
     private func key(
         _ service: TestService, at path: String = "/v1/tenants/acme/api-keys", _ scopes: String,
         more: String = ""
