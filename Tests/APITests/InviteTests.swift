@@ -2,6 +2,7 @@ import API
 import Domain
 import HTTP
 import JSON
+import Postgres
 import Storage
 import TestSupport
 import Testing

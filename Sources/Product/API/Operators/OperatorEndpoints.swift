@@ -95,7 +95,7 @@ enum OperatorEndpoints {
         .patch, "/v1/operators/{id}", id: "updateOperator", tag: "Operators",
         summary: "Changes name, role or status; suspending ends the sessions at once.",
         access: .right("writeOperators"), body: .json(change), answers: [.ok(OperatorRow.shape)],
-        problems: [.conflict], ifMatch: .honoured, exists: { try await isVisible($0) }
+        problems: [.conflict], ifMatch: .honoured, exists: isVisible
     ) { call in
         let row = try await locked(call) { change, row, others in
             try call.input.checkRepeated(against: row.json)
@@ -169,7 +169,7 @@ enum OperatorEndpoints {
         return row
     }
 
-    private static func isVisible(_ call: Call) async throws -> Bool {
+    @Sendable private static func isVisible(_ call: Call) async throws -> Bool {
         guard let row = try await call.services.database.operatorRow(call.id()) else {
             return false
         }
