@@ -108,7 +108,9 @@ enum DomainEndpoints {
             // The right is nobody's at one tenant: only the platform's word proves.
             guard
                 Permissions.permits(call.domainPrincipal, .verifyDomainByWord, in: nil) == .allowed
-            else { throw Problem.forbidden("Only the platform's operators prove a domain by word.") }
+            else {
+                throw Problem.forbidden("Only the platform's operators prove a domain by word.")
+            }
             return
         }
         let records = await call.services.txtRecords(claim.recordName)

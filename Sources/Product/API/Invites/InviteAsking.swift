@@ -5,7 +5,8 @@ import Text
 
 /// Reads invites from a body and tells refusals of storage in the words of the API.
 enum InviteAsking {
-    static func request(_ input: Input, _ call: Call, at place: String = "") throws -> InviteRequest {
+    static func request(_ input: Input, _ call: Call, at place: String = "") throws -> InviteRequest
+    {
         var errors: [FieldError] = []
         let text = try input.string("email")
         let email = try? EmailAddress(text)

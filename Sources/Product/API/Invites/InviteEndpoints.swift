@@ -58,7 +58,9 @@ enum InviteEndpoints {
         let request = try InviteAsking.request(call.input, call)
         let database = try call.services.database
         let result = try await InviteAsking.answering {
-            try await call.scope.change(by: call.actor) { try await $0.invite(request, in: database) }
+            try await call.scope.change(by: call.actor) {
+                try await $0.invite(request, in: database)
+            }
         }
         let json = shown(result, call)
         guard result.outcome == .created else {

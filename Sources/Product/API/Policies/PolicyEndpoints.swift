@@ -64,6 +64,8 @@ extension PolicyRow {
     fileprivate func dryRun(_ wanted: TenantPolicy) -> JSONValue {
         let isSame = wanted.document == policy.document
         return .object(
-            (wanted.document.members ?? []) + [.init("version", .int(isSame ? version : version + 1))])
+            (wanted.document.members ?? []) + [
+                .init("version", .int(isSame ? version : version + 1))
+            ])
     }
 }

@@ -140,7 +140,10 @@ extension Change {
                 AND expires_at > \(now)
             RETURNING \(InviteRow.columns)
             """)
-        guard let row = rows.first else { try AcceptanceRefusal.check(.accepted); return }
+        guard let row = rows.first else {
+            try AcceptanceRefusal.check(.accepted)
+            return
+        }
         var changes = AuditChanges()
         changes.add("status", "pending", "accepted")
         changes.add("role", asked.rawValue, role.rawValue)

@@ -67,7 +67,9 @@ extension Change {
         let user = try await invitedUser(request.email, role, database)
         if let pending = try await lockPending(request.email.key) {
             if pending.status(at: now) == .pending {
-                guard request.resend else { return InviteResult(outcome: .existing, invite: pending) }
+                guard request.resend else {
+                    return InviteResult(outcome: .existing, invite: pending)
+                }
                 guard pending.role <= widest else { throw InviteRefusal.roleTooWide }
                 return try await renew(pending, request.delivery, request.expiresAt)
             }

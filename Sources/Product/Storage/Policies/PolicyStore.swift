@@ -74,7 +74,8 @@ extension Change {
     }
 
     /// Publishes a policy after the one locked. The same again publishes nothing.
-    package func publish(_ wanted: TenantPolicy, after current: PolicyRow) async throws -> PolicyRow {
+    package func publish(_ wanted: TenantPolicy, after current: PolicyRow) async throws -> PolicyRow
+    {
         var policy = wanted
         policy.version = current.policy.version
         if policy == current.policy { return current }

@@ -1,4 +1,3 @@
-import Cryptography
 import Domain
 import Postgres
 import Text
@@ -178,7 +177,6 @@ struct EffectWriting: Sendable {
         try await audit("identity.linked", "identity", id, key.provider.rawValue)
     }
 
-    /// `grant` is the id of its user; the token's hash names the row.
     /// Once: whoever comes second finds no pending row.
     private func accept(_ invite: UUID, _ changes: AuditChanges) async throws {
         let rows = try await change.query(

@@ -126,9 +126,6 @@ struct FactsReading: Sendable {
             tenant.domain = try await change.domain(covering: Self.suffixes(of: email.domain))
         }
         facts.tenants[id] = tenant
-        if let token = call.linkGrant, facts.linkGrant == nil {
-            facts.linkGrant = try await change.linkGrant(token)
-        }
     }
 
     /// The invite that the token or the reservation names.
