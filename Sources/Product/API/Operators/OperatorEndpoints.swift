@@ -169,7 +169,7 @@ enum OperatorEndpoints {
         return row
     }
 
-    private static func isVisible(_ call: Call) async throws -> Bool {
+    @Sendable private static func isVisible(_ call: Call) async throws -> Bool {
         guard let row = try await call.services.database.operatorRow(call.id()) else {
             return false
         }
