@@ -36,17 +36,18 @@ struct DevelopmentCommand {
             publicURL: settings.publicURL, threads: settings.threads,
             consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
-            setupAPIKey: settings.setupAPIKey?.text,
             logger: Logger(level: .warning, format: .text))
         let helm = EventLoop(index: -1)
         helm.start()
-        let service = try waitFor(on: helm) { try await Service.start(configuration) }
-        let address = settings.publicURL ?? "http://\(settings.listen.host):\(service.port)"
-        // Keys and owners of the settings come before the demonstration makes its own.
-        if settings.setupAPIKey != nil || settings.setupOwnerEmail != nil {
-            let first = FirstStart(settings: settings, publicURL: address)
-            try waitFor(on: helm) { try await first.run(service, configuration.logger) }
+        // A key and an owner of the settings come before the demonstration makes its own.
+        let isNamed = settings.setupAPIKey != nil || settings.setupOwnerEmail != nil
+        let first = FirstStart(
+            settings: settings, publicURL: "http://\(settings.listen.text)",
+            logger: configuration.logger)
+        let service = try waitFor(on: helm) {
+            try await Service.start(configuration) { if isNamed { try await first.run($0) } }
         }
+        let address = settings.publicURL ?? "http://\(settings.listen.host):\(service.port)"
         let link = try waitFor(on: helm) { try await Demonstration(service).signInLink() }
         say(
             """

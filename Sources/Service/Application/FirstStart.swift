@@ -9,16 +9,17 @@ import Text
 struct FirstStart: Sendable {
     var settings: Settings
     var publicURL: String
+    var logger: Logger
 
-    func run(_ service: Service, _ logger: Logger) async throws {
-        let database = service.composition.database
+    func run(_ composition: Composition) async throws {
+        let database = composition.database
         if let key = settings.setupAPIKey, try await database.installSetupKey(key.text) {
             logger.log(.info, "the set-up key is installed")
         }
         if try await database.hasOperator() { return }
         if let email = settings.setupOwnerEmail, let password = settings.setupOwnerPassword {
             let address = try EmailAddress(email)
-            let hash = try await service.composition.passwords.hash(password.bytes)
+            let hash = try await composition.passwords.hash(password.bytes)
             _ = try await database.createOperator(
                 email: address.original, emailKey: address.key, name: nil, role: "owner",
                 tenant: nil, passwordHash: hash, by: .system)

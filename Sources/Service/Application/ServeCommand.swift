@@ -20,16 +20,17 @@ struct ServeCommand {
             secretKey: secret.bytes, listen: settings.listen.text, publicURL: settings.publicURL,
             threads: settings.threads, consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
-            setupAPIKey: settings.setupAPIKey?.text,
             logger: Logger(format: settings.log == .text ? .text : .json))
         blockStopSignals()
         let helm = EventLoop(index: -1)
         helm.start()
-        let service = try waitFor(on: helm) { try await Service.start(configuration) }
         let first = FirstStart(
             settings: settings,
-            publicURL: settings.publicURL ?? "http://\(settings.listen.text)")
-        try waitFor(on: helm) { try await first.run(service, configuration.logger) }
+            publicURL: settings.publicURL ?? "http://\(settings.listen.text)",
+            logger: configuration.logger)
+        let service = try waitFor(on: helm) {
+            try await Service.start(configuration) { try await first.run($0) }
+        }
         configuration.logger.log(.info, "serving", [("port", .int(service.port))])
         waitForStopSignal()
         try waitFor(on: helm) { await service.stop() }

@@ -17,14 +17,20 @@ package final class Service: Sendable {
     package let composition: Composition
     package let port: Int
 
-    /// Starts everything and returns once the port is open.
-    package static func start(_ configuration: ServiceConfiguration) async throws -> Service {
+    /// Starts everything and returns once the port is open; `prepare` runs before that.
+    package static func start(
+        _ configuration: ServiceConfiguration,
+        prepare: @Sendable (Composition) async throws -> Void = { _ in }
+    ) async throws -> Service {
         let loops = (0..<configuration.threads).map { EventLoop(index: $0) }
         for loop in loops { loop.start() }
-        return try await Service(configuration, loops)
+        return try await Service(configuration, loops, prepare)
     }
 
-    private init(_ configuration: ServiceConfiguration, _ loops: [EventLoop]) async throws {
+    private init(
+        _ configuration: ServiceConfiguration, _ loops: [EventLoop],
+        _ prepare: @Sendable (Composition) async throws -> Void
+    ) async throws {
         self.loops = loops
         let logger = configuration.logger
         var appConfiguration = PostgresConfiguration(conninfo: configuration.appConninfo)
@@ -42,11 +48,7 @@ package final class Service: Sendable {
             app: app, platform: platform, secretKey: configuration.secretKey,
             publicURL: publicURL, logger: logger, clock: Timestamp.systemClock)
         self.composition = composition
-        if let key = configuration.setupAPIKey,
-            try await !composition.database.installSetupKey(key)
-        {
-            logger.log(.info, "the set-up key was not installed: the service is set up", [])
-        }
+        try await prepare(composition)
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
             dispatcher: composition.dispatcher, database: composition.database)

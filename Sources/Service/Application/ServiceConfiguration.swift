@@ -13,14 +13,12 @@ package struct ServiceConfiguration: Sendable {
     package var consoleDirectory: String
     package var tlsCertificate: String?
     package var tlsKey: String?
-    /// Installed before the first owner, where nobody is there yet.
-    package var setupAPIKey: String?
     package var logger: Logger
 
     package init(
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
-        tlsCertificate: String? = nil, tlsKey: String? = nil, setupAPIKey: String? = nil,
+        tlsCertificate: String? = nil, tlsKey: String? = nil,
         logger: Logger
     ) {
         self.appConninfo = appConninfo
@@ -32,7 +30,6 @@ package struct ServiceConfiguration: Sendable {
         self.consoleDirectory = consoleDirectory
         self.tlsCertificate = tlsCertificate
         self.tlsKey = tlsKey
-        self.setupAPIKey = setupAPIKey
         self.logger = logger
     }
 }
