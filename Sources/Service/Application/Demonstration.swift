@@ -1,3 +1,4 @@
+import API
 import Cryptography
 import JSON
 import Postgres
@@ -8,15 +9,17 @@ import Text
 struct Demonstration: Sendable {
     private static let owner = "owner@gatehouse.test"
     private let database: Database
+    private let dispatcher: Dispatcher
 
     init(_ service: Service) {
         database = service.composition.database
+        dispatcher = service.composition.dispatcher
     }
 
     /// A token that signs the owner in once, within an hour.
     func signInLink() async throws -> String {
         let owner = try await owner()
-        if try await database.tenant("demo") == nil { try await populate() }
+        if try await database.tenant("demo") == nil { try await populate(owner) }
         let token = TokenSecret.make()
         try await database.storeOperatorLink(
             TokenSecret.hash(token) ?? [], for: owner.id, seconds: 3600)
@@ -32,8 +35,14 @@ struct Demonstration: Sendable {
             passwordHash: nil, by: .system)
     }
 
-    private func populate() async throws {
-        _ = try await database.createTenant(
-            slug: "demo", name: "Demo", policy: .object([]), by: .system)
+    private func populate(_ owner: OperatorRow) async throws {
+        let token = TokenSecret.make()
+        let hash = TokenSecret.hash(token) ?? []
+        try await database.startOperatorSession(
+            owner, tokenHash: hash, userAgent: nil, by: .system)
+        try await DemonstrationData(dispatcher: dispatcher, token: token).make()
+        if let session = try await database.operatorSession(tokenHash: hash) {
+            try await database.endOperatorSession(session.id, of: owner, by: .system)
+        }
     }
 }
