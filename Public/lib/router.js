@@ -51,6 +51,13 @@ export function setQuery(next, { replace = false } = {}) {
     current?.update?.();
 }
 
+/** Takes a secret out of the address and the history; the page stays as it is drawn. */
+export function hideFragment() {
+    quiet = true;
+    history.replaceState(null, "", location.pathname + location.search);
+    quiet = false;
+}
+
 export function go(url, { replace = false } = {}) {
     if (window.navigation) navigation.navigate(url, { history: replace ? "replace" : "auto" });
     else location[replace ? "replace" : "assign"](url);

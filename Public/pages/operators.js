@@ -6,7 +6,11 @@ import { list } from "../lib/list.js";
 import { head } from "../lib/states.js";
 import { toast } from "../elements/toast-stack.js";
 
-const ROLES = [["viewer", "Viewer: reads"], ["admin", "Admin: manages"], ["owner", "Owner: everything"]];
+const ROLES = [
+    ["auditor", "Auditor: reads"], ["support", "Support: helps people"],
+    ["developer", "Developer: keys and origins"], ["admin", "Admin: manages"],
+    ["owner", "Owner: everything"],
+];
 
 export default async function operators(page) {
     const create = () => h("button.btn.primary", { type: "button", onclick: () => open(view), "data-new": "" }, icon("plus"), "Add operator");

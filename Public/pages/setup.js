@@ -1,3 +1,4 @@
+import { hideFragment } from "../lib/router.js";
 import { api } from "../lib/api.js";
 import { form } from "../lib/form.js";
 import { add, fill, h } from "../lib/html.js";
@@ -5,7 +6,7 @@ import { door } from "../lib/door.js";
 
 export default async function setup(page) {
     const token = new URLSearchParams(location.hash.slice(1)).get("token");
-    if (token) history.replaceState(null, "", location.pathname);
+    if (token) hideFragment();
     const built = form([
         { name: "token", label: "Set-up token", value: token, required: true, hint: "The server logged it once when it started.", attrs: { autocomplete: "off" } },
         { name: "name", label: "Your name", required: true, attrs: { autocomplete: "name" } },

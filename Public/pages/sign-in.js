@@ -2,7 +2,7 @@ import { api } from "../lib/api.js";
 import { form } from "../lib/form.js";
 import { add, h } from "../lib/html.js";
 import { door } from "../lib/door.js";
-import { query } from "../lib/router.js";
+import { hideFragment, query } from "../lib/router.js";
 import { safeNext } from "../lib/session.js";
 import { note } from "../lib/states.js";
 
@@ -27,7 +27,7 @@ export default async function signIn(page) {
 
 function oneTime(page, token, enter) {
     // The secret leaves the address and the history before anything else is asked.
-    history.replaceState(null, "", location.pathname + location.search);
+    hideFragment();
     const built = form([], {
         submit: "Continue",
         send: async () => {
