@@ -84,6 +84,13 @@ struct Authenticator: Sendable {
         else { throw Problem.unauthorized("The session is over; sign in again.") }
         try refuseForeignPage(request)
         let person = session.operator
+        if let tenant = person.tenant {
+            switch try await database.scope(tenant).tenantRow()?.status {
+            case "active": break
+            case "suspended": throw Problem(.tenantSuspended, "The tenant is suspended.")
+            default: throw Problem.unauthorized("The session is over; sign in again.")
+            }
+        }
         var principal = API.Principal(
             kind: .operator, id: person.id, name: person.name ?? person.email,
             tenant: person.tenant, platform: person.tenant == nil, role: person.role,
