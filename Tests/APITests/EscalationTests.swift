@@ -53,6 +53,20 @@ import Text
         }
     }
 
+    @Test func `the console's cookie reads nothing for a page of another origin`() async throws {
+        try await UserStage.run { stage in
+            let token = try await stage.service.session(role: "owner", tenant: nil)
+            for (site, status) in [("same-site", 403), ("cross-site", 403), ("same-origin", 200)] {
+                let fields = [
+                    Field("cookie", "gatehouse=\(token)"), Field("sec-fetch-site", site),
+                ]
+                let answer = try await stage.service.send(
+                    .get, "/v1/tenants/acme/users", fields: fields)
+                #expect(answer.status == status, "\(site) \(answer.text)")
+            }
+        }
+    }
+
     @Test func `a sign-in that meets a suspension does not lift it`() async throws {
         try await UserStage.run { stage in
             let storage = stage.service.storage
