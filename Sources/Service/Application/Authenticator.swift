@@ -84,6 +84,13 @@ struct Authenticator: Sendable {
         else { throw Problem.unauthorized("The session is over; sign in again.") }
         try refuseForeignPage(request)
         let person = session.operator
+        if let tenant = person.tenant {
+            switch try await database.scope(tenant).tenantRow()?.status {
+            case "active": break
+            case "suspended": throw Problem(.tenantSuspended, "The tenant is suspended.")
+            default: throw Problem.unauthorized("The session is over; sign in again.")
+            }
+        }
         var principal = API.Principal(
             kind: .operator, id: person.id, name: person.name ?? person.email,
             tenant: person.tenant, platform: person.tenant == nil, role: person.role,
@@ -92,9 +99,9 @@ struct Authenticator: Sendable {
         return principal
     }
 
-    /// A page of another site must not act with the console's cookie (Fetch Metadata).
+    /// A page of another origin must neither act nor read with the console's cookie (Fetch
+    /// Metadata): SameSite still sends it from a sibling host, which CORS may let read answers.
     private func refuseForeignPage(_ request: Request) throws {
-        guard request.method != .get, request.method != .head else { return }
         if let site = request.first("sec-fetch-site"), site != "same-origin", site != "none" {
             throw Problem.forbidden("The console's session is not for other sites.")
         }

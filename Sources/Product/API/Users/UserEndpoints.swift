@@ -100,7 +100,7 @@ enum UserEndpoints {
         answers: [.noContent], problems: [.confirmRequired], ifMatch: .honoured, exists: exists
     ) { call in
         let purges = call.query.flag("purge")
-        if purges { try requirePurge(call.principal) }
+        if purges { try requirePurge(call) }
         let id = try call.id()
         let database = try call.services.database
         try await call.scope.change(by: call.actor) { change in
@@ -144,14 +144,13 @@ enum UserEndpoints {
         }
     }
 
-    /// A purge is for owners; a key of the tenant or the platform may where its scope covers it.
-    private static func requirePurge(_ who: Principal) throws {
-        let isAllowed =
-            switch who.kind {
-            case .operator: who.role == "owner"
-            case .key: who.user == nil
-            case .user, .anonymous: false
-            }
-        guard isAllowed else { throw Problem.forbidden("Only an owner may purge a user.") }
+    /// A purge is for owners and the platform's keys: `users:write` alone gives a tenant's key no
+    /// more than the admin has who issued it.
+    private static func requirePurge(_ call: Call) throws {
+        let permission = Permissions.permits(
+            call.domainPrincipal, .purgeUsers, in: try call.tenant.id)
+        guard permission == .allowed else {
+            throw Problem.forbidden("Only an owner may purge a user.")
+        }
     }
 }

@@ -71,7 +71,14 @@ package enum Permissions {
     package static func mayGrant(
         _ principal: Principal, _ role: Operator.Role, in tenant: UUID?
     ) -> Bool {
-        permits(principal, .writeOperators, in: tenant) == .allowed
+        guard permits(principal, .writeOperators, in: tenant) == .allowed else { return false }
+        guard case .key = principal else { return true }
+        // A key has no role of its own: its scopes must cover all that the role may do.
+        return Right.allCases.allSatisfy { right in
+            PermissionTable.reach(.operator(role), right) == .none
+                || (tenant != nil && right.isPlatformOnly) || right.scope == nil
+                || permits(principal, right, in: tenant) == .allowed
+        }
     }
 
     /// The management scopes among `asked` that this principal cannot give to a key: a key never

@@ -34,17 +34,20 @@ extension Database {
         _ person: OperatorRow, tokenHash: [UInt8], userAgent: String?, by actor: Actor
     ) async throws {
         try await scope(person.tenant ?? .platform).change(by: actor) { change in
+            // Takes the row's lock first: a suspension meanwhile must neither be lifted nor miss
+            // the new session.
+            let alive = try await change.query(
+                """
+                UPDATE operators SET last_sign_in_at = \(change.now), status = 'active'
+                WHERE id = \(person.id) AND status <> 'suspended' RETURNING 1
+                """)
+            guard !alive.isEmpty else { throw StorageFailure.notFound("operator") }
             try await change.query(
                 """
                 INSERT INTO operator_sessions (id, token_hash, operator_id, ip, user_agent,
                     created_at, last_seen_at, expires_at)
                 VALUES (\(UUID.random()), \(tokenHash), \(person.id), \(actor.ip), \(userAgent),
                     \(change.now), \(change.now), \(change.now.adding(seconds: Self.sessionSeconds)))
-                """)
-            try await change.query(
-                """
-                UPDATE operators SET last_sign_in_at = \(change.now), status = 'active'
-                WHERE id = \(person.id)
                 """)
             try await change.audit(
                 "operator.signed_in", AuditTarget("operator", person.id, person.email))
