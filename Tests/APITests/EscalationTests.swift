@@ -49,6 +49,9 @@ import Text
                 #expect(done.status == 200, "\(done.text)")
                 let answer = try await stage.send(.get, "")
                 #expect(answer.status == status, "\(answer.text)")
+                let everywhere = try await stage.service.send(
+                    .get, "/v1/operators", as: .tenantAdmin(stage.tenant))
+                #expect(everywhere.status == status, "\(everywhere.text)")
             }
         }
     }
