@@ -51,7 +51,7 @@ struct DemonstrationData: Sendable {
             try await send(
                 "/v1/tenants/demo/api-keys", #"{"name":"\#(name)","scopes":\#(scopes)}"#)
         }
-        for origin in ["https://app.demo.example", "capacitor://localhost"] {
+        for origin in ["https://app.demo.example", "ionic://localhost"] {
             try await send("/v1/tenants/demo/cors-origins", #"{"origin":"\#(origin)"}"#)
         }
     }
