@@ -19,12 +19,9 @@ enum DomainEndpoints {
         let status = call.query.optionalString("status")
         let rows = try await call.scope.domains(list, status: status)
         let count = try await call.scope.domainCount(status: status)
-        let page = rows.prefix(list.limit)
-        return call.list(
-            page.map(\.json),
-            next: rows.count > list.limit
-                ? page.last.map { Cursor(key: "\($0.createdAt.microseconds)", id: $0.id) } : nil,
-            total: Total(min(count, 10_000), exact: count <= 10_000))
+        return call.list(rows, list, count: count, json: \.json) {
+            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
+        }
     }
 
     private static let create = Endpoint(

@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import Storage
 import Text
 
@@ -21,6 +22,20 @@ extension Call {
         return ListQuery(
             limit: page.limit, sort: page.sort == "email" ? .email : .createdAt,
             descending: page.descending, after: page.after.map { ($0.key, $0.id) })
+    }
+}
+
+extension Call {
+    /// A page out of a store's rows, which are one more than the page where more follow. `count`
+    /// is exact up to 10,000.
+    func list<Row>(
+        _ rows: [Row], _ query: ListQuery, count: Int, json: (Row) -> JSONValue,
+        cursor: (Row) -> Cursor
+    ) -> Response {
+        let page = rows.prefix(query.limit)
+        return list(
+            page.map(json), next: rows.count > query.limit ? page.last.map(cursor) : nil,
+            total: Total(min(count, 10_000), exact: count <= 10_000))
     }
 }
 

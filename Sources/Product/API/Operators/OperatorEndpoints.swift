@@ -25,12 +25,9 @@ enum OperatorEndpoints {
         let text = call.query.optionalString("q")
         let rows = try await database.operators(list, scope: scope, matching: text)
         let count = try await database.operatorCount(scope: scope, matching: text)
-        let page = rows.prefix(list.limit)
-        return call.list(
-            page.map(\.json),
-            next: rows.count > list.limit
-                ? page.last.map { Cursor(key: "\($0.createdAt.microseconds)", id: $0.id) } : nil,
-            total: Total(min(count, 10_000), exact: count <= 10_000))
+        return call.list(rows, list, count: count, json: \.json) {
+            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
+        }
     }
 
     private static let create = Endpoint(

@@ -24,12 +24,9 @@ enum ProviderEndpoints {
         let owner = call.providerOwner
         let rows = try await database.providers(list, owner: owner, kind: kind)
         let count = try await database.providerCount(owner: owner, kind: kind)
-        let page = rows.prefix(list.limit)
-        return call.list(
-            page.map(\.json),
-            next: rows.count > list.limit
-                ? page.last.map { Cursor(key: "\($0.createdAt.microseconds)", id: $0.id) } : nil,
-            total: Total(min(count, 10_000), exact: count <= 10_000))
+        return call.list(rows, list, count: count, json: \.json) {
+            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
+        }
     }
 
     private static let create = Endpoint(

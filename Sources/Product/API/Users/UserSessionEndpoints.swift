@@ -18,12 +18,9 @@ enum UserSessionEndpoints {
         let list = try call.listQuery()
         guard try await UserEndpoints.exists(call) else { throw Problem.notFound("user") }
         let (rows, count) = try await call.scope.sessions(of: id, list)
-        let page = rows.prefix(list.limit)
-        return call.list(
-            page.map(\.json),
-            next: rows.count > list.limit
-                ? page.last.map { Cursor(key: "\($0.createdAt.microseconds)", id: $0.id) } : nil,
-            total: Total(min(count, 10_000), exact: count <= 10_000))
+        return call.list(rows, list, count: count, json: \.json) {
+            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
+        }
     }
 
     private static let endAll = Endpoint(
