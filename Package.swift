@@ -78,7 +78,7 @@ let package = Package(
             path: "Tests/TestSupport", swiftSettings: settings),
         tests("TextTests", ["Text"]),
         tests("JSONTests", ["JSON"]),
-        tests("HTTPTests", ["HTTP"]),
+        tests("HTTPTests", ["HTTP", "TestSupport"]),
         tests("RoutingTests", ["Routing", "HTTP"]),
         tests("CryptographyTests", ["Cryptography"]),
         tests("ServingTests", ["Serving", "Networking", "Observability", "HTTP", "TestSupport"]),

@@ -48,13 +48,14 @@ package enum Code: String, Sendable, CaseIterable {
         case .unauthorized: 401
         case .notFound, .inviteUnknown: 404
         case .methodNotAllowed: 405
-        case .conflict, .confirmRequired, .domainUnproved, .emailTaken, .identityConflict,
+        case .conflict, .confirmRequired, .emailTaken, .identityConflict,
             .identityLinkRequired, .inviteUsed, .inviteExpired, .inviteRevoked:
             409
         case .preconditionFailed: 412
         case .payloadTooLarge: 413
         case .unsupportedMediaType: 415
-        case .validationFailed, .idempotencyMismatch, .emailMissing, .emailInvalid: 422
+        case .validationFailed, .domainUnproved, .idempotencyMismatch, .emailMissing, .emailInvalid:
+            422
         case .preconditionRequired: 428
         case .rateLimited: 429
         case .internalError: 500

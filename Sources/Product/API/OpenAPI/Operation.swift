@@ -100,6 +100,9 @@ extension Endpoint {
             let these = codes.filter { $0.status == status }
             members.append(.init(String(status), Self.problem(these)))
         }
+        members.append(
+            .init("414", Self.problem([.invalidRequest], "The request line is too long")))
+        members.append(.init("431", Self.problem([.invalidRequest], "The head is too large")))
         return .object(members)
     }
 
@@ -118,7 +121,7 @@ extension Endpoint {
         return codes
     }
 
-    private static func problem(_ codes: [Code]) -> JSONValue {
+    private static func problem(_ codes: [Code], _ summary: String? = nil) -> JSONValue {
         let narrowed = JSONValue.object([
             .init(
                 "allOf",
@@ -140,7 +143,7 @@ extension Endpoint {
         ])
         let names = codes.map(\.title).joined(separator: "; ")
         return .object([
-            .init("description", .string(names)),
+            .init("description", .string(summary ?? names)),
             .init(
                 "content",
                 .object([
@@ -218,7 +221,7 @@ extension ObjectShape {
                                 "pointer", .string(max: 1024),
                                 "JSON pointer into the body, or `?name` for a query parameter."),
                             .required("code", .enumeration(FieldCode.allCases.map(\.rawValue))),
-                            .required("detail", .string()),
+                            .required("detail", .string(max: 4096)),
                         ])), max: Decoder.maxErrors)),
         ], open: true)
 }

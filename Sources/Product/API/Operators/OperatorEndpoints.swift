@@ -117,7 +117,7 @@ enum OperatorEndpoints {
         .delete, "/v1/operators/{id}", id: "deleteOperator", tag: "Operators",
         summary: "Removes an operator and ends their sessions; the last owner stays.",
         access: .right("writeOperators"), answers: [.noContent], problems: [.conflict],
-        ifMatch: .honoured
+        ifMatch: .honoured, exists: isVisible
     ) { call in
         _ = try await locked(call) { change, row, others in
             try keepLastOwner(row, others, becoming: nil)

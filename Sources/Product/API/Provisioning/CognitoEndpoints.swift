@@ -12,7 +12,7 @@ enum CognitoEndpoints {
         .post, "/v1/hooks/pre-signup/cognito", id: "preSignupCognito", tag: "Provisioning",
         summary: "The pre-signup event of a pool: the same event back, or 403 with a text that "
             + "is fit for the person.",
-        access: .right("hooks:signup"), body: .json(CognitoEvent.shape),
+        access: .right("signUpHook"), body: .json(CognitoEvent.shape),
         answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18
     ) { call in
@@ -28,7 +28,7 @@ enum CognitoEndpoints {
         .post, "/v1/hooks/post-confirmation/cognito", id: "postConfirmationCognito",
         tag: "Provisioning",
         summary: "Completes what a native sign-up reserved. Always answers the event.",
-        access: .right("hooks:signup"), body: .json(CognitoEvent.shape),
+        access: .right("signUpHook"), body: .json(CognitoEvent.shape),
         answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18
     ) { call in
@@ -40,7 +40,7 @@ enum CognitoEndpoints {
         tag: "Provisioning",
         summary: "Both triggers in the shape of the Lambda Invoke API; `name` is pre-signup or "
             + "post-confirmation.",
-        access: .right("hooks:signup"),
+        access: .right("signUpHook"),
         body: .raw(["*/*"]),
         answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18

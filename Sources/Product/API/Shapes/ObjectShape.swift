@@ -52,7 +52,7 @@ package struct ObjectShape: Sendable {
     /// Members that are not declared are let through (other systems' events).
     package var isOpen: Bool
     /// Taken instead when the body has that member: `{"invites": […]}` beside a single invite.
-    var alternatives: [(member: String, shape: ObjectShape)] = []
+    package var alternatives: [(member: String, shape: ObjectShape)] = []
 
     package init(_ fields: [FieldShape] = [], open: Bool = false) {
         self.init(nil, open: open, fields)

@@ -10,7 +10,7 @@ enum UserSessionEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listUserSessions", tag: "Users",
-        summary: "The user's living sessions, newest first.", access: .right("readUsers"),
+        summary: "The user's living sessions, newest first.", access: .own("readUsers"),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
         answers: [.list(UserSessionRow.shape)], exists: UserEndpoints.exists
     ) { call in
@@ -18,7 +18,8 @@ enum UserSessionEndpoints {
         let list = try call.listQuery()
         guard try await UserEndpoints.exists(call) else { throw Problem.notFound("user") }
         let (rows, count) = try await call.scope.sessions(of: id, list)
-        return call.list(rows, list, count: count, json: \.json) {
+        let current = call.principal.session
+        return call.list(rows, list, count: count, json: { $0.json(current: current) }) {
             Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
         }
     }

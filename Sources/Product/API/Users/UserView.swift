@@ -78,13 +78,14 @@ extension IdentityRow {
 }
 
 extension UserSessionRow {
-    var json: JSONValue {
+    /// `current`: the session that asks, if one does.
+    func json(current: UUID?) -> JSONValue {
         .object([
             .init("id", .uuid(id)), .init("user_id", .uuid(user)),
             .init("client", .string(client)), .init("device", .text(device)),
             .init("created_at", .time(createdAt)), .init("last_seen_at", .time(lastSeenAt)),
             .init("ip", .text(ip)), .init("user_agent", .text(userAgent)),
-            .init("current", .bool(false)),
+            .init("current", .bool(id == current)),
         ])
     }
 
