@@ -39,7 +39,7 @@ enum OperatorEndpoints {
             .created(
                 OperatorRow.shape.adding(
                     "OperatorCreated", [.readOnly("sign_in_url", .string(max: 2048))]))
-        ], problems: [.emailTaken], secret: true
+        ], problems: [.emailTaken, .notFound], secret: true
     ) { call in
         let address = try address(call.input.string("email"), at: "/email")
         let role = try call.input.string("role")

@@ -13,13 +13,16 @@ enum CognitoEndpoints {
         summary: "The pre-signup event of a pool: the same event back, or 403 with a text that "
             + "is fit for the person.",
         access: .right("signUpHook"), body: .json(CognitoEvent.shape),
-        answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
-        maxBody: 1 << 18
+        answers: [
+            .ok(CognitoEvent.shape),
+            Answer(403, .problem(Reason.allCases.map { Code($0) })),
+        ],
+        problems: [.unavailable], hook: true, maxBody: 1 << 18
     ) { call in
         switch try await decide(CognitoEvent(document(call)), call) {
         case .allowed(let event): return .ok(event)
         case .refused(let text, let reason):
-            return Problem(Code(rawValue: reason.rawValue) ?? .forbidden, text, status: 403)
+            return Problem(Code(reason), text, status: 403)
                 .response(requestID: nil)
         }
     }
@@ -42,7 +45,8 @@ enum CognitoEndpoints {
             + "post-confirmation.",
         access: .right("signUpHook"),
         body: .raw(["*/*"]),
-        answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
+        answers: [.ok(CognitoEvent.shape.or(whenHas: "errorMessage", functionError))],
+        problems: [.unavailable], hook: true,
         maxBody: 1 << 18
     ) { call in
         let name = try call.parameter("name")
@@ -70,6 +74,11 @@ enum CognitoEndpoints {
         response.set("x-amz-executed-version", "$LATEST")
         return response
     }
+
+    /// What the Lambda runtime answers where a function throws.
+    private static let functionError = ObjectShape(
+        "FunctionError",
+        [.readOnly("errorMessage", .string()), .readOnly("errorType", .string())])
 
     private enum Decided {
         case allowed(JSONValue)
