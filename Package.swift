@@ -84,7 +84,7 @@ let package = Package(
         tests("ServingTests", ["Serving", "Networking", "Observability", "HTTP", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Networking", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text"]),
-        tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),
+        tests("StorageTests", ["Storage", "Domain", "JSON", "Postgres", "Text", "TestSupport"]),
         tests(
             "APITests",
             [
