@@ -27,7 +27,8 @@ func tests(_ name: String, _ imports: [String]) -> Target {
 }
 
 let platform = [
-    "Observability", "Configuration", "Text", "JSON", "Outbound", "Cryptography", "Networking",
+    "Observability", "Configuration", "Text", "JSON", "Workers", "Outbound", "Cryptography",
+    "Networking",
     "HTTP", "Routing", "Serving", "Postgres",
 ]
 let product = ["Domain", "Storage", "API", "Console"]
@@ -50,9 +51,10 @@ let package = Package(
         room("Platform", "Text", ["CIdn2", "CPsl"]),
         room("Platform", "JSON"),
         room("Platform", "HTTP"),
-        room("Platform", "Cryptography", ["COpenSSL", "CArgon2", "CZlib"]),
+        room("Platform", "Workers"),
+        room("Platform", "Cryptography", ["COpenSSL", "CArgon2", "CZlib", "Workers"]),
         room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
-        room("Platform", "Outbound", ["CCurl", "Text", "Observability"]),
+        room("Platform", "Outbound", ["CCurl", "HTTP", "Text", "Workers"]),
         room("Platform", "Routing", ["HTTP"]),
         room("Platform", "Serving", ["HTTP", "Networking", "Observability"]),
         room("Platform", "Postgres", ["CPostgres", "Networking", "Observability", "Text"]),
@@ -81,6 +83,8 @@ let package = Package(
         tests("HTTPTests", ["HTTP"]),
         tests("RoutingTests", ["Routing", "HTTP"]),
         tests("CryptographyTests", ["Cryptography"]),
+        tests(
+            "OutboundTests", ["Outbound", "Serving", "Networking", "HTTP", "Text", "TestSupport"]),
         tests("ServingTests", ["Serving", "Networking", "Observability", "HTTP", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Networking", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text"]),
