@@ -31,7 +31,7 @@ let platform = [
     "Networking",
     "HTTP", "Routing", "Serving", "Postgres",
 ]
-let product = ["Domain", "Storage", "API", "Console"]
+let product = ["Domain", "Federation", "Storage", "API", "Console"]
 
 let package = Package(
     name: "gatehouse",
@@ -60,11 +60,14 @@ let package = Package(
         room("Platform", "Postgres", ["CPostgres", "Networking", "Observability", "Text"]),
 
         room("Product", "Domain", ["Text"]),
+        room(
+            "Product", "Federation", ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"]),
         room("Product", "Storage", ["Domain", "Postgres", "JSON", "Text", "Cryptography"]),
         room(
             "Product", "API",
             [
-                "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography",
+                "Domain", "Federation", "Storage", "HTTP", "Routing", "JSON", "Text",
+                "Cryptography",
                 "Observability",
             ]),
         room("Product", "Console", ["HTTP", "CZlib"]),
@@ -88,6 +91,9 @@ let package = Package(
         tests("ServingTests", ["Serving", "Networking", "Observability", "HTTP", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Networking", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text"]),
+        tests(
+            "FederationTests",
+            ["Federation", "Outbound", "Domain", "Cryptography", "JSON", "Text", "TestSupport"]),
         tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),
         tests(
             "APITests",

@@ -12,9 +12,11 @@ private let allowed: [String: Set<String>] = [
     "Serving": ["HTTP", "Networking", "Observability"],
     "Postgres": ["CPostgres", "Networking", "Observability", "Text"],
     "Domain": ["Text"],
+    "Federation": ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"],
     "Storage": ["Domain", "Postgres", "JSON", "Text", "Cryptography"],
     "API": [
-        "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography", "Observability",
+        "Domain", "Federation", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography",
+        "Observability",
     ],
     "Console": ["HTTP", "Routing", "CZlib", "Cryptography"],
 ]

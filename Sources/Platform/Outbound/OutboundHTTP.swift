@@ -12,11 +12,13 @@ package final class OutboundHTTP: Sendable {
             threads: OutboundPolicy.threads, queueLimit: OutboundPolicy.queueLimit)
     }
 
+    /// `end`: an earlier end than the policy's, where several calls share one time.
     package func send(
-        _ request: OutboundRequest
+        _ request: OutboundRequest, until end: ContinuousClock.Instant? = nil
     ) async throws(OutboundFailure) -> OutboundResponse {
         let policy = policy
-        let deadline = ContinuousClock.now + policy.total
+        let latest = ContinuousClock.now + policy.total
+        let deadline = end.map { min($0, latest) } ?? latest
         let result = await workers.run { () -> Result<OutboundResponse, OutboundFailure> in
             Result { () throws(OutboundFailure) in
                 try CurlTransfer(request, policy: policy).run(until: deadline)
