@@ -27,18 +27,9 @@ enum InviteEndpoints {
         if let own = call.bound(.readInvites) {
             filter.emailKey = try await call.scope.user(own)?.emailKey ?? ""
         }
-        let rows = try await call.scope.invites(list, filter)
-        let count = try await call.scope.inviteCount(filter)
-        let page = rows.prefix(list.limit)
-        let next = rows.count > list.limit ? page.last : nil
-        return call.list(
-            page.map { $0.json(at: call.now) },
-            next: next.map {
-                Cursor(
-                    key: list.sort == .email ? $0.emailKey : "\($0.createdAt.microseconds)",
-                    id: $0.id)
-            },
-            total: Total(min(count, 10_000), exact: count <= 10_000))
+        return call.list(try await call.scope.invites(list, filter)) {
+            $0.write(to: &$1, at: call.now)
+        }
     }
 
     private static let create = Endpoint(

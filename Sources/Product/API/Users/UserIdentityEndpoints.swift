@@ -15,8 +15,7 @@ enum UserIdentityEndpoints {
         access: .own("readUsers"), answers: [.list(IdentityRow.shape)]
     ) { call in
         let row = try await UserEndpoints.visible(call)
-        return call.list(
-            row.identities.map(\.json), next: nil, total: Total(row.identities.count))
+        return call.list(ListPage(whole: row.identities))
     }
 
     private static let link = Endpoint(
@@ -41,7 +40,7 @@ enum UserIdentityEndpoints {
             throw Problem.internalError
         }
         return .created(
-            identity.json,
+            identity,
             at: "/v1/tenants/\(user.tenant)/users/\(user.id)/identities/\(made)",
             etag: "\"\(made)\"")
     }

@@ -17,10 +17,9 @@ enum UserSessionEndpoints {
         let id = try call.id()
         let list = try call.listQuery()
         guard try await UserEndpoints.exists(call) else { throw Problem.notFound("user") }
-        let (rows, count) = try await call.scope.sessions(of: id, list)
         let current = call.principal.session
-        return call.list(rows, list, count: count, json: { $0.json(current: current) }) {
-            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
+        return call.list(try await call.scope.sessions(of: id, list)) {
+            $0.write(to: &$1, current: current)
         }
     }
 
