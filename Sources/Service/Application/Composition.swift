@@ -1,9 +1,11 @@
 import API
 import Cryptography
 import Domain
+import Federation
 import HTTP
 import Networking
 import Observability
+import Outbound
 import Postgres
 import Storage
 import Text
@@ -18,12 +20,16 @@ package struct Composition: Sendable {
     package init(
         app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
         passwords: PasswordHasher? = nil, logger: Logger? = nil,
+        outside: Outside = Outside(),
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
         let pepper = SHA256.derive(from: secretKey, info: Array("password pepper".utf8))
         let database = Database(
-            app: app, platform: platform, directoryKey: directoryKey, clock: clock)
+            app: app, platform: platform, directoryKey: directoryKey,
+            sealer: try Sealer(
+                key: SHA256.derive(from: secretKey, info: Array("secrets at rest".utf8))),
+            clock: clock)
         let authenticator = Authenticator(database: database)
         let judge = OriginJudge(database: database, publicURL: publicURL)
         let passwords = passwords ?? PasswordHasher(pepper: pepper, threads: 2)
@@ -32,9 +38,9 @@ package struct Composition: Sendable {
         dispatcher = try Dispatcher(
             endpoints: Routes.all,
             services: Services(
-                database: database,
-                passwords: passwords,
-                publicURL: publicURL),
+                database: database, passwords: passwords, publicURL: publicURL,
+                providerDocuments: ProviderDocuments(
+                    http: OutboundHTTP(policy: outside.providers), clock: clock)),
             hooks: Hooks(
                 authenticate: { try await authenticator.principal(of: $0) },
                 resolveTenant: { try await Self.resolve($0, $1, database) },

@@ -23,6 +23,7 @@ extension ProviderRow {
         for setting in Self.settings {
             members.append(.init(setting.name, document[setting.name] ?? setting.standard))
         }
+        members.append(.init("secret_set", .bool(hasSecret)))
         members.append(.init("created_at", .string(createdAt.description)))
         members.append(.init("updated_at", .string(updatedAt.description)))
         return .object(members)
@@ -70,6 +71,7 @@ extension ProviderRow {
             .optional("client_tenants", .map(of: .string(min: 1, max: 63)), "Client to tenant."),
             .optional("admin_create", .enumeration(["deny", "allow"])),
             .optional("lambda_open", .enumeration(["off", "loopback"])),
+            .readOnly("secret_set", .bool, "Whether a secret is kept."),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
         ])
 
