@@ -22,11 +22,7 @@ enum ProviderEndpoints {
         let list = try call.listQuery()
         let kind = call.query.optionalString("kind")
         let owner = call.providerOwner
-        let rows = try await database.providers(list, owner: owner, kind: kind)
-        let count = try await database.providerCount(owner: owner, kind: kind)
-        return call.list(rows, list, count: count, json: \.json) {
-            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
-        }
+        return call.list(try await database.providers(list, owner: owner, kind: kind))
     }
 
     private static let create = Endpoint(
@@ -52,7 +48,7 @@ enum ProviderEndpoints {
                 document: input.document)
             return try await change.changeSecret(row, input.secret, in: database)
         }
-        return .created(row.json, at: "/v1/providers/\(row.id)", etag: row.etag)
+        return .created(row, at: "/v1/providers/\(row.id)", etag: row.etag)
     }
 
     private static let get = Endpoint(
@@ -61,7 +57,7 @@ enum ProviderEndpoints {
         answers: [.ok(ProviderRow.shape)]
     ) { call in
         let row = try await current(call)
-        return .ok(row.json, etag: row.etag)
+        return .ok(row, etag: row.etag)
     }
 
     private static let update = Endpoint(
@@ -82,7 +78,7 @@ enum ProviderEndpoints {
                 row, name: input.name, issuer: input.issuer, document: input.document)
             return try await change.changeSecret(changed, input.secret, in: database)
         }
-        return .ok(row.json, etag: row.etag)
+        return .ok(row, etag: row.etag)
     }
 
     private static let delete = Endpoint(
