@@ -12,6 +12,9 @@ package struct Database: Sendable {
     /// Keys of the directory's look-ups are made with it, so that a dump names nobody.
     package let directoryKey: [UInt8]
     package let keyUses = KeyUses()
+    package var retention = Retention()
+    /// Told of each decision that was answered, retries too, dry runs not.
+    package var onDecision: @Sendable (Outcome) -> Void = { _ in }
 
     package init(
         app: Postgres, platform: Postgres, directoryKey: [UInt8],

@@ -42,8 +42,6 @@ package struct IdempotencyRow: Sendable {
 
 /// Kept answers, for every replica.
 extension Database {
-    /// Seconds for which an answer is kept.
-    package static let answersKept: Int64 = 86_400
     /// Seconds after which a claim without an answer may be taken over: its server is gone.
     /// Every request is answered within half of it.
     package static let claimHolds: Int64 = 10
@@ -61,7 +59,7 @@ extension Database {
             ON CONFLICT (principal, method, path, key_hash) DO UPDATE
                 SET body_hash = excluded.body_hash, claim = excluded.claim, answer = NULL,
                     created_at = excluded.created_at
-                WHERE held.created_at <= \(now.adding(seconds: -Self.answersKept))
+                WHERE held.created_at <= \(now.adding(seconds: -retention.answers))
                     OR (held.answer IS NULL AND held.body_hash = excluded.body_hash
                         AND held.created_at <= \(now.adding(seconds: -Self.claimHolds)))
             RETURNING 1
@@ -111,11 +109,5 @@ extension Database {
             DELETE FROM idempotency
             WHERE \(row.condition) AND claim = \(row.claim) AND answer IS NULL
             """)
-    }
-
-    /// Removes what is past its time. Answers how many rows.
-    package func sweepIdempotency() async throws(PostgresError) -> Int {
-        let end = clock().adding(seconds: -Self.answersKept)
-        return try await app.query("DELETE FROM idempotency WHERE created_at <= \(end)").affected
     }
 }
