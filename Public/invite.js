@@ -1,9 +1,7 @@
 // The page an invited person sees: public, and apart from the console's session.
 import { api } from "./lib/api.js";
-import { door } from "./lib/door.js";
-import { form } from "./lib/form.js";
-import { time, user, words } from "./lib/format.js";
-import { fill, h } from "./lib/html.js";
+import { door, form } from "./lib/form.js";
+import { facts, fill, h, time, user, words } from "./lib/html.js";
 
 const main = document.querySelector("main");
 const show = (...page) => {
@@ -35,8 +33,7 @@ async function open() {
             show(`Welcome to ${tenant.name}`, "Your account is ready. You can now sign in where you use it.");
         },
     });
-    show(`Join ${invite.tenant.name}`, "You have been invited.", h("dl.facts", {},
-        h("dt", {}, "For"), h("dd", {}, user(invite.email)), h("dt", {}, "Role"), h("dd", {}, words(invite.role)),
-        h("dt", {}, "Ends"), h("dd", {}, time(invite.expires_at))), built);
+    show(`Join ${invite.tenant.name}`, "You have been invited.",
+        facts([["For", user(invite.email)], ["Role", words(invite.role)], ["Ends", time(invite.expires_at)]]), built);
 }
 open();

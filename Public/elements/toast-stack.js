@@ -15,9 +15,10 @@ class ToastStack extends HTMLElement {
 
     show(text, { action, run, stay = Boolean(action) } = {}) {
         const close = () => node.remove();
-        const node = h("div.toast", {}, h("span", {}, text),
-            action && h("button", { type: "button", onclick: () => (close(), run()) }, action),
+        const node = h("div.toast", {}, h("span", { dir: "auto" }, text),
+            action && h("button", { type: "button", onclick: () => (close(), run()) }, action, h("kbd", {}, "Z")),
             h("button", { type: "button", "aria-label": "Dismiss", onclick: close }, "×"));
+        while (this.children.length > 3) this.firstElementChild.remove();
         this.append(node);
         if (stay) return;
         let timer = setTimeout(close, 6000);

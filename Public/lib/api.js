@@ -1,10 +1,10 @@
-// The only fetch of the console.
+// The only fetch of the console, and who is asking.
 
 /** An answer that is not 2xx, as RFC 9457 problem details. */
 export class Problem extends Error {
     constructor(status, body = {}, retryAfter = null) {
         super(body.detail || body.title || `The server answered ${status}.`);
-        Object.assign(this, { status, retryAfter, code: body.code, id: body.request_id, errors: body.errors ?? [] });
+        Object.assign(this, { status, retryAfter, code: body.code, id: body.request_id, errors: body.errors ?? [], other: body.conflicting_id });
         this.title = body.title || "The request failed";
     }
 }
@@ -18,14 +18,17 @@ export const etagOf = (object) => etags.get(object);
 
 // A key lives until the server has answered: sending the same again after a lost connection is then one act.
 const pending = new Map();
-const SECRET = /^(password|token|key|secret|client_secret)$/;
+const SECRET = /^(password|token|key|secret|client_secret|invite_token)$/;
 const masked = (name, value) => (SECRET.test(name) && typeof value === "string" ? "••••" : value);
 
+/** A request as it is shown to be run elsewhere. */
+export const shown = (path, { method = "GET", body, etag } = {}) =>
+    ({ method, path: `/v1${path}`, body: body && JSON.stringify(body, masked, 2), etag });
+
 export async function api(path, { method = "GET", body, signal, etag } = {}) {
-    const write = method !== "GET";
     const text = body === undefined ? undefined : JSON.stringify(body);
     const headers = { accept: "application/json" };
-    if (write) headers["x-gatehouse-console"] = "1";
+    if (method !== "GET") headers["x-gatehouse-console"] = "1";
     if (text !== undefined) headers["content-type"] = "application/json";
     if (etag) headers["if-match"] = etag;
     const act = `${path} ${text}`;
@@ -33,7 +36,7 @@ export async function api(path, { method = "GET", body, signal, etag } = {}) {
         if (!pending.has(act)) pending.set(act, crypto.randomUUID());
         headers["idempotency-key"] = pending.get(act);
     }
-    remember({ method, path: `/v1${path}`, body: body && JSON.stringify(body, masked, 2), etag });
+    remember(shown(path, { method, body, etag }));
     let answer;
     try {
         answer = await fetch(`/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" });
@@ -56,6 +59,12 @@ export async function api(path, { method = "GET", body, signal, etag } = {}) {
     return data;
 }
 
+/** Asks with an API key alone, as a machine would: does it work? */
+export async function probe(key) {
+    const answer = await fetch("/v1/me", { headers: { authorization: `Bearer ${key}` }, credentials: "omit" });
+    return { status: answer.status, ...(await answer.json()) };
+}
+
 function remember(entry) {
     const same = sent.findIndex((one) => one.method === entry.method && one.path === entry.path);
     if (same >= 0) sent.splice(same, 1);
@@ -68,4 +77,52 @@ export function search(values) {
     const kept = Object.entries(values).filter(([, value]) => value != null && value !== "");
     const text = new URLSearchParams(kept).toString();
     return text && `?${text}`;
+}
+
+let operator = null;
+/** Who is signed in; null before the first answer. */
+export const me = () => operator;
+/** The tenant that this operator is confined to, or null for the whole platform. */
+export const scope = () => operator?.scope?.tenant_id ?? null;
+
+// Which roles have a right, for leaving out what would be refused; the server decides. o a d s u: owner … auditor.
+const LETTERS = { owner: "o", admin: "a", developer: "d", support: "s", auditor: "u" };
+const RIGHTS = {
+    audit: "oadu", writeKeys: "oad", revokeKeys: "oads", origins: "oadu", writeOrigins: "oad", policy: "oadu", writePolicy: "oa",
+    invites: "oas", editUsers: "oa", suspendUsers: "oas", editTenant: "oa", operators: "o", suspendTenant: "o", createTenant: "oa",
+};
+const PLATFORM = ["createTenant", "suspendTenant"];
+export const may = (right) => RIGHTS[right].includes(LETTERS[operator?.role] ?? "-") && !(scope() && PLATFORM.includes(right));
+
+export async function loadMe() {
+    operator ??= (await api("/me")).operator;
+    return operator;
+}
+
+export async function signOut() {
+    await api("/session", { method: "DELETE" });
+    operator = null;
+}
+
+const tenants = new Map();
+/** A tenant by slug or id, asked once; `fresh` asks again. */
+export async function tenantOf(slug, { signal, fresh } = {}) {
+    if (fresh) tenants.clear();
+    if (!tenants.has(slug)) tenants.set(slug, await api(`/tenants/${encodeURIComponent(slug)}`, { signal }));
+    return tenants.get(slug);
+}
+export const forgetTenants = () => tenants.clear();
+
+/** What this browser keeps: theme, density, keys, the tenant last seen. Never a secret. */
+export const kept = () => {
+    try {
+        return JSON.parse(localStorage.getItem("ui") || "{}");
+    } catch {
+        return {};
+    }
+};
+export function keep(name, value) {
+    const ui = { ...kept(), [name]: value };
+    if (value == null) delete ui[name];
+    localStorage.setItem("ui", JSON.stringify(ui));
 }

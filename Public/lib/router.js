@@ -1,7 +1,6 @@
 // One shell answers every path; the URL is the only state.
-import { fill, h } from "./html.js";
 import { sent } from "./api.js";
-import { state } from "./states.js";
+import { fill, h, state } from "./html.js";
 
 const routes = [
     ["/console/setup", "setup", true],
@@ -16,6 +15,8 @@ const routes = [
     ["/console/decisions/:id", "decision"],
     ["/console/audit", "audit"],
     ["/console/operators", "operators"],
+    ["/console/providers", "providers"],
+    ["/console/me", "me"],
 ].map(([path, page, bare]) => ({ parts: path.split("/").slice(2), page, bare }));
 
 function match(path) {
@@ -75,8 +76,11 @@ export function start(frame) {
         const mine = (current = { stop, path: location.pathname, update: null });
         const route = match(location.pathname);
         sent.length = 0;
+        // A dialog belongs to its page, but for the one whose secret would be lost.
+        for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close();
         if (!(await frame(route)) || mine !== current) return;
         const body = h("div", {});
+        const slow = setTimeout(() => main.classList.add("busy"), 120);
         const page = {
             params: route?.params ?? {}, signal: stop.signal, body,
             onUpdate: (update) => (mine.update = update),
@@ -86,9 +90,17 @@ export function start(frame) {
             if (route) await (await import(`../pages/${route.page}.js`)).default(page);
             else state(body, "missing", { title: "There is no such page", text: "The address may have been mistyped.", href: "/console/" });
         } catch (error) {
-            if (error.name !== "AbortError") state(body, "error", { error, again: redraw });
+            if (error.name === "AbortError") return;
+            // A page of an older version is gone once the server has a newer one.
+            const gone = error instanceof TypeError && /import/i.test(error.message);
+            state(body, "error", gone && navigator.onLine
+                ? { title: "There is a new version of this page", again: () => location.reload() }
+                : { error: gone ? Object.assign(error, { title: "You are offline", message: "This page could not be loaded." }) : error, again: redraw });
+        } finally {
+            clearTimeout(slow);
         }
         if (mine !== current) return;
+        main.classList.remove("busy");
         fill(main, body);
         if (!main.querySelector("h1")) main.prepend(h("h1.vh", {}, main.querySelector("h2")?.textContent ?? "Gatehouse"));
         const heading = main.querySelector("h1");

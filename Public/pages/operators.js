@@ -1,30 +1,54 @@
-import { api } from "../lib/api.js";
-import { confirm, formDialog, reveal } from "../lib/dialog.js";
-import { initials, tag, time, user, words } from "../lib/format.js";
-import { add, h, icon } from "../lib/html.js";
+import { api, etagOf, me } from "../lib/api.js";
+import { act, confirm, formDialog, reveal } from "../lib/dialog.js";
+import { add, button, h, head, tag, time, who } from "../lib/html.js";
 import { list } from "../lib/list.js";
-import { head } from "../lib/states.js";
 import { toast } from "../elements/toast-stack.js";
 
-const ROLES = [
-    ["auditor", "Auditor: reads"], ["support", "Support: helps people"],
-    ["developer", "Developer: keys and origins"], ["admin", "Admin: manages"],
-    ["owner", "Owner: everything"],
-];
+const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], ["developer", "Developer: keys and origins"],
+    ["admin", "Admin: manages"], ["owner", "Owner: everything"]];
+const MATRIX = [["See tenants, users, invites, decisions", "yyyyy"], ["Invite people", "yyymn"], ["Add, edit, approve users", "yynnn"], ["Suspend users, end sessions", "yynyn"],
+    ["Create and rotate API keys", "yyynn"], ["Revoke API keys", "yyyyn"], ["Change origins", "yyynn"], ["Publish policy, providers", "yynnn"],
+    ["Read the audit log", "yyony"], ["Operators; suspend or delete a tenant", "ynnnn"]];
+const MARK = { y: "Yes", n: "–", m: "Members", o: "Own" };
+
+/** What each role may do, as a table. */
+export const matrix = () => h("div.table", {}, h("table", {}, h("caption.vh", {}, "Rights of the roles"),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Right"), ["Owner", "Admin", "Developer", "Support", "Auditor"].map((text) => h("th", { scope: "col" }, text)))),
+    h("tbody", {}, MATRIX.map(([text, cells]) => h("tr", {}, h("th", { scope: "row" }, text), [...cells].map((one) => h("td", {}, one === "n" ? h("span.muted", {}, "–") : MARK[one])))))));
 
 export default async function operators(page) {
-    const create = () => h("button.btn.primary", { type: "button", onclick: () => open(view), "data-new": "" }, icon("plus"), "Add operator");
+    const create = () => button("Add operator", () => open(view), { look: ".primary", icon: "plus", "data-new": "" });
     add(page.body, head("Operators", { lead: "The keepers of this gatehouse. There is always at least one owner." }));
-    const view = list(page, page.body, {
+    const view = await list(page, page.body, {
         path: "/operators", noun: ["operator", "operators"], search: "Search by email or name", create,
         columns: [
-            { label: "Operator", cell: (one) => h("div.who", {}, h("span.face", { "aria-hidden": "true" }, initials(one.name, one.email)), h("span", {}, h("span.main", {}, user(one.email)), h("span.sub", {}, user(one.name)))) },
-            { label: "Role", cell: (one) => tag(one.role) },
+            { label: "Operator", cell: (one) => who(one) },
+            { label: "Role", state: true, cell: (one) => tag(one.role) },
+            { label: "Status", cell: (one) => tag(one.status) },
             { label: "Scope", cell: (one) => (one.scope?.tenant_id ? h("a", { href: `/console/t/${one.scope.tenant_id}/users` }, "One tenant") : "Whole platform") },
-            { label: "Status", cell: (one) => words(one.status) },
             { label: "Last sign-in", cell: (one) => time(one.last_sign_in_at) },
         ],
-        actions: (one, reload) => [{ text: "Remove", name: one.email, danger: true, run: () => remove(one, reload) }],
+        actions: (one, reload) => one.id === me().id ? [] : [
+            { text: "Change role", name: one.email, run: () => change(one, reload) },
+            one.status === "suspended" ? { text: "Resume", name: one.email, run: () => status(one, "active", reload) }
+                : { text: "Suspend", name: one.email, danger: true, run: () => status(one, "suspended", reload) },
+            { text: "Remove", name: one.email, danger: true, run: () => remove(one, reload) },
+        ],
+    });
+    add(page.body, h("details.gap", {}, h("summary", {}, "What each role may do"), matrix()));
+}
+
+const status = (one, value, reload) => act(`/operators/${one.id}`, {
+    method: "PATCH", body: { status: value },
+    back: one.status === "pending" ? null : () => status({ ...one, status: value }, value === "active" ? "suspended" : "active", reload),
+}, value === "active" ? `${one.email} may sign in again` : `${one.email} is suspended: sessions have ended`, reload);
+
+function change(one, reload) {
+    formDialog({
+        title: `Role of ${one.email}`, submit: "Change role",
+        fields: [{ name: "role", label: "Role", type: "select", options: ROLES, value: one.role }],
+        request: (values) => [`/operators/${one.id}`, { method: "PATCH", body: values, etag: etagOf(one) }],
+        done: () => (toast("The role is changed"), reload()),
     });
 }
 
@@ -41,19 +65,17 @@ function remove(one, reload) {
 
 function open(view) {
     formDialog({
-        title: "Add operator", submit: "Add operator", lead: "A one-time link is mailed, or shown to you once where no mail is set up.",
+        title: "Add operator", submit: "Add operator", lead: "You get a link that signs in once, to hand over.",
         fields: [
             { name: "email", label: "Email", type: "email", required: true },
             { name: "name", label: "Name" },
             { name: "role", label: "Role", type: "select", options: ROLES },
             { name: "scope.tenant_id", label: "Only this tenant", hint: "Tenant id; empty is the whole platform." },
         ],
-        send: async (values) => {
-            const made = await api("/operators", { method: "POST", body: values });
-            const link = made.link ?? made.sign_in_url ?? made.url;
+        request: (values) => ["/operators", { method: "POST", body: values }],
+        done: (made) => {
             view.reload();
-            toast(`${made.email} is an operator`);
-            if (link) setTimeout(() => reveal({ title: "One-time sign-in link", secret: link, name: "SIGN_IN_URL", text: `Send it to ${made.email}. It works once and is shown only now.` }));
+            reveal({ title: "One-time sign-in link", secret: made.sign_in_url, name: "SIGN_IN_URL", text: `Send it to ${made.email}. It works once, within a day, and is shown only now.` });
         },
     });
 }

@@ -1,8 +1,7 @@
-import { hideFragment } from "../lib/router.js";
 import { api } from "../lib/api.js";
-import { form } from "../lib/form.js";
+import { door, form } from "../lib/form.js";
 import { add, fill, h } from "../lib/html.js";
-import { door } from "../lib/door.js";
+import { hideFragment } from "../lib/router.js";
 
 export default async function setup(page) {
     const token = new URLSearchParams(location.hash.slice(1)).get("token");

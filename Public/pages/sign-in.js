@@ -1,10 +1,18 @@
 import { api } from "../lib/api.js";
-import { form } from "../lib/form.js";
-import { add, h } from "../lib/html.js";
-import { door } from "../lib/door.js";
+import { door, form } from "../lib/form.js";
+import { add, h, note } from "../lib/html.js";
 import { hideFragment, query } from "../lib/router.js";
-import { safeNext } from "../lib/session.js";
-import { note } from "../lib/states.js";
+
+/** Only a path of this console is a place to go to after signing in. */
+function safeNext(text) {
+    try {
+        const url = new URL(text ?? "/console/", location.origin);
+        if (url.origin === location.origin && url.pathname.startsWith("/console/")) return url.pathname + url.search;
+    } catch {
+        // Not an address at all.
+    }
+    return "/console/";
+}
 
 export default async function signIn(page) {
     const enter = () => location.replace(safeNext(query().next));
