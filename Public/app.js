@@ -128,8 +128,10 @@ addEventListener("keydown", (event) => {
     }
     const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]");
     if (typing || event.ctrlKey || event.metaKey || event.altKey || kept().keys === "off" || !/^[/?a-zA-Z]$/.test(event.key)) return;
+    const box = event.key === "/" && document.querySelector("[data-search]");
     if (event.key === "/") event.preventDefault();
-    press(event.key);
+    if (box) box.focus();
+    else press(event.key);
 });
 
 async function frame(route) {

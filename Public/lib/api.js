@@ -106,9 +106,13 @@ export async function signOut() {
 
 const tenants = new Map();
 /** A tenant by slug or id, asked once; `fresh` asks again. */
-export async function tenantOf(slug, { signal, fresh } = {}) {
+export async function tenantOf(slug, { fresh } = {}) {
     if (fresh) tenants.clear();
-    if (!tenants.has(slug)) tenants.set(slug, await api(`/tenants/${encodeURIComponent(slug)}`, { signal }));
+    if (!tenants.has(slug)) {
+        const asked = api(`/tenants/${encodeURIComponent(slug)}`);
+        tenants.set(slug, asked);
+        asked.catch(() => tenants.delete(slug));
+    }
     return tenants.get(slug);
 }
 export const forgetTenants = () => tenants.clear();

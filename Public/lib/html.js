@@ -29,11 +29,17 @@ export function h(selector, props = {}, ...kids) {
 
 /** Appends children, leaving out what is null or false. */
 export function add(node, kids) {
-    const kept = [kids].flat(9).filter((kid) => kid != null && kid !== false);
     const spoken = translate && !UNSPOKEN.has(node.tagName);
-    node.append(...(spoken ? kept.map((kid) => (typeof kid === "string" ? translate(kid) : kid)) : kept));
+    for (const kid of [kids].flat(9)) {
+        if (kid == null || kid === false) continue;
+        node.append(typeof kid !== "string" ? kid : visible(spoken ? translate(kid) : kid));
+    }
     return node;
 }
+
+/** Control characters and those that turn the writing's direction, shown as escapes. */
+const visible = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** Replaces the content of a node. */
 export function fill(node, ...kids) {
@@ -110,17 +116,16 @@ export function ago(iso) {
 export const time = (iso, otherwise = "never") =>
     iso ? h("time", { dateTime: iso, title: exact.format(new Date(iso)) }, ago(iso)) : none(otherwise);
 
-/** User content: its own direction, control characters made visible, never translated. */
+/** User content: its own direction, never translated. */
 export function user(text, selector = "span") {
     const node = h(selector, { dir: "auto" });
-    node.textContent = String(text ?? "").replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g,
-        (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    node.textContent = visible(String(text ?? ""));
     return node;
 }
 
 /** A person or operator in a list: face, address as a link where there is one, name below. */
 export function who(one, href) {
-    const initials = (one.name || one.email || "?").split(/[\s@._-]+/u).filter(Boolean).slice(0, 2).map((word) => [...word][0]).join("");
+    const initials = (one.name || one.email || "?").match(/[\p{L}\p{N}]+/gu)?.slice(0, 2).map((word) => [...word][0]).join("") ?? "?";
     const main = user(one.email || one.name || "Erased");
     return h("div.who", {}, h("span.face", { "aria-hidden": "true", dir: "auto" }, initials.toUpperCase()),
         h("div", {}, href ? h("a.main", { href }, main) : h("span.main", {}, main), one.name && one.email && user(one.name, "span.sub")));

@@ -20,7 +20,7 @@ export function press(key) {
         return;
     }
     const act = {
-        g: () => (going = Date.now()), "/": () => document.querySelector("[data-search]")?.focus() ?? palette(),
+        g: () => (going = Date.now()), "/": palette,
         N: () => document.querySelector("[data-new]")?.click(), j: () => move(1), k: () => move(-1),
         x: () => document.activeElement.closest("tr")?.querySelector("input[type=checkbox]")?.click(), z: undo, "?": sheet,
     }[key];

@@ -59,12 +59,13 @@ export async function list(page, node, spec) {
         fill(counted, total(data.total, ...noun));
         fill(pager);
         if (!data.items.length) return drawNothing(wanted);
+        const every = chosen?.all(data.items);
         const rows = data.items.map((item) => row(item, spec, () => load(), chosen));
         const fresh = wanted.live && seen && !wanted.cursor;
         if (fresh) rows.forEach((one, at) => seen.has(data.items[at].id) || one.classList.add("fresh"));
         seen = new Set(data.items.map((item) => item.id));
         fill(table, h("table.stack", {}, h("caption.vh", {}, noun[1]),
-            h("thead", {}, h("tr", {}, chosen?.all(data.items), columns.map((column) => heading(column, wanted, change)),
+            h("thead", {}, h("tr", {}, every, columns.map((column) => heading(column, wanted, change)),
                 spec.actions && h("th.end", {}, h("span.vh", {}, "Actions")))),
             h("tbody", {}, rows)));
         chosen?.clear();

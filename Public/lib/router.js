@@ -40,6 +40,7 @@ export const query = () => Object.fromEntries(new URLSearchParams(location.searc
 
 let current = null;
 let quiet = false;
+let first = true;
 
 /** Changes the query of this page and draws its data again; a changed filter drops the cursor. */
 export function setQuery(next, { replace = false } = {}) {
@@ -108,7 +109,9 @@ export function start(frame) {
             heading.tabIndex = -1;
             document.title = `${heading.dataset.title ?? heading.textContent} · Gatehouse`;
         }
-        (main.querySelector("[autofocus]") ?? heading)?.focus({ preventScroll: true });
+        // The first page leaves the focus before the skip link.
+        (main.querySelector("[autofocus]") ?? (first ? null : heading))?.focus({ preventScroll: true });
+        first = false;
         scrollTo(0, 0);
         main.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
     };

@@ -6,13 +6,13 @@ import { toast } from "../elements/toast-stack.js";
 
 const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], ["developer", "Developer: keys and origins"],
     ["admin", "Admin: manages"], ["owner", "Owner: everything"]];
-const MATRIX = [["See tenants, users, invites, decisions", "yyyyy"], ["Invite people", "yyymn"], ["Add, edit, approve users", "yynnn"], ["Suspend users, end sessions", "yynyn"],
+const MATRIX = [["See tenants, users, invites, decisions", "yyyyy"], ["Invite people", "yynmn"], ["Add, edit, approve users", "yynnn"], ["Suspend users, end sessions", "yynyn"],
     ["Create and rotate API keys", "yyynn"], ["Revoke API keys", "yyyyn"], ["Change origins", "yyynn"], ["Publish policy, providers", "yynnn"],
     ["Read the audit log", "yyony"], ["Operators; suspend or delete a tenant", "ynnnn"]];
 const MARK = { y: "Yes", n: "–", m: "Members", o: "Own" };
 
 /** What each role may do, as a table. */
-export const matrix = () => h("div.table", {}, h("table", {}, h("caption.vh", {}, "Rights of the roles"),
+export const matrix = () => h("div.table", { tabIndex: 0, role: "region", "aria-label": "Rights of the roles" }, h("table", {}, h("caption.vh", {}, "Rights of the roles"),
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Right"), ["Owner", "Admin", "Developer", "Support", "Auditor"].map((text) => h("th", { scope: "col" }, text)))),
     h("tbody", {}, MATRIX.map(([text, cells]) => h("tr", {}, h("th", { scope: "row" }, text), [...cells].map((one) => h("td", {}, one === "n" ? h("span.muted", {}, "–") : MARK[one])))))));
 

@@ -12,7 +12,7 @@ const ONE = { users: "user", keys: "key" };
 
 export default async function tenant(page) {
     const { slug, tab = "users", id } = page.params;
-    const one = await tenantOf(slug, { signal: page.signal });
+    const one = await tenantOf(slug);
     const tabs = TABS.filter(([, , right]) => !right || may(right));
     const known = tabs.find(([name]) => name === tab) ?? tabs[0];
     const base = `/console/t/${encodeURIComponent(slug)}`;
