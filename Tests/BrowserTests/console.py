@@ -12,7 +12,7 @@ import uuid
 
 from playwright.sync_api import expect
 
-expect.set_options(timeout=6000)
+expect.set_options(timeout=10000)
 
 
 class Server:
@@ -64,7 +64,7 @@ class Console:
         self.context = browser.new_context(**options)
         self.context.add_cookies(list(cookies))
         self.context.add_init_script(WATCH)
-        self.context.set_default_timeout(6000)
+        self.context.set_default_timeout(10000)
         self.page = self.context.new_page()
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))

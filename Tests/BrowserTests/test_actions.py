@@ -253,11 +253,13 @@ def test_an_operator_is_added_gets_a_link_another_role_and_goes(console):
     expect(row).to_have_count(0)
 
 
-def test_the_account_page_keeps_theme_and_rows(console):
+def test_theme_and_rows_are_kept_and_the_account_says_who_is_signed_in(console):
     page = console.go("/console/me")
-    console.field("Theme").select_option("dark")
-    console.field("Rows").select_option("compact")
-    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("owner@gatehouse.test").first).to_be_visible()
+    expect(page.get_by_role("rowheader", name="Read the audit log")).to_be_visible()
+    page.get_by_role("button", name="Operator menu").click()
+    page.get_by_role("button", name="Dark").click()
+    page.get_by_role("button", name="Compact").click()
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     expect(page.locator("html")).to_have_attribute("data-density", "compact")

@@ -1,74 +1,69 @@
-import { api, may } from "../../lib/api.js";
-import { act, formDialog, undoable } from "../../lib/dialog.js";
-import { form } from "../../lib/form.js";
-import { add, button, card, fill, h, none, note, time, user } from "../../lib/html.js";
-import { list } from "../../lib/list.js";
-import { toast } from "../../elements/toast-stack.js";
+import { act, add, api, button, card, fill, form, formDialog, h, list, may, none, note, time, toast, undoable, user } from "../../lib/console.js"
 
 export default async function origins(page) {
-    const path = `${page.path}/cors-origins`;
-    const lists = h("div", {});
-    const create = () => may("writeOrigins") && button("Add origin", () => open(path, view), { look: ".primary", icon: "plus", "data-new": "" });
-    add(page.body, [lists, tester(page)]);
-    const view = await list(page, lists, {
-        path, noun: ["origin", "origins"], search: "Search origins", create,
-        empty: { title: "No origin is allowed", text: "Browsers of other sites are kept out. Add the origin of your web app to let it call." },
-        columns: [
-            { label: "Origin", cell: (one) => [h("span.main.mono", {}, user(one.origin)), one.label && user(one.label, "span.sub")] },
-            { label: "Cookies", cell: (one) => (one.credentials ? "Allowed" : none("none")) },
-            { label: "Ends", cell: (one) => time(one.expires_at) },
-            { label: "Added", sort: "created_at", cell: (one) => time(one.created_at) },
-        ],
-        actions: may("writeOrigins") && ((one, reload) => [{ text: "Remove", name: one.origin, danger: true, run: () => remove(path, one, reload) }]),
-    });
+	const path = `${page.path}/cors-origins`
+	const lists = h("div")
+	const create = () => may("writeOrigins") && button("Add origin", () => open(path, view), { look: ".primary", icon: "plus", "data-new": "" })
+	add(page.body, [lists, tester(page)])
+	const view = await list(page, lists, {
+		path, noun: ["origin", "origins"], search: "Search origins", create, named: one => one.origin,
+		empty: { title: "No origin is allowed", text: "Browsers of other sites are kept out. Add the origin of your web app to let it call." },
+		columns: [
+			["Origin", one => [h("span.main.mono", user(one.origin)), one.label && user(one.label, "span.sub")]],
+			["Cookies", one => (one.credentials ? "Allowed" : none("none"))],
+			["Ends", one => time(one.expires_at)],
+			["Added", one => time(one.created_at), { sort: "created_at" }],
+		],
+		actions: may("writeOrigins") && ((one, reload) => [["Remove", () => remove(path, one, reload), true]]),
+	})
 }
 
 async function remove(path, one, reload) {
-    const { origin, credentials, label, expires_at } = one;
-    await act(`${path}/${one.id}`, { method: "DELETE" }, "", () => {
-        undoable(`${origin} is removed`, () => act(path, { body: { origin, credentials, label, expires_at } }, `${origin} is back`, reload));
-        reload();
-    });
+	const { origin, credentials, label, expires_at } = one
+	await act(`${path}/${one.id}`, { method: "DELETE" }, "", () => {
+		undoable(`${origin} is removed`, () => act(path, { body: { origin, credentials, label, expires_at } }, `${origin} is back`, reload))
+		reload()
+	})
 }
 
 function open(path, view) {
-    formDialog({
-        title: "Add origin", submit: "Add origin",
-        fields: [
-            { name: "origin", label: "Origin", required: true, hint: "Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.", attrs: { placeholder: "https://app.example.com" } },
-            { name: "label", label: "Label" },
-            { name: "credentials", label: "Allow cookies and credentials", type: "check", value: false },
-        ],
-        request: (values) => [path, { method: "POST", body: values }],
-        done: (made, values) => {
-            const changed = made.origin !== values.origin;
-            toast(changed ? `Saved as ${made.origin}: ${made.normalised?.join(", ") || "its spelling was brought to the usual form"}` : `${made.origin} is allowed`, { stay: changed });
-            view.reload();
-        },
-    });
+	formDialog({
+		title: "Add origin", submit: "Add origin",
+		fields: [
+			["origin", "Origin", { required: true, hint: "Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.", attrs: { placeholder: "https://app.example.com" } }],
+			["label", "Label"],
+			["credentials", "Allow cookies and credentials", { type: "check", value: false }],
+		],
+		path,
+		done: (made, values) => {
+			const changed = made.origin !== values.origin
+			toast(changed ? `Saved as ${made.origin}: ${made.normalised?.join(", ") || "its spelling was brought to the usual form"}` : `${made.origin} is allowed`, { stay: changed })
+			view.reload()
+		},
+	})
 }
 
 function tester(page) {
-    const result = h("div", { "aria-live": "polite" }, h("p.muted", {}, "Test an origin to see both answers, header by header."));
-    const request = ({ request_headers, ...values }) => ["/cors/evaluate", { method: "POST", body: { tenant: page.tenant.slug, ...values, request_headers } }];
-    const built = form([
-        { name: "origin", label: "Origin of the page", required: true, attrs: { placeholder: "https://app.example.com" } },
-        { name: "method", label: "Method", type: "select", options: ["GET", "POST", "PUT", "PATCH", "DELETE"].map((one) => [one, one]) },
-        { name: "request_headers", label: "Request headers", type: "lines", hint: "One a line, such as authorization." },
-        { name: "credentials", label: "With cookies", type: "check" },
-    ], {
-        submit: "Test", request,
-        send: async (values) => {
-            const said = await api(...request(values));
-            fill(result, h("div.stack-gap", {},
-                note(said.allowed ? "ok" : "danger", said.allowed ? "check" : "x", h("strong", {}, said.allowed ? "Allowed. " : "Refused. "), user(said.reason), said.rule && [" Rule: ", user(said.rule, "code")]),
-                headers(`Preflight, ${said.preflight?.status ?? "not sent"}`, said.preflight?.headers), headers("Response", said.response?.headers)));
-        },
-    });
-    return h("div.two.gap", {}, card("Try an origin", built), card("What the browser gets", result));
+	const result = h("div", { "aria-live": "polite" }, h("p.muted", "Test an origin to see both answers, header by header."))
+	const request = ({ request_headers, ...values }) => ["/cors/evaluate", { method: "POST", body: { tenant: page.tenant.slug, ...values, request_headers } }]
+	const built = form([
+		["origin", "Origin of the page", { required: true, attrs: { placeholder: "https://app.example.com" } }],
+		["method", "Method", { type: "select", options: ["GET", "POST", "PUT", "PATCH", "DELETE"].map(one => [one, one]) }],
+		["request_headers", "Request headers", { type: "lines", hint: "One a line, such as authorization." }],
+		["credentials", "With cookies", { type: "check" }],
+	], {
+		submit: "Test", request,
+		send: async values => {
+			const said = await api(...request(values))
+			fill(result, h("div.stack-gap",
+				note(said.allowed ? "ok" : "danger", said.allowed ? "check" : "x", h("strong", said.allowed ? "Allowed. " : "Refused. "), user(said.reason), said.rule && [" Rule: ", user(said.rule, "code")]),
+				headers(`Preflight, ${said.preflight?.status ?? "not sent"}`, said.preflight?.headers), headers("Response", said.response?.headers)))
+		},
+	})
+	return h("div.two.gap", card("Try an origin", built), card("What the browser gets", result))
 }
 
 function headers(title, values) {
-    const lines = Object.entries(values ?? {}).map(([name, value]) => `${name}: ${value}`);
-    return h("div", {}, h("h3", {}, title), h("code.code", { tabIndex: 0 }, lines.join("\n") || "No CORS header: the browser refuses."));
+	const lines = Object.entries(values ?? {}).map(([name, value]) => `${name}: ${value}`)
+	return h("div", h("h3", title), h("code.code", { tabIndex: 0 }, lines.join("\n") || "No CORS header: the browser refuses."))
 }
