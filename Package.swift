@@ -30,7 +30,7 @@ let platform = [
     "Observability", "Configuration", "Text", "JSON", "Outbound", "Cryptography", "Networking",
     "HTTP", "Routing", "Serving", "Postgres",
 ]
-let product = ["Domain", "Storage", "API", "Console"]
+let product = ["Domain", "Storage", "API", "SignIn", "Console"]
 
 let package = Package(
     name: "gatehouse",
@@ -65,6 +65,9 @@ let package = Package(
                 "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography",
                 "Observability",
             ]),
+        room(
+            "Product", "SignIn",
+            ["API", "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography"]),
         room("Product", "Console", ["HTTP", "CZlib"]),
 
         room("Service", "Application", platform + product),
@@ -90,6 +93,12 @@ let package = Package(
             [
                 "API", "Domain", "Storage", "Postgres", "Cryptography", "HTTP", "Routing", "JSON",
                 "Text", "Application", "TestSupport",
+            ]),
+        tests(
+            "SignInTests",
+            [
+                "SignIn", "API", "Domain", "Storage", "Postgres", "Cryptography", "HTTP", "JSON",
+                "Text", "TestSupport",
             ]),
         tests(
             "EndToEndTests",

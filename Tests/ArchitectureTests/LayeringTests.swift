@@ -15,6 +15,7 @@ private let allowed: [String: Set<String>] = [
     "API": [
         "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography", "Observability",
     ],
+    "SignIn": ["API", "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography"],
     "Console": ["HTTP", "Routing", "CZlib", "Cryptography"],
 ]
 

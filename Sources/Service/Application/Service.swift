@@ -46,12 +46,13 @@ package final class Service: Sendable {
         let publicURL = configuration.publicURL ?? "http://\(configuration.listen)"
         let composition = try Composition(
             app: app, platform: platform, secretKey: configuration.secretKey,
-            publicURL: publicURL, logger: logger, clock: Timestamp.systemClock)
+            publicURL: publicURL, signingKey: configuration.signingKey, logger: logger,
+            clock: Timestamp.systemClock)
         self.composition = composition
         try await prepare(composition)
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
-            dispatcher: composition.dispatcher, database: composition.database)
+            composition: composition)
         server = Server(loops: loops) { await site.respond(to: $0) }
         var tls: TLSContext?
         if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {

@@ -13,12 +13,14 @@ package struct ServiceConfiguration: Sendable {
     package var consoleDirectory: String
     package var tlsCertificate: String?
     package var tlsKey: String?
+    /// PEM of a P-256 key that signs access tokens instead of the database's.
+    package var signingKey: String?
     package var logger: Logger
 
     package init(
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
-        tlsCertificate: String? = nil, tlsKey: String? = nil,
+        tlsCertificate: String? = nil, tlsKey: String? = nil, signingKey: String? = nil,
         logger: Logger
     ) {
         self.appConninfo = appConninfo
@@ -30,6 +32,7 @@ package struct ServiceConfiguration: Sendable {
         self.consoleDirectory = consoleDirectory
         self.tlsCertificate = tlsCertificate
         self.tlsKey = tlsKey
+        self.signingKey = signingKey
         self.logger = logger
     }
 }

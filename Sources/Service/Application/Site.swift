@@ -3,6 +3,7 @@ import Console
 import HTTP
 import JSON
 import Postgres
+import SignIn
 import Storage
 
 /// Everything that answers on our own host: health, the documents, the console, then `/v1`.
@@ -10,16 +11,29 @@ struct Site: Sendable {
     private let console: ConsoleFiles
     private let dispatcher: Dispatcher
     private let database: Database
+    private let tokens: AccessTokens
+    private let mounts: Mounts
     private let openAPI: [UInt8]
 
-    init(console: ConsoleFiles, dispatcher: Dispatcher, database: Database) {
+    init(console: ConsoleFiles, composition: Composition) {
         self.console = console
-        self.dispatcher = dispatcher
-        self.database = database
+        dispatcher = composition.dispatcher
+        database = composition.database
+        tokens = composition.tokens
+        mounts = composition.mounts
         openAPI = OpenAPIDocument(endpoints: Routes.all, version: Version.current).bytes
     }
 
+    /// On a host that is bound to a client only that client answers.
     func respond(to request: Request) async -> Response {
+        switch await mounts.place(request) {
+        case .client(let request): await dispatcher.respond(to: request)
+        case .refused(let answer): answer
+        case .own(let request): await ownResponse(to: request)
+        }
+    }
+
+    private func ownResponse(to request: Request) async -> Response {
         guard request.method == .get || request.method == .head else {
             return await dispatcher.respond(to: request)
         }

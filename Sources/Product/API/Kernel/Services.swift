@@ -9,6 +9,8 @@ package struct Services: Sendable {
     package let publicURL: String
     /// The TXT records of a name; none where no resolver is set, so that nothing is proved by DNS.
     package var txtRecords: @Sendable (_ name: String) async -> [String] = { _ in [] }
+    /// The client contracts that are built in.
+    package var clients: [ClientDescription] = []
 
     package init(
         database: Database? = nil, passwords: PasswordHasher? = nil,

@@ -15,7 +15,8 @@ extension Database {
     package func client(
         atHost authority: String
     ) async throws(PostgresError) -> (tenant: UUID, client: String)? {
-        let bare = String(decoding: authority.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
+        let bare = String(
+            decoding: authority.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
         let wanted = authority.utf8.first == UInt8(ascii: "[") ? [authority] : [authority, bare]
         let rows = try await app.read("SELECT * FROM directory_client_by_host(\(wanted))")
         guard let row = rows.first else { return nil }

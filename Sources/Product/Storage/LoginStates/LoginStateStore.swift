@@ -50,11 +50,11 @@ extension TenantScope {
     package static var loginSeconds: Int64 { 600 }
 
     /// False where the state is in use already: a client made it up, and not at random.
-    package func begin(_ state: LoginState) async throws(PostgresError) -> Bool {
+    package func begin(_ state: LoginState) async throws -> Bool {
         let now = database.clock()
-        _ = try await read(
+        _ = try await write(
             "DELETE FROM login_states WHERE tenant_id = \(tenant) AND expires_at <= \(now)")
-        let rows = try await read(
+        let rows = try await write(
             """
             INSERT INTO login_states (tenant_id, state_hash, client, provider_id, redirect_uri,
                 nonce, challenge, secrets, device, created_at, expires_at)
@@ -70,8 +70,8 @@ extension TenantScope {
     /// unknown, over, used, or another client's.
     package func consumeLogin(
         _ hash: [UInt8], client: String
-    ) async throws(PostgresError) -> LoginState? {
-        let rows = try await read(
+    ) async throws -> LoginState? {
+        let rows = try await write(
             """
             DELETE FROM login_states WHERE tenant_id = \(tenant) AND state_hash = \(hash)
                 AND client = \(client) AND expires_at > \(database.clock())

@@ -49,7 +49,7 @@ extension TenantScope {
     }
 
     /// nil where there is none, or it is over.
-    package func signedIn(_ name: SessionName) async throws(PostgresError) -> SignedIn? {
+    package func signedIn(_ name: SessionName) async throws -> SignedIn? {
         let condition: SQL =
             switch name {
             case .tokenHash(let hash): "s.token_hash = \(hash)"
@@ -76,9 +76,9 @@ extension TenantScope {
     /// Exact to the minute, without a write for each request.
     private func noteUse(
         of session: UserSessionRow, at now: Timestamp
-    ) async throws(PostgresError) {
+    ) async throws {
         guard session.lastSeenAt.adding(seconds: 60) <= now else { return }
-        _ = try await read(
+        _ = try await write(
             """
             UPDATE sessions SET last_seen_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(session.id) AND last_seen_at < \(now)

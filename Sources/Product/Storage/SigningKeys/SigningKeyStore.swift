@@ -65,4 +65,15 @@ extension Database {
             ON CONFLICT DO NOTHING
             """)
     }
+
+    /// A key that is given by the settings signs as long as it is.
+    package func republishSigningKey(
+        _ kid: String, until end: Timestamp
+    ) async throws(PostgresError) {
+        _ = try await app.query(
+            """
+            UPDATE signing_keys SET published_until = greatest(published_until, \(end))
+            WHERE kid = \(kid)
+            """)
+    }
 }
