@@ -111,7 +111,9 @@ let package = Package(
         tests(
             "SignInTests",
             [
-                "SignIn", "API", "Domain", "Storage", "Postgres", "Cryptography", "HTTP", "JSON",
+                "Application", "SignIn", "API", "Domain", "Storage", "Postgres", "Cryptography",
+                "HTTP",
+                "JSON",
                 "Text", "TestSupport",
             ]),
         tests(

@@ -118,9 +118,10 @@ struct ImmichSignInTests {
         #expect(
             out.text == #"{"successful":true,"redirectUri":"/auth/login?autoLaunch=0"}"#)
         #expect(
-            out.response.fields.filter { $0.name == "set-cookie" }.map(\.value) == [
-                "immich_access_token", "immich_auth_type", "immich_is_authenticated",
-            ].map { "\($0)=; Path=/t/acme/immich; Expires=Thu, 01 Jan 1970 00:00:00 GMT" })
+            out.response.fields.filter { $0.name == "set-cookie" }.map(\.value)
+                == [
+                    "immich_access_token", "immich_auth_type", "immich_is_authenticated",
+                ].map { "\($0)=; Path=/t/acme/immich; Expires=Thu, 01 Jan 1970 00:00:00 GMT" })
         expectError(
             try await stage.send(.get, "/api/users/me", token: token), 401, "Invalid user token")
         expectError(

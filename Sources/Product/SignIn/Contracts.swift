@@ -47,6 +47,7 @@ package enum Contracts {
             }
         }
         endpoint.isPublicDocument = route.isPublic
+        endpoint.isForeign = true
         return endpoint
     }
 }

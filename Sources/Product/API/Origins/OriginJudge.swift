@@ -30,7 +30,9 @@ package struct OriginJudge: Sendable {
         let asked = question(request, match)
         guard !asked.origins.isEmpty else { return .proceed }
         let place = OriginPlace(path: request.path)
-        if place == .publicDocument || match?.value(for: .get)?.isPublicDocument == true { return Self.verdict(OriginPolicy.publicDocument(asked)) }
+        if place == .publicDocument || match?.value(for: .get)?.isPublicDocument == true {
+            return Self.verdict(OriginPolicy.publicDocument(asked))
+        }
         var holder = place.holder(
             isPreflight: asked.isPreflight, locator: Self.locator(request))
         if place == .credential, !asked.isPreflight, let tenant = Self.tokenTenant(request) {
