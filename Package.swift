@@ -101,7 +101,7 @@ let package = Package(
         tests(
             "FederationTests",
             ["Federation", "Outbound", "Domain", "Cryptography", "JSON", "Text", "TestSupport"]),
-        tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),
+        tests("StorageTests", ["Storage", "Domain", "JSON", "Postgres", "Text", "TestSupport"]),
         tests(
             "APITests",
             [

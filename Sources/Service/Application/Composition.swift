@@ -16,17 +16,24 @@ package struct Composition: Sendable {
     package let passwords: PasswordHasher
     package let tokens: AccessTokens
     let mounts: Mounts
+    package let metrics: ServiceMetrics
+    let authenticator: Authenticator
 
-    /// `signingKey`: PEM of a P-256 key that signs access tokens. `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
+    /// `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
+    /// `signingKey`: PEM of a P-256 key that signs access tokens instead of the database's.
     package init(
         app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
         signingKey: String? = nil, passwords: PasswordHasher? = nil, logger: Logger? = nil,
+        metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
         let pepper = SHA256.derive(from: secretKey, info: Array("password pepper".utf8))
-        let database = Database(
+        var storage = Database(
             app: app, platform: platform, directoryKey: directoryKey, clock: clock)
+        storage.retention = retention
+        storage.onDecision = { metrics.record($0) }
+        let database = storage
         let tokens = try AccessTokens(
             database: database, issuer: publicURL, secretKey: secretKey, signingKey: signingKey)
         let authenticator = Authenticator(database: database, tokens: tokens)
@@ -35,10 +42,12 @@ package struct Composition: Sendable {
         let passwords = passwords ?? PasswordHasher(pepper: pepper, threads: 2)
         self.database = database
         self.passwords = passwords
+        self.metrics = metrics
+        self.authenticator = authenticator
         self.tokens = tokens
         mounts = Mounts(database: database, publicURL: publicURL)
-        var services = Services(
-            database: database, passwords: passwords, publicURL: publicURL)
+        var services = Services(database: database, passwords: passwords, publicURL: publicURL)
+        services.onVerification = { metrics.record($0) }
         services.clients = Contracts.descriptions
         let core = try SignInCore(
             database: database, passwords: passwords, publicURL: publicURL, secretKey: secretKey,
@@ -56,7 +65,10 @@ package struct Composition: Sendable {
                     database: database,
                     secret: SHA256.derive(from: secretKey, info: Array("kept answers".utf8))),
                 problem: storageProblem,
-                record: { Self.log($0, logger) },
+                record: {
+                    metrics.record($0)
+                    Self.log($0, logger)
+                },
                 now: clock))
     }
 
@@ -93,6 +105,9 @@ package struct Composition: Sendable {
             ("microseconds", .int(Int(record.microseconds))),
             ("ip", .text(record.remoteAddress)),
         ]
+        if let parent = TraceParent.trace(of: record.traceparent) {
+            fields.append(("trace_id", .text(parent)))
+        }
         if let fault = record.fault { fields.append(("fault", .text(fault))) }
         logger.log(record.status >= 500 ? .error : .info, "request", fields)
     }

@@ -1,5 +1,6 @@
 import Configuration
 import Observability
+import Storage
 
 /// What the service needs to start, settled: from the environment or from the embedded default.
 package struct ServiceConfiguration: Sendable {
@@ -16,6 +17,9 @@ package struct ServiceConfiguration: Sendable {
     /// PEM of a P-256 key that signs access tokens instead of the database's.
     package var signingKey: String?
     package var logger: Logger
+    /// `host:port` of a listener for `/metrics` alone; nil: on the service's own port.
+    package var metricsListen: String?
+    package var retention = Retention()
 
     package init(
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,

@@ -1,4 +1,5 @@
 import Cryptography
+import Domain
 import Storage
 
 /// What handlers reach through `call.services`; the composition root fills it once.
@@ -11,6 +12,9 @@ package struct Services: Sendable {
     package var txtRecords: @Sendable (_ name: String) async -> [String] = { _ in [] }
     /// The client contracts that are built in.
     package var clients: [ClientDescription] = []
+
+    /// Told of each verdict about a presented key.
+    package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }
 
     package init(
         database: Database? = nil, passwords: PasswordHasher? = nil,
