@@ -5,4 +5,3 @@ ALTER TABLE sessions
     ADD COLUMN device_os text,
     ADD COLUMN method text NOT NULL DEFAULT 'oauth' CHECK (method IN ('password', 'oauth')),
     ADD COLUMN elevated_until timestamptz;
-CREATE INDEX sessions_by_end ON sessions (expires_at);

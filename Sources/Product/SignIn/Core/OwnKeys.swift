@@ -7,9 +7,9 @@ import Text
 extension ClientCall {
     /// The living keys that the user owns, the newest first; at most 200.
     package func ownKeys(of user: UserRow) async throws -> [APIKeyRow] {
-        let rows = try await scope.apiKeys(
+        let page = try await scope.apiKeys(
             ListQuery(limit: 200), APIKeyFilter(owner: user.id))
-        return rows.filter { row in
+        return page.rows.filter { row in
             row.key.revokedAt == nil && row.key.expiresAt.map { now < $0 } ?? true
         }
     }
