@@ -1,9 +1,11 @@
 import API
 import Cryptography
 import Domain
+import Federation
 import HTTP
 import Networking
 import Observability
+import Outbound
 import Postgres
 import SignIn
 import Storage
@@ -24,13 +26,17 @@ package struct Composition: Sendable {
     package init(
         app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
         signingKey: String? = nil, passwords: PasswordHasher? = nil, logger: Logger? = nil,
+        outside: Outside = Outside(),
         metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
         let pepper = SHA256.derive(from: secretKey, info: Array("password pepper".utf8))
         var storage = Database(
-            app: app, platform: platform, directoryKey: directoryKey, clock: clock)
+            app: app, platform: platform, directoryKey: directoryKey,
+            sealer: try Sealer(
+                key: SHA256.derive(from: secretKey, info: Array("secrets at rest".utf8))),
+            clock: clock)
         storage.retention = retention
         storage.onDecision = { metrics.record($0) }
         let database = storage
@@ -46,12 +52,17 @@ package struct Composition: Sendable {
         self.authenticator = authenticator
         self.tokens = tokens
         mounts = Mounts(database: database, publicURL: publicURL)
-        var services = Services(database: database, passwords: passwords, publicURL: publicURL)
+        let http = OutboundHTTP(policy: outside.providers)
+        let documents = ProviderDocuments(http: http, clock: clock)
+        var services = Services(
+            database: database, passwords: passwords, publicURL: publicURL,
+            providerDocuments: documents)
         services.onVerification = { metrics.record($0) }
         services.clients = Contracts.descriptions
         let core = try SignInCore(
             database: database, passwords: passwords, publicURL: publicURL, secretKey: secretKey,
-            tokens: tokens, checkKey: { try await authenticator.key($0, $1) })
+            tokens: tokens, http: http, documents: documents,
+            checkKey: { try await authenticator.key($0, $1) })
         dispatcher = try Dispatcher(
             endpoints: Routes.all + Contracts.endpoints(core) + [KeySetEndpoint.endpoint(tokens)],
             services: services,

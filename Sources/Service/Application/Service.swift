@@ -54,6 +54,7 @@ package final class Service: Sendable {
         let composition = try Composition(
             app: app, platform: platform, secretKey: configuration.secretKey,
             publicURL: publicURL, signingKey: configuration.signingKey, logger: logger,
+            outside: configuration.outside,
             metrics: metrics, retention: configuration.retention, clock: Timestamp.systemClock)
         self.composition = composition
         try await prepare(composition)
