@@ -5,6 +5,8 @@ import Domain
 import HTTP
 import JSON
 import Networking
+import Observability
+import Outbound
 import Postgres
 import Storage
 import Synchronization
@@ -28,7 +30,7 @@ package final class TestService: Sendable {
     private let platform: Postgres
     private let sessions = Mutex<[String: String]>([:])
 
-    private init(database: TestDatabase) throws {
+    private init(database: TestDatabase, outside: Outside, logger: Logger?) throws {
         self.database = database
         app = database.client(as: database.app)
         platform = database.client(as: database.platform)
@@ -38,12 +40,17 @@ package final class TestService: Sendable {
             cost: PasswordHasher.Cost(kibibytes: 64, passes: 1, lanes: 1))
         composition = try Composition(
             app: app, platform: platform, secretKey: [UInt8](repeating: 7, count: 32),
-            publicURL: "http://gatehouse.test", passwords: passwords,
+            publicURL: "http://gatehouse.test", passwords: passwords, logger: logger,
+            outside: outside,
             clock: Timestamp.systemClock)
     }
 
-    package static func make() async throws -> TestService {
-        try TestService(database: await TestDatabase.make())
+    /// `outside` reaches this machine alone unless a test says otherwise.
+    package static func make(
+        outside: Outside = Outside(providers: OutboundPolicy(allowsLoopback: true)),
+        logger: Logger? = nil
+    ) async throws -> TestService {
+        try TestService(database: await TestDatabase.make(), outside: outside, logger: logger)
     }
 
     package func stop() async {
@@ -58,6 +65,24 @@ package final class TestService: Sendable {
     package func makeTenant(_ slug: String) async throws -> TenantRow {
         try await storage.createTenant(
             slug: slug, name: slug, policy: .object([]), by: .system)
+    }
+
+    /// An active user with a password.
+    package func makeUser(
+        _ email: String, name: String, role: String = "member", password: String,
+        in tenant: TenantRow
+    ) async throws -> UserRow {
+        let hash = try await composition.passwords.hash(Array(password.utf8))
+        return try await storage.scope(tenant.id).change(by: .system) { change in
+            let row = try await change.createUser(
+                email: EmailAddress(email), name: name, role: role, database: storage)
+            try await change.query(
+                """
+                UPDATE users SET status = 'active', email_verified_at = \(change.now)
+                WHERE tenant_id = \(tenant.id) AND id = \(row.id)
+                """)
+            return try await change.setPassword(hash, of: row.id, keeping: nil)
+        }
     }
 
     /// Sends one request; `json` is the body's text.
@@ -81,7 +106,7 @@ package final class TestService: Sendable {
         let request = Request(
             method, String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", fields: all,
             body: json.map { Array($0.utf8) } ?? [])
-        return TestAnswer(response: await composition.dispatcher.respond(to: request))
+        return TestAnswer(response: await composition.respond(to: request))
     }
 
     /// A console session's token for an operator of this role, made once.

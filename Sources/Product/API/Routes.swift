@@ -12,9 +12,11 @@ package enum Routes {
         + ProviderEndpoints.all
         + HookEndpoints.all
         + CognitoEndpoints.all
+        + TokenSignInEndpoint.all
         + DecisionEndpoints.all
         + UserEndpoints.all
         + PolicyEndpoints.all
+        + ClientEndpoints.all
         + DomainEndpoints.all
         + InviteEndpoints.all
 }

@@ -1,3 +1,4 @@
+import Cryptography
 import Domain
 import Postgres
 import Text
@@ -12,17 +13,20 @@ package struct Database: Sendable {
     /// Keys of the directory's look-ups are made with it, so that a dump names nobody.
     package let directoryKey: [UInt8]
     package let keyUses = KeyUses()
+    /// For columns that hold secrets.
+    let sealer: Sealer
     package var retention = Retention()
     /// Told of each decision that was answered, retries too, dry runs not.
     package var onDecision: @Sendable (Outcome) -> Void = { _ in }
 
     package init(
-        app: Postgres, platform: Postgres, directoryKey: [UInt8],
+        app: Postgres, platform: Postgres, directoryKey: [UInt8], sealer: Sealer,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.app = app
         self.platform = platform
         self.directoryKey = directoryKey
+        self.sealer = sealer
         self.clock = clock
     }
 
@@ -47,6 +51,13 @@ package struct TenantScope: Sendable {
     /// One statement under the tenant's row-level security, in one round trip.
     package func read(_ sql: SQL) async throws(PostgresError) -> Rows {
         try await database.app.tenantRead(tenant, sql)
+    }
+
+    /// One statement that writes and that no audit row goes with: a counter, a mark of use.
+    package func write(_ sql: SQL) async throws -> Rows {
+        try await database.app.transaction(
+            settings: [("app.tenant", tenant.description)]
+        ) { try await $0.query(sql) }
     }
 
     /// A transaction whose audit rows name the actor. Nothing is kept when `body` throws. Within
