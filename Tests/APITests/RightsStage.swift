@@ -59,7 +59,7 @@ struct RightsStage {
             "/v1/operators": try await make(
                 "/v1/operators",
                 #"{"email":"op@a.example","role":"support","scope":{"tenant_id":"\#(tenant)"}}"#),
-            "name": "pre-signup",
+            "name": "pre-signup", "client": "immich",
         ]
         let decision = try await stage.service.send(
             .post, "/v1/hooks/pre-signup",

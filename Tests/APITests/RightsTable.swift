@@ -47,7 +47,7 @@ struct RouteRight: Sendable {
         .init("POST /v1/session", .open), .init("GET /v1/session", .operators),
         .init("DELETE /v1/session", .signedIn), .init("GET /v1/me", .signedIn),
         .init("POST /v1/setup", .open), .init("POST /v1/invites/preview", .open),
-        .init("POST /v1/invites/accept", .open),
+        .init("POST /v1/invites/accept", .open), .init("POST /v1/provisioning/sign-in", .open),
     ]
 
     private static let tenants: [RouteRight] = [
@@ -134,6 +134,8 @@ struct RouteRight: Sendable {
         .init("POST \(acme)/cors-origins", "yyy-----", "cors:write"),
         .init("PUT \(acme)/cors-origins", "yyy-----", "cors:write"),
         .init("DELETE \(acme)/cors-origins/{id}", "yyy-----", "cors:write"),
+        .init("GET \(acme)/clients", "yyy-yy--", "clients:read"),
+        .init("PUT \(acme)/clients/{client}", "yyy-----", "clients:write"),
         .init("GET /v1/cors-origins", "yyy-y", "cors:read", .platform),
         .init("POST /v1/cors-origins", "yy---", "cors:write", .platform),
         .init("DELETE /v1/cors-origins/{id}", "yy---", "cors:write", .platform),
