@@ -1,6 +1,7 @@
 import API
 import Cryptography
 import Domain
+import Federation
 import HTTP
 import JSON
 import Outbound

@@ -1,5 +1,6 @@
 import API
 import Domain
+import HTTP
 import Storage
 import Text
 
@@ -37,7 +38,7 @@ extension ClientCall {
             type: "client", id: client.name, name: client.name, requestID: request.id,
             ip: request.remoteAddress)
         // No caller of this door reads a kept answer; each sign-in is an attempt of its own.
-        attempt.eventID = "sign-in \(request.id)"
+        attempt.eventID = "sign-in \(UUID.random())"
         let result = try await core.database.provision(attempt, by: actor) { _ in "" }
         guard let result else { throw Problem.internalError }
         guard result.verdict.maySignIn, let user = result.user, user.tenantID == tenant.id,

@@ -1,6 +1,7 @@
 import API
 import HTTP
 import JSON
+import Storage
 
 /// Signing in at the tenant's provider: the app holds the PKCE verifier, or its web page leaves it
 /// to the server.
