@@ -67,9 +67,26 @@ package final class TestService: Sendable {
             slug: slug, name: slug, policy: .object([]), by: .system)
     }
 
-        let response = await composition.respond(to: request)
-        try Contract.served.check(request, response)
-        return TestAnswer(response: response)
+    /// An active user with a password.
+    package func makeUser(
+        _ email: String, name: String, role: String = "member", password: String,
+        in tenant: TenantRow
+    ) async throws -> UserRow {
+        let hash = try await composition.passwords.hash(Array(password.utf8))
+        return try await storage.scope(tenant.id).change(by: .system) { change in
+            let row = try await change.createUser(
+                email: EmailAddress(email), name: name, role: role, database: storage)
+            try await change.query(
+                """
+                UPDATE users SET status = 'active', email_verified_at = \(change.now)
+                WHERE tenant_id = \(tenant.id) AND id = \(row.id)
+                """)
+            return try await change.setPassword(hash, of: row.id, keeping: nil)
+        }
+    }
+
+    /// Sends one request, and throws where request or answer differ from `/openapi.json`; `json` is
+    /// the body's text.
     package func send(
         _ method: Method, _ target: String, json: String? = nil,
         as credential: Credential = .anonymous, fields: [Field] = []
