@@ -108,7 +108,8 @@ package final class TestService: Sendable {
             method, String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", fields: all,
             body: json.map { Array($0.utf8) } ?? [])
         let response = await composition.respond(to: request)
-        try Contract.served.check(request, response)
+        // On a host that is bound to a client that client alone answers, by its own contract.
+        if request.first("host") == nil { try Contract.served.check(request, response) }
         return TestAnswer(response: response)
     }
 
