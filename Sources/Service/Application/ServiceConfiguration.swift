@@ -1,5 +1,6 @@
 import Configuration
 import Observability
+import Storage
 
 /// What the service needs to start, settled: from the environment or from the embedded default.
 package struct ServiceConfiguration: Sendable {
@@ -13,12 +14,17 @@ package struct ServiceConfiguration: Sendable {
     package var consoleDirectory: String
     package var tlsCertificate: String?
     package var tlsKey: String?
+    package var outside: Outside
     package var logger: Logger
+    /// `host:port` of a listener for `/metrics` alone; nil: on the service's own port.
+    package var metricsListen: String?
+    package var retention = Retention()
 
     package init(
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
         tlsCertificate: String? = nil, tlsKey: String? = nil,
+        outside: Outside = Outside(),
         logger: Logger
     ) {
         self.appConninfo = appConninfo
@@ -30,6 +36,7 @@ package struct ServiceConfiguration: Sendable {
         self.consoleDirectory = consoleDirectory
         self.tlsCertificate = tlsCertificate
         self.tlsKey = tlsKey
+        self.outside = outside
         self.logger = logger
     }
 }
