@@ -255,7 +255,7 @@ def test_an_operator_is_added_gets_a_link_another_role_and_goes(console):
 
 def test_theme_and_rows_are_kept_and_the_account_says_who_is_signed_in(console):
     page = console.go("/console/me")
-    expect(page.get_by_text("owner@gatehouse.test").first).to_be_visible()
+    expect(page.locator("main").get_by_text("owner@gatehouse.test")).to_be_visible()
     expect(page.get_by_role("rowheader", name="Read the audit log")).to_be_visible()
     page.get_by_role("button", name="Operator menu").click()
     page.get_by_role("button", name="Dark").click()
