@@ -43,7 +43,9 @@ package enum Contracts {
                 }
                 return answer
             } catch let refusal as SignInRefusal {
-                throw contract.explain(refusal) ?? refusal.problem
+                var problem = contract.explain(refusal) ?? refusal.problem
+                problem.cause = refusal.cause
+                throw problem
             }
         }
         endpoint.isPublicDocument = route.isPublic

@@ -22,7 +22,9 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     /// The state is unknown, over, used, or of another redirect URI.
     case stateUnknown
     /// The verifier does not fit the challenge that the sign-in began with.
-    case wrongVerifier
+    case wrongVerifier, verifierMissing
+    /// Nothing shows that the one who returns is the one who began.
+    case stateUnbound
     /// The provider refused the code, or its token is not good; the reason is for the log.
     case notProved(String)
     /// The provider cannot be asked.
@@ -56,9 +58,9 @@ extension SignInRefusal {
         case .noProvider: Problem(.invalidRequest, "No provider is set up for this client.")
         case .redirectNotRegistered:
             Problem(.invalidRequest, "The redirect address is not registered for this client.")
-        case .stateUnknown:
+        case .stateUnknown, .stateUnbound:
             Problem(.invalidRequest, "The sign-in is over or not known; begin again.")
-        case .wrongVerifier, .notProved:
+        case .wrongVerifier, .verifierMissing, .notProved:
             Problem(.invalidRequest, "The provider's answer could not be verified.")
         case .providerAway:
             Problem(
@@ -76,6 +78,17 @@ extension SignInRefusal {
             Problem(.invalidRequest, "The password must have at most 1024 bytes.")
         case .oldPasswordNeeded:
             Problem(.invalidRequest, "The present password is needed.")
+        }
+    }
+
+    /// Why, for the log alone: the answer says less.
+    var cause: String? {
+        switch self {
+        case .notProved(let reason): "sign-in: " + reason
+        case .refused(let reason, let reference): "sign-in: \(reason.rawValue), ref \(reference)"
+        case .stateUnknown, .stateUnbound, .wrongVerifier, .verifierMissing, .providerAway:
+            "sign-in: \(self)"
+        default: nil
         }
     }
 }

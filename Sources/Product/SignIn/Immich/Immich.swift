@@ -30,7 +30,8 @@ enum Immich {
             .optional("button_text", .string(min: 1, max: 64), "On the button of the provider."),
         ],
         leastPassword: { $0.isCompatible("v2") ? TenantPolicy.passwordFloor : nil },
-        routes: ImmichServer.routes + ImmichSignIn.routes + ImmichPassword.routes
+        routes: ImmichServer.routes + ImmichSignIn.routes + ImmichOAuth.routes
+            + ImmichPassword.routes
             + ImmichPin.routes + ImmichUser.routes + ImmichKeys.routes,
         encode: encode, explain: explain)
 
@@ -60,6 +61,8 @@ enum Immich {
         case .wrongPin: bad("Wrong PIN code")
         case .wrongOldPassword: bad("Wrong password")
         case .noProvider: bad("OAuth is not enabled")
+        case .verifierMissing: bad("OAuth code verifier is missing")
+        case .stateUnbound: bad("OAuth state is missing")
         case .refused(.emailMissing, _): bad("OAuth profile does not have an email address")
         // One text for all, so that nobody learns whether an account exists.
         case .stateUnknown, .wrongVerifier, .notProved, .refused: bad("OAuth authentication failed")
