@@ -39,7 +39,8 @@ def one_of(console, path):
 
 def test_no_page_has_a_violation_light_and_dark_wide_and_narrow(console):
     pages = PAGES + [
-        f"/console/t/demo/users/{one_of(console, '/tenants/demo/users?provider=google')}", f"/console/t/demo/keys/{one_of(console, '/tenants/demo/api-keys')}",
+        f"/console/t/demo/users/{one_of(console, '/tenants/demo/users?provider=google')}",
+        f"/console/t/demo/users/{one_of(console, '/tenants/demo/users?q=katherine')}", f"/console/t/demo/keys/{one_of(console, '/tenants/demo/api-keys')}",
         f"/console/decisions/{one_of(console, '/provisioning/decisions')}",
     ]
     wrong = []
