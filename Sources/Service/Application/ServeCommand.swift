@@ -20,7 +20,8 @@ struct ServeCommand {
             secretKey: secret.bytes, listen: settings.listen.text, publicURL: settings.publicURL,
             threads: settings.threads, consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
-            logger: Logger(format: settings.log == .text ? .text : .json))
+            logger: Logger(format: settings.log == .text ? .text : .json),
+            metricsListen: settings.metricsListen?.text)
         blockStopSignals()
         let helm = EventLoop(index: -1)
         helm.start()
@@ -37,7 +38,7 @@ struct ServeCommand {
     }
 
     /// The same login, switched to the platform's role at the start of the connection.
-    private static func switchingRole(_ url: String) -> String {
+    static func switchingRole(_ url: String) -> String {
         if url.utf8.starts(with: "postgres".utf8) {
             return url + (url.contains("?") ? "&" : "?")
                 + "options=-c%20role%3Dgatehouse_platform"

@@ -23,7 +23,7 @@ package struct ServiceConfiguration: Sendable {
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
         tlsCertificate: String? = nil, tlsKey: String? = nil,
-        logger: Logger
+        logger: Logger, metricsListen: String? = nil
     ) {
         self.appConninfo = appConninfo
         self.platformConninfo = platformConninfo
@@ -35,5 +35,6 @@ package struct ServiceConfiguration: Sendable {
         self.tlsCertificate = tlsCertificate
         self.tlsKey = tlsKey
         self.logger = logger
+        self.metricsListen = metricsListen
     }
 }
