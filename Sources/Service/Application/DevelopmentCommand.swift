@@ -39,7 +39,7 @@ struct DevelopmentCommand {
             consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
             logger: Logger(level: .warning, format: .text),
-            metricsListen: settings.metricsListen?.text)
+            metricsListen: settings.metricsListen?.text, retention: settings.retention)
         let helm = EventLoop(index: -1)
         helm.start()
         // A key and an owner of the settings come before the demonstration makes its own.

@@ -21,7 +21,7 @@ struct ServeCommand {
             threads: settings.threads, consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
             logger: Logger(format: settings.log == .text ? .text : .json),
-            metricsListen: settings.metricsListen?.text)
+            metricsListen: settings.metricsListen?.text, retention: settings.retention)
         blockStopSignals()
         let helm = EventLoop(index: -1)
         helm.start()

@@ -23,7 +23,8 @@ package struct ServiceConfiguration: Sendable {
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
         tlsCertificate: String? = nil, tlsKey: String? = nil,
-        logger: Logger, metricsListen: String? = nil
+        logger: Logger, metricsListen: String? = nil,
+        retention: Retention = Retention()
     ) {
         self.appConninfo = appConninfo
         self.platformConninfo = platformConninfo
@@ -36,5 +37,15 @@ package struct ServiceConfiguration: Sendable {
         self.tlsKey = tlsKey
         self.logger = logger
         self.metricsListen = metricsListen
+        self.retention = retention
+    }
+}
+
+extension Settings {
+    var retention: Retention {
+        var retention = Retention()
+        retention.decisions = Int64(decisionDays) * 86_400
+        retention.answers = Int64(idempotencyHours) * 3600
+        return retention
     }
 }
