@@ -1,3 +1,4 @@
+import Cryptography
 import Domain
 import Postgres
 import Text
@@ -12,17 +13,20 @@ package struct Database: Sendable {
     /// Keys of the directory's look-ups are made with it, so that a dump names nobody.
     package let directoryKey: [UInt8]
     package let keyUses = KeyUses()
+    /// For columns that hold secrets.
+    let sealer: Sealer
     package var retention = Retention()
     /// Told of each decision that was answered, retries too, dry runs not.
     package var onDecision: @Sendable (Outcome) -> Void = { _ in }
 
     package init(
-        app: Postgres, platform: Postgres, directoryKey: [UInt8],
+        app: Postgres, platform: Postgres, directoryKey: [UInt8], sealer: Sealer,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.app = app
         self.platform = platform
         self.directoryKey = directoryKey
+        self.sealer = sealer
         self.clock = clock
     }
 

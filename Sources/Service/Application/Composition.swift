@@ -1,9 +1,11 @@
 import API
 import Cryptography
 import Domain
+import Federation
 import HTTP
 import Networking
 import Observability
+import Outbound
 import Postgres
 import Storage
 import Text
@@ -21,6 +23,7 @@ package struct Composition: Sendable {
     package init(
         app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
         passwords: PasswordHasher? = nil, logger: Logger? = nil,
+        outside: Outside = Outside(),
         metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
         principal: API.Principal? = nil,
         clock: @escaping @Sendable () -> Timestamp
@@ -28,7 +31,10 @@ package struct Composition: Sendable {
         let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
         let pepper = SHA256.derive(from: secretKey, info: Array("password pepper".utf8))
         var storage = Database(
-            app: app, platform: platform, directoryKey: directoryKey, clock: clock)
+            app: app, platform: platform, directoryKey: directoryKey,
+            sealer: try Sealer(
+                key: SHA256.derive(from: secretKey, info: Array("secrets at rest".utf8))),
+            clock: clock)
         storage.retention = retention
         storage.onDecision = { metrics.record($0) }
         let database = storage
@@ -39,7 +45,10 @@ package struct Composition: Sendable {
         self.passwords = passwords
         self.metrics = metrics
         self.authenticator = authenticator
-        var services = Services(database: database, passwords: passwords, publicURL: publicURL)
+        var services = Services(
+            database: database, passwords: passwords, publicURL: publicURL,
+            providerDocuments: ProviderDocuments(
+                http: OutboundHTTP(policy: outside.providers), clock: clock))
         services.onVerification = { metrics.record($0) }
         dispatcher = try Dispatcher(
             endpoints: Routes.all,
