@@ -1,4 +1,5 @@
 import Domain
+import HTTP
 import JSON
 
 /// `/v1/scopes`: what a key can be given besides the scopes of its tenant's catalogue.
