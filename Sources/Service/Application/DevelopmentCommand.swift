@@ -38,6 +38,7 @@ struct DevelopmentCommand {
             publicURL: settings.publicURL, threads: settings.threads,
             consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
+            signingKey: settings.signingKey?.text,
             outside: Outside(settings, isDevelopment: true),
             logger: Logger(level: .warning, format: .text),
             metricsListen: settings.metricsListen?.text, retention: settings.retention)
