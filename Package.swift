@@ -44,6 +44,7 @@ let package = Package(
         system("CIdn2", pkgConfig: "libidn2", apt: "libidn2-dev"),
         system("CPsl", pkgConfig: "libpsl", apt: "libpsl-dev"),
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        system("CResolv", pkgConfig: nil, apt: "libc6-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
 
         room("Platform", "Observability"),
@@ -54,7 +55,7 @@ let package = Package(
         room("Platform", "Workers"),
         room("Platform", "Cryptography", ["COpenSSL", "CArgon2", "CZlib", "Workers"]),
         room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
-        room("Platform", "Outbound", ["CCurl", "HTTP", "Text", "Workers"]),
+        room("Platform", "Outbound", ["CCurl", "CResolv", "HTTP", "Text", "Workers"]),
         room("Platform", "Routing", ["HTTP"]),
         room("Platform", "Serving", ["HTTP", "Networking", "Observability"]),
         room("Platform", "Postgres", ["CPostgres", "Networking", "Observability", "Text"]),

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The Date field (RFC 9110 §5.6.7), formatted once a second.
-struct HTTPDate {
+package struct HTTPDate {
     private var text: [UInt8] = []
     private var takenAt = Int64.min / 2
 
@@ -17,7 +17,7 @@ struct HTTPDate {
     }
 
     /// `Sun, 06 Nov 1994 08:49:37 GMT`
-    static func format(_ seconds: time_t) -> [UInt8] {
+    package static func format(_ seconds: time_t) -> [UInt8] {
         var seconds = seconds
         var parts = tm()
         gmtime_r(&seconds, &parts)
