@@ -31,7 +31,7 @@ let platform = [
     "Networking",
     "HTTP", "Routing", "Serving", "Postgres",
 ]
-let product = ["Domain", "Federation", "Storage", "API", "Console"]
+let product = ["Domain", "Federation", "Storage", "Mail", "API", "Console"]
 
 let package = Package(
     name: "gatehouse",
@@ -64,6 +64,7 @@ let package = Package(
         room(
             "Product", "Federation", ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"]),
         room("Product", "Storage", ["Domain", "Postgres", "JSON", "Text", "Cryptography"]),
+        room("Product", "Mail", ["Storage", "Outbound", "Text"]),
         room(
             "Product", "API",
             [

@@ -14,6 +14,7 @@ private let allowed: [String: Set<String>] = [
     "Domain": ["Text"],
     "Federation": ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"],
     "Storage": ["Domain", "Postgres", "JSON", "Text", "Cryptography"],
+    "Mail": ["Storage", "Outbound", "Text"],
     "API": [
         "Domain", "Federation", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography",
         "Observability",

@@ -91,6 +91,11 @@ package enum Command {
         var name: String
         var description: String { "\(name) is missing; `gatehouse help` says what it is for" }
     }
+
+    struct Invalid: Error, CustomStringConvertible {
+        var name: String
+        var description: String { "\(name) is not what it must be; `gatehouse help` says what" }
+    }
 }
 
 func say(_ text: String) { emit(text, to: 1) }
