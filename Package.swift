@@ -100,7 +100,8 @@ let package = Package(
         tests(
             "APITests",
             [
-                "API", "Domain", "Storage", "Postgres", "Cryptography", "HTTP", "Routing", "JSON",
+                "API", "Domain", "Mail", "Outbound", "Storage", "Postgres", "Cryptography", "HTTP",
+                "Routing", "JSON",
                 "Text", "Application", "TestSupport",
             ]),
         tests(
