@@ -16,8 +16,12 @@ package struct HTTPDate {
         text.withUnsafeBytes { body($0) }
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`
-    package static func format(_ seconds: time_t) -> [UInt8] {
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, from seconds since 1970.
+    package static func text(_ seconds: Int64) -> String {
+        String(decoding: format(time_t(seconds)), as: UTF8.self)
+    }
+
+    static func format(_ seconds: time_t) -> [UInt8] {
         var seconds = seconds
         var parts = tm()
         gmtime_r(&seconds, &parts)

@@ -65,8 +65,7 @@ package struct MailMessage: Sendable {
 
     /// `Sun, 06 Nov 1994 08:49:37 +0000`
     private var dateText: String {
-        let seconds = Int(date.microseconds / 1_000_000)
-        return String(decoding: HTTPDate.format(seconds).dropLast(3), as: UTF8.self) + "+0000"
+        HTTPDate.text(date.microseconds / 1_000_000).dropLast(3) + "+0000"
     }
 
     /// A display name: quoted where it is plain ASCII, else as encoded words.
