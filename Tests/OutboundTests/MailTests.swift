@@ -54,7 +54,7 @@ struct MailTests {
         for line in head.split(separator: "\r\n").prefix(20) { #expect(line.utf8.count <= 78) }
         let plain = try message(name: "A \"B\" \\ C", subject: "=?UTF-8?B?eA==?=")
         let text = String(decoding: plain.bytes, as: UTF8.self)
-        #expect(text.hasPrefix(#"From: "A \"B\" \\ C" <"#))
+        #expect(text.hasPrefix(#"From: "A \"B\" \\ C""# + "\r\n <"))
         #expect(!text.contains("Subject: =?UTF-8?B?eA==?="))
     }
 

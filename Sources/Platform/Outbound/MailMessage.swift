@@ -32,7 +32,7 @@ package struct MailMessage: Sendable {
     package var bytes: [UInt8] {
         let boundary = "=_\(id)"
         let lines = [
-            "From: \(Self.phrase(fromName)) <\(Self.address(from))>",
+            "From: \(Self.phrase(fromName))\r\n <\(Self.address(from))>",
             "To: <\(Self.address(to))>",
             "Subject: \(Self.encoded(subject))",
             "Date: \(dateText)",
@@ -83,7 +83,8 @@ package struct MailMessage: Sendable {
             && !text.contains("=?")
     }
 
-    /// RFC 2047: words of at most 75 characters, none of which cuts a character.
+    /// RFC 2047: words so short that a line has room for its field's name, none of which cuts a
+    /// character.
     private static func encoded(_ text: String) -> String {
         if isPlain(text) { return text }
         var words: [String] = []
@@ -91,7 +92,7 @@ package struct MailMessage: Sendable {
         for scalar in text.unicodeScalars {
             let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
             let bytes = isControl ? [0x20] : Array(String(scalar).utf8)
-            if word.count + bytes.count > 45 {
+            if word.count + bytes.count > 36 {
                 words.append("=?UTF-8?B?\(Base64.encode(word))?=")
                 word = []
             }

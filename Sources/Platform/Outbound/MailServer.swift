@@ -54,7 +54,8 @@ private final class MailTransfer {
     private let from: String
     private let to: String
     private var rest: ArraySlice<UInt8>
-    private var lastLine: [UInt8] = []
+    /// The last line that refuses; what is said after it is goodbye.
+    private var refusal: [UInt8] = []
 
     init(_ message: MailMessage) {
         from = MailMessage.address(message.from)
@@ -80,16 +81,14 @@ private final class MailTransfer {
         }
         handle.set(CURLOPT_HEADERDATA, to: self)
         handle.set(CURLOPT_HEADERFUNCTION) { bytes, _, count, object in
-            MailTransfer.at(object)?.lastLine = Array(
-                UnsafeRawBufferPointer(start: bytes, count: count))
+            MailTransfer.at(object)?.hear(UnsafeRawBufferPointer(start: bytes, count: count))
             return count
         }
         let code = curl_easy_perform(handle.raw)
         guard code != CURLE_OK else { return }
-        var answer = 0
-        _ = gh_curl_status(handle.raw, &answer)
-        throw MailFailure(
-            isFinal: (500...599).contains(answer) && answer != 535, words: words(code))
+        // A password that does not fit is the settings' fault, and may be mended meanwhile.
+        let isFinal = refusal.first == UInt8(ascii: "5") && !refusal.starts(with: "535".utf8)
+        throw MailFailure(isFinal: isFinal, words: words(code))
     }
 
     private static func at(_ object: UnsafeMutableRawPointer?) -> MailTransfer? {
@@ -120,9 +119,15 @@ private final class MailTransfer {
         return !(host == "localhost" || IPAddress(host)?.isLoopback ?? false)
     }
 
+    private func hear(_ line: UnsafeRawBufferPointer) {
+        if let first = line.first, first == UInt8(ascii: "4") || first == UInt8(ascii: "5") {
+            refusal = Array(line)
+        }
+    }
+
     private func words(_ code: CURLcode) -> String {
         let reason = String(cString: curl_easy_strerror(code))
-        let line = lastLine.prefix(300).filter { (0x20...0x7E).contains($0) }
+        let line = refusal.prefix(300).filter { (0x20...0x7E).contains($0) }
         return line.isEmpty ? reason : "\(reason): \(String(decoding: line, as: UTF8.self))"
     }
 }
