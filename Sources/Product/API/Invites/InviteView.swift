@@ -77,8 +77,9 @@ extension InviteRow {
     static let withToken = shape.adding(
         "InviteWithToken",
         [
-            .readOnly("token", .string(), "Shown once, with delivery by link alone."),
-            .readOnly("accept_url", .string(), "The link to hand over, shown once."),
+            .readOnly(
+                "token", .string(), always: false, "Shown once, with delivery by link alone."),
+            .readOnly("accept_url", .string(), always: false, "The link to hand over, shown once."),
         ])
 
     private static let resendField = FieldShape.optional(
@@ -96,7 +97,7 @@ extension InviteRow {
             item.fields[index].kind = .string(max: 400)
         }
         return ObjectShape(
-            "InviteList", [.required("invites", .array(of: .object(item), max: 1000))])
+            "InviteListCreation", [.required("invites", .array(of: .object(item), max: 1000))])
     }()
 
     static let results = ObjectShape(
@@ -117,7 +118,7 @@ extension InviteRow {
                                 .readOnly("invite", .object(withToken), nullable: true),
                                 .readOnly("code", .string(), nullable: true),
                                 .readOnly("detail", .string(), nullable: true),
-                                .readOnly("conflicting_id", .uuid, nullable: true),
+                                .readOnly("conflicting_id", .uuid, nullable: true, always: false),
                             ]))))
         ])
 }
