@@ -1,0 +1,27 @@
+import Testing
+
+/// The README against what it speaks of.
+struct DocumentsTests {
+    private static let readme = SourceTree.text("README.md")
+
+    @Test func `the table of settings names every setting that is read, and no other`() {
+        let read = Self.names(in: SourceTree.text("Sources/Platform/Configuration/Settings.swift"))
+        var shown: Set<String> = []
+        for line in Self.readme.split(separator: "\n") where line.hasPrefix("| `GATEHOUSE_") {
+            // The first cell alone: others may speak of further settings.
+            shown.formUnion(Self.names(in: String(line.split(separator: "|")[0])))
+        }
+        #expect(read.count > 15)
+        #expect(read.subtracting(shown).sorted() == [])
+        #expect(shown.subtracting(read).sorted() == [])
+    }
+
+    private static func names(in text: String) -> Set<String> {
+        var names: Set<String> = []
+        for part in text.split(whereSeparator: { !($0.isASCII && ($0.isUppercase || $0 == "_")) })
+        where part.hasPrefix("GATEHOUSE_") && part.count > 10 {
+            names.insert(String(part))
+        }
+        return names
+    }
+}
