@@ -16,6 +16,21 @@ struct DocumentsTests {
         #expect(shown.subtracting(read).sorted() == [])
     }
 
+    @Test func `the tour that is shown has the steps of the tour that runs`() {
+        let steps = SourceTree.text("deploy/tour").split(separator: "\n").compactMap { line in
+            line.hasPrefix("say \"") ? String(line.dropFirst(5).dropLast()) : nil
+        }
+        #expect(steps.count > 5)
+        var rest = Self.readme[...]
+        for step in steps {
+            guard let found = rest.firstRange(of: "# \(step)\n") else {
+                Issue.record("the README does not show »\(step)«; run deploy/readme")
+                continue
+            }
+            rest = rest[found.upperBound...]
+        }
+    }
+
     private static func names(in text: String) -> Set<String> {
         var names: Set<String> = []
         for part in text.split(whereSeparator: { !($0.isASCII && ($0.isUppercase || $0 == "_")) })
