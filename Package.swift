@@ -90,7 +90,7 @@ let package = Package(
             path: "Tests/TestSupport", swiftSettings: settings),
         tests("TextTests", ["Text"]),
         tests("JSONTests", ["JSON"]),
-        tests("HTTPTests", ["HTTP"]),
+        tests("HTTPTests", ["HTTP", "TestSupport"]),
         tests("RoutingTests", ["Routing", "HTTP"]),
         tests("CryptographyTests", ["Cryptography"]),
         tests(
@@ -120,6 +120,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "Application", "TestSupport", "JSON", "HTTP", "Text", "Observability", "Storage",
+                "Postgres",
                 "Cryptography",
             ]),
         tests("ConsoleTests", ["Console", "HTTP"]),
