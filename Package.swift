@@ -37,6 +37,7 @@ let package = Package(
     products: [.executable(name: "gatehouse", targets: ["gatehouse"])],
     targets: [
         .target(name: "CLinux", path: "Sources/System/CLinux"),
+        .target(name: "CCommonPasswords", path: "Sources/System/CCommonPasswords"),
         system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
         system("CArgon2", pkgConfig: "libargon2", apt: "libargon2-dev"),
@@ -50,7 +51,8 @@ let package = Package(
         room("Platform", "Text", ["CIdn2", "CPsl"]),
         room("Platform", "JSON"),
         room("Platform", "HTTP"),
-        room("Platform", "Cryptography", ["COpenSSL", "CArgon2", "CZlib"]),
+        room(
+            "Platform", "Cryptography", ["COpenSSL", "CArgon2", "CZlib", "CCommonPasswords"]),
         room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
         room("Platform", "Outbound", ["CCurl", "Text", "Observability"]),
         room("Platform", "Routing", ["HTTP"]),

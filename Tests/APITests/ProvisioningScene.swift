@@ -80,6 +80,25 @@ struct ProvisioningScene {
         return (id, token)
     }
 
+    /// An invite as an operator makes it: its token opens the acceptance page.
+    func invited(_ email: String, role: String = "member") async throws -> String {
+        let answer = try await service.send(
+            .post, "/v1/tenants/\(tenant.slug)/invites",
+            json: #"{"email":"\#(email)","role":"\#(role)"}"#, as: .platformOwner)
+        guard answer.status == 201, let token = answer.json["token"]?.string else {
+            throw Unexpected(text: answer.text)
+        }
+        return token
+    }
+
+    func accept(
+        _ token: String, password: String = "a door that opens once"
+    ) async throws -> TestAnswer {
+        try await service.send(
+            .post, "/v1/invites/accept",
+            json: #"{"token":"\#(token)","password":"\#(password)","name":"Ann"}"#)
+    }
+
     func verifiedDomain(_ domain: String) async throws {
         try await service.storage.scope(tenant.id).change(by: .system) { change in
             try await change.query(

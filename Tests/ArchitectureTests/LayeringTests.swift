@@ -4,7 +4,7 @@ import Testing
 private let allowed: [String: Set<String>] = [
     "Observability": [], "Configuration": [], "HTTP": [], "JSON": [],
     "Text": ["CIdn2", "CPsl"],
-    "Cryptography": ["COpenSSL", "CArgon2", "CZlib"],
+    "Cryptography": ["COpenSSL", "CArgon2", "CZlib", "CCommonPasswords"],
     "Networking": ["CLinux", "COpenSSL", "Observability"],
     "Outbound": ["CCurl", "Text", "Observability"],
     "Routing": ["HTTP"],

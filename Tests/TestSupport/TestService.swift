@@ -24,31 +24,63 @@ package final class TestService: Sendable {
 
     package let database: TestDatabase
     package let composition: Composition
-    private let app: Postgres
-    private let platform: Postgres
+    private let clock: @Sendable () -> Timestamp
+    private let clients = Mutex<[Postgres]>([])
     private let sessions = Mutex<[String: String]>([:])
 
-    private init(database: TestDatabase) throws {
+    private init(database: TestDatabase, clock: @escaping @Sendable () -> Timestamp) throws {
         self.database = database
-        app = database.client(as: database.app)
-        platform = database.client(as: database.platform)
+        self.clock = clock
+        let (composition, clients) = try Self.compose(database, clock)
+        self.composition = composition
+        self.clients.withLock { $0 = clients }
+    }
+
+    private static func compose(
+        _ database: TestDatabase, _ clock: @escaping @Sendable () -> Timestamp
+    ) throws -> (Composition, [Postgres]) {
+        let app = database.client(as: database.app)
+        let platform = database.client(as: database.platform)
         // Cheap parameters: what is tested is who gets in, not how long a hash takes.
         let passwords = PasswordHasher(
             pepper: Array("pepper".utf8), threads: 2,
             cost: PasswordHasher.Cost(kibibytes: 64, passes: 1, lanes: 1))
-        composition = try Composition(
+        // Patient, since a test's machine may be slow: what is tested is that all get their turn.
+        let composition = try Composition(
             app: app, platform: platform, secretKey: [UInt8](repeating: 7, count: 32),
             publicURL: "http://gatehouse.test", passwords: passwords,
-            clock: Timestamp.systemClock)
+            persons: PersonQueue(patience: .seconds(60)), clock: clock)
+        return (composition, [app, platform])
     }
 
-    package static func make() async throws -> TestService {
-        try TestService(database: await TestDatabase.make())
+    package static func make(
+        clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
+    ) async throws -> TestService {
+        try TestService(database: await TestDatabase.make(), clock: clock)
+    }
+
+    /// With the tenant `acme`, from its start to its end.
+    package static func run(
+        clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock,
+        _ body: (TestService, TenantRow) async throws -> Void
+    ) async throws {
+        let service = try await make(clock: clock)
+        do { try await body(service, try await service.makeTenant("acme")) } catch {
+            await service.stop()
+            throw error
+        }
+        await service.stop()
+    }
+
+    /// A second service over the same database, as another machine would run it.
+    package func replica() throws -> Composition {
+        let (composition, more) = try Self.compose(database, clock)
+        clients.withLock { $0 += more }
+        return composition
     }
 
     package func stop() async {
-        await app.close()
-        await platform.close()
+        for client in clients.withLock({ $0 }) { await client.close() }
         await database.drop()
     }
 
@@ -60,10 +92,11 @@ package final class TestService: Sendable {
             slug: slug, name: slug, policy: .object([]), by: .system)
     }
 
-    /// Sends one request; `json` is the body's text.
+    /// Sends one request; `json` is the body's text, `address` the client's, `replica` who answers.
     package func send(
         _ method: Method, _ target: String, json: String? = nil,
-        as credential: Credential = .anonymous, fields: [Field] = []
+        as credential: Credential = .anonymous, fields: [Field] = [],
+        from address: String = "127.0.0.1", to replica: Composition? = nil
     ) async throws -> TestAnswer {
         var all = fields
         switch credential {
@@ -80,8 +113,9 @@ package final class TestService: Sendable {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let request = Request(
             method, String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", fields: all,
-            body: json.map { Array($0.utf8) } ?? [])
-        return TestAnswer(response: await composition.dispatcher.respond(to: request))
+            body: json.map { Array($0.utf8) } ?? [], remoteAddress: address)
+        let dispatcher = (replica ?? composition).dispatcher
+        return TestAnswer(response: await dispatcher.respond(to: request))
     }
 
     /// A console session's token for an operator of this role, made once.

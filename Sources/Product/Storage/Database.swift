@@ -12,14 +12,16 @@ package struct Database: Sendable {
     /// Keys of the directory's look-ups are made with it, so that a dump names nobody.
     package let directoryKey: [UInt8]
     package let keyUses = KeyUses()
+    let persons: PersonQueue
 
     package init(
         app: Postgres, platform: Postgres, directoryKey: [UInt8],
-        clock: @escaping @Sendable () -> Timestamp
+        persons: PersonQueue = PersonQueue(), clock: @escaping @Sendable () -> Timestamp
     ) {
         self.app = app
         self.platform = platform
         self.directoryKey = directoryKey
+        self.persons = persons
         self.clock = clock
     }
 

@@ -18,12 +18,14 @@ package struct Composition: Sendable {
     package init(
         app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
         passwords: PasswordHasher? = nil, logger: Logger? = nil,
+        persons: PersonQueue = PersonQueue(),
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
         let pepper = SHA256.derive(from: secretKey, info: Array("password pepper".utf8))
         let database = Database(
-            app: app, platform: platform, directoryKey: directoryKey, clock: clock)
+            app: app, platform: platform, directoryKey: directoryKey, persons: persons,
+            clock: clock)
         let authenticator = Authenticator(database: database)
         let judge = OriginJudge(database: database, publicURL: publicURL)
         let passwords = passwords ?? PasswordHasher(pepper: pepper, threads: 2)

@@ -14,6 +14,14 @@ extension Database {
     package func provision(
         _ call: ProvisioningCall, dryRun: Bool = false, by actor: Actor, render: @escaping Render
     ) async throws -> ProvisioningResult? {
+        try await persons.alone(as: call.personKeys) {
+            try await attempts(at: call, dryRun: dryRun, by: actor, render)
+        }
+    }
+
+    private func attempts(
+        at call: ProvisioningCall, dryRun: Bool, by actor: Actor, _ render: @escaping Render
+    ) async throws -> ProvisioningResult? {
         var tries = 0
         while true {
             tries += 1
