@@ -48,7 +48,7 @@ struct ProvisioningRaceTests {
         try await rounds { round in
             let email = "bob\(round)@ex.com"
             let token = try await scene.invited(email, role: "manager")
-            let answers = try await race(200) { number in
+            let answers = try await race(120) { number in
                 let door = Door.allCases[number % Door.allCases.count]
                 let replica = replicas[number / Door.allCases.count % replicas.count]
                 let (path, json) = Self.request(door, "\(round)", email, token: token)

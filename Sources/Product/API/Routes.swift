@@ -10,6 +10,7 @@ package enum Routes {
         + SetupEndpoint.all
         + OverviewEndpoints.all
         + ProviderEndpoints.all
+        + HookCredentialEndpoints.all
         + HookEndpoints.all
         + CognitoEndpoints.all
         + DecisionEndpoints.all

@@ -1,3 +1,4 @@
+import Cryptography
 import Domain
 import Postgres
 import Text
@@ -11,16 +12,20 @@ package struct Database: Sendable {
     package let clock: @Sendable () -> Timestamp
     /// Keys of the directory's look-ups are made with it, so that a dump names nobody.
     package let directoryKey: [UInt8]
+    /// Seals the secrets that have to be read again.
+    package let sealer: Sealer
     package let keyUses = KeyUses()
     let persons: PersonQueue
 
     package init(
         app: Postgres, platform: Postgres, directoryKey: [UInt8],
-        persons: PersonQueue = PersonQueue(), clock: @escaping @Sendable () -> Timestamp
+        sealer: Sealer, persons: PersonQueue = PersonQueue(),
+        clock: @escaping @Sendable () -> Timestamp
     ) {
         self.app = app
         self.platform = platform
         self.directoryKey = directoryKey
+        self.sealer = sealer
         self.persons = persons
         self.clock = clock
     }

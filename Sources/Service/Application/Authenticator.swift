@@ -13,6 +13,9 @@ struct Authenticator: Sendable {
     let database: Database
 
     func principal(of request: Request) async throws -> API.Principal {
+        if let caller = try await LambdaCaller(database: database).principal(of: request) {
+            return caller
+        }
         let lines = request.all("authorization")
         if lines.count > 1 {
             throw Problem(.invalidRequest, "Two Authorization headers: send one.")

@@ -24,8 +24,10 @@ package struct Composition: Sendable {
         let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
         let pepper = SHA256.derive(from: secretKey, info: Array("password pepper".utf8))
         let database = Database(
-            app: app, platform: platform, directoryKey: directoryKey, persons: persons,
-            clock: clock)
+            app: app, platform: platform, directoryKey: directoryKey,
+            sealer: try Sealer(
+                key: SHA256.derive(from: secretKey, info: Array("secrets at rest".utf8))),
+            persons: persons, clock: clock)
         let authenticator = Authenticator(database: database)
         let judge = OriginJudge(database: database, publicURL: publicURL)
         let passwords = passwords ?? PasswordHasher(pepper: pepper, threads: 2)

@@ -3,7 +3,7 @@ import Cryptography
 /// What is guessed before anything else: common passwords, what is known of the person, and
 /// repetitions or runs of a few characters. Compared on bytes, in any ASCII case.
 enum GuessablePassword {
-    /// A unit of at most this many bytes, over and over, is as weak as the unit.
+    /// A unit of at most this many bytes, one and a half times and more, is as weak as the unit.
     private static let unitLimit = 10
 
     static func matches(_ text: String, about: [String]) -> Bool {
@@ -23,7 +23,7 @@ enum GuessablePassword {
     }
 
     private static func isRepetition(_ bytes: [UInt8]) -> Bool {
-        for unit in 1...unitLimit where unit * 2 <= bytes.count {
+        for unit in 1...unitLimit where unit * 3 <= bytes.count * 2 {
             if (unit..<bytes.count).allSatisfy({ bytes[$0] == bytes[$0 - unit] }) { return true }
         }
         return false

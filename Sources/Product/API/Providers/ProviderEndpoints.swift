@@ -48,7 +48,7 @@ enum ProviderEndpoints {
         let row = try await call.services.database.scope(owner).change(by: call.actor) {
             try await $0.createProvider(
                 kind: input.kind, name: input.name, issuer: input.issuer,
-                document: input.document)
+                document: input.document, isConfirmed: input.isConfirmed)
         }
         return .created(row.json, at: "/v1/providers/\(row.id)", etag: row.etag)
     }
@@ -58,7 +58,7 @@ enum ProviderEndpoints {
         summary: "One provider.", access: .right("providers:read"),
         answers: [.ok(ProviderRow.shape)]
     ) { call in
-        let row = try await current(call)
+        let row = try await call.ownProvider
         return .ok(row.json, etag: row.etag)
     }
 
@@ -68,7 +68,7 @@ enum ProviderEndpoints {
         body: .json(ProviderRow.change), answers: [.ok(ProviderRow.shape)],
         problems: [.conflict], ifMatch: .honoured
     ) { call in
-        let seen = try await current(call)
+        let seen = try await call.ownProvider
         let scope = try call.services.database.scope(seen.tenantID ?? .platform)
         let row = try await scope.change(by: call.actor) { change in
             let row = try await change.lockProvider(seen.id)
@@ -76,7 +76,8 @@ enum ProviderEndpoints {
             try call.input.checkRepeated(against: row.json)
             let input = try await ProviderInput(call, current: row)
             return try await change.updateProvider(
-                row, name: input.name, issuer: input.issuer, document: input.document)
+                row, name: input.name, issuer: input.issuer, document: input.document,
+                isConfirmed: input.isConfirmed)
         }
         return .ok(row.json, etag: row.etag)
     }
@@ -86,7 +87,7 @@ enum ProviderEndpoints {
         summary: "Removes a provider; its identities stay and name nobody new.",
         access: .right("providers:write"), answers: [.noContent], ifMatch: .honoured
     ) { call in
-        let seen = try await current(call)
+        let seen = try await call.ownProvider
         let scope = try call.services.database.scope(seen.tenantID ?? .platform)
         try await scope.change(by: call.actor) { change in
             let row = try await change.lockProvider(seen.id)
@@ -95,18 +96,20 @@ enum ProviderEndpoints {
         }
         return .noContent
     }
-
-    private static func current(_ call: Call) async throws -> ProviderRow {
-        let row = try await call.services.database.provider(
-            call.id(), owner: call.providerOwner)
-        guard let row else { throw Problem.notFound("provider") }
-        return row
-    }
 }
 
 extension Call {
     /// nil sees every owner's providers.
     fileprivate var providerOwner: UUID? {
         principal.platform ? nil : principal.tenant ?? .platform
+    }
+
+    /// The path's provider, if the credential may see it.
+    var ownProvider: ProviderRow {
+        get async throws {
+            let row = try await services.database.provider(id(), owner: providerOwner)
+            guard let row else { throw Problem.notFound("provider") }
+            return row
+        }
     }
 }

@@ -23,6 +23,7 @@ extension ProviderRow {
         for setting in Self.settings {
             members.append(.init(setting.name, document[setting.name] ?? setting.standard))
         }
+        members.append(.init("confirmed", .bool(isConfirmed)))
         members.append(.init("created_at", .string(createdAt.description)))
         members.append(.init("updated_at", .string(updatedAt.description)))
         return .object(members)
@@ -70,6 +71,10 @@ extension ProviderRow {
             .optional("client_tenants", .map(of: .string(min: 1, max: 63)), "Client to tenant."),
             .optional("admin_create", .enumeration(["deny", "allow"])),
             .optional("lambda_open", .enumeration(["off", "loopback"])),
+            .readOnly(
+                "confirmed", .bool,
+                "False: a tenant's word about a pool, good for its own credentials alone until "
+                    + "the platform's operators edit it."),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
         ])
 

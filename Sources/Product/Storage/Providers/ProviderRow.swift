@@ -15,9 +15,14 @@ package struct ProviderRow: Sendable {
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
+    /// False: a tenant's own word about a pool, good for that tenant's credentials alone.
+    package var isConfirmed: Bool
 
     static let columns: SQL =
-        "id, tenant_id, kind, name, issuer, document::text, version, created_at, updated_at"
+        """
+        id, tenant_id, kind, name, issuer, document::text, version, created_at, updated_at,
+        confirmed
+        """
 
     init(_ row: Row) throws(PostgresError) {
         id = try row.get(0)
@@ -29,6 +34,7 @@ package struct ProviderRow: Sendable {
         version = try row.get(6)
         createdAt = try row.get(7)
         updatedAt = try row.get(8)
+        isConfirmed = try row.get(9)
     }
 
     /// The provider as the rules read it; nil for a kind that they do not know.

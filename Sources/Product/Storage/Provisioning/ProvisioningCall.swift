@@ -28,6 +28,8 @@ package struct ProvisioningCall: Sendable {
     package var eventID: String?
     /// The tenant that the caller's credential leads to; nil is the platform's.
     package var caller: UUID?
+    /// The only provider that the credential speaks for; nil: any that the caller may name.
+    package var onlyProvider: UUID?
     /// A second name of the identity at its issuer, by which it is found as well.
     package var alias: String?
     /// The PHC string of the password that comes with a password identity.

@@ -1,0 +1,82 @@
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/providers/{id}/hook-credentials`: what AWS clients sign their calls of the hooks with. The
+/// id is the access key id.
+enum HookCredentialEndpoints {
+    static let all: [Endpoint] = [list, create, delete]
+
+    private static let path = "/v1/providers/{id}/hook-credentials"
+
+    private static let list = Endpoint(
+        .get, path, id: "listHookCredentials", tag: "Providers",
+        summary: "The provider's hook credentials, newest first.",
+        access: .right("providers:read"),
+        query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
+        answers: [.list(HookCredentialRow.shape)]
+    ) { call in
+        let provider = try await call.ownProvider
+        let database = try call.services.database
+        let query = try call.listQuery()
+        let rows = try await database.hookCredentials(of: provider.id, query)
+        let count = try await database.hookCredentialCount(of: provider.id)
+        return call.list(rows, query, count: count, json: { $0.json() }) {
+            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
+        }
+    }
+
+    private static let create = Endpoint(
+        .post, path, id: "createHookCredential", tag: "Providers",
+        summary: "A credential for AWS Signature Version 4 (service `lambda`), good for this "
+            + "provider's events alone. The secret is shown once.",
+        access: .right("providers:write"),
+        body: .json(
+            ObjectShape("HookCredentialCreation", [.nullable("name", .string(min: 1, max: 200))])),
+        answers: [.created(HookCredentialRow.shape)], idempotent: true, secret: true
+    ) { call in
+        let provider = try await call.ownProvider
+        let database = try call.services.database
+        let made = try await database.scope(provider.tenantID ?? .platform).change(by: call.actor) {
+            try await $0.createHookCredential(
+                for: provider, name: call.input.optionalString("name"), in: database)
+        }
+        return .created(
+            made.row.json(secret: made.secret),
+            at: "/v1/providers/\(provider.id)/hook-credentials/\(made.row.id)", etag: nil)
+    }
+
+    private static let delete = Endpoint(
+        .delete, path + "/{credential_id}", id: "deleteHookCredential", tag: "Providers",
+        summary: "Removes a credential; nothing that it signs is taken from now on.",
+        access: .right("providers:write"), answers: [.noContent]
+    ) { call in
+        let provider = try await call.ownProvider
+        let text = try call.parameter("credential_id")
+        guard let id = UUID(text) else { throw Problem.notFound("hook credential") }
+        try await call.services.database.scope(provider.tenantID ?? .platform)
+            .change(by: call.actor) { try await $0.deleteHookCredential(id, of: provider) }
+        return .noContent
+    }
+}
+
+extension HookCredentialRow {
+    static let shape = ObjectShape(
+        "HookCredential",
+        [
+            .readOnly("id", .uuid, "The access key id."), .readOnly("provider_id", .uuid),
+            .readOnly("name", .string(), nullable: true),
+            .readOnly("secret", .string(), "The secret access key, at creation alone."),
+            .readOnly("created_at", .timestamp),
+        ])
+
+    func json(secret: String? = nil) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("id", .uuid(id)), .init("provider_id", .uuid(providerID)),
+            .init("name", .text(name)), .init("created_at", .time(createdAt)),
+        ]
+        if let secret { members.append(.init("secret", .string(secret))) }
+        return .object(members)
+    }
+}
