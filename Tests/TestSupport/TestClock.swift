@@ -9,6 +9,13 @@ package final class TestClock: Sendable {
 
     package var now: Timestamp { time.withLock { $0 } }
 
+    /// Goes to the next full minute, so that what counts by the minute does not turn over.
+    package func startMinute() {
+        time.withLock {
+            $0 = Timestamp(microseconds: ($0.microseconds / 60_000_000 + 1) * 60_000_000)
+        }
+    }
+
     package func advance(seconds: Int64) {
         time.withLock { $0 = $0.adding(seconds: seconds) }
     }

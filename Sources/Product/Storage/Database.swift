@@ -16,6 +16,14 @@ package struct Database: Sendable {
     package let sealer: Sealer
     package let keyUses = KeyUses()
     let persons: PersonQueue
+    /// Attempts that were neither retries nor successes, by address and by provider.
+    let failedAttempts = MinuteCounts<String>()
+    package var limits = AttemptLimits()
+    /// Tokens of invites that did not fit, by the client's address.
+    package let inviteMisses = MinuteCounts<String>()
+    package var retention = Retention()
+    /// Told of each decision that was answered, retries too, dry runs not.
+    package var onDecision: @Sendable (Outcome) -> Void = { _ in }
 
     package init(
         app: Postgres, platform: Postgres, directoryKey: [UInt8],
@@ -53,17 +61,26 @@ package struct TenantScope: Sendable {
         try await database.app.tenantRead(tenant, sql)
     }
 
-    /// A transaction whose audit rows name the actor. Nothing is kept when `body` throws.
+    /// A transaction whose audit rows name the actor. Nothing is kept when `body` throws. Within
+    /// a `HeldChange` it is committed by the holder.
     package func change<Result: Sendable>(
         by actor: Actor, _ body: (Change) async throws -> Result
     ) async throws -> Result {
+        let held = HeldChange.current
+        // A request that changes twice holds the last change only.
+        try await held?.commit()
         let now = database.clock()
-        return try await database.app.transaction(
-            settings: [("app.tenant", tenant.description)]
-        ) { transaction in
-            try await body(
-                Change(tenant: tenant, actor: actor, now: now, transaction: transaction))
+        let open = try await database.app.begin(settings: [("app.tenant", tenant.description)])
+        let result: Result
+        do {
+            result = try await body(
+                Change(tenant: tenant, actor: actor, now: now, transaction: open.transaction))
+        } catch {
+            await open.rollback()
+            throw error
         }
+        if let held { held.hold(open) } else { try await open.commit() }
+        return result
     }
 }
 

@@ -14,8 +14,12 @@ package final class Service: Sendable {
     private let app: Postgres
     private let platform: Postgres
     private let server: Server
+    private let metricsServer: Server?
+    private let housekeeping: Housekeeping
     package let composition: Composition
     package let port: Int
+    /// Of `/metrics`, where it has a listener of its own.
+    package let metricsPort: Int?
 
     /// Starts everything and returns once the port is open; `prepare` runs before that.
     package static func start(
@@ -33,11 +37,14 @@ package final class Service: Sendable {
     ) async throws {
         self.loops = loops
         let logger = configuration.logger
+        let metrics = ServiceMetrics()
         var appConfiguration = PostgresConfiguration(conninfo: configuration.appConninfo)
         appConfiguration.log = { event, detail in
             logger.log(.warning, event, [("detail", .text(detail))])
         }
+        appConfiguration.measures = metrics.database(role: "app")
         var platformConfiguration = appConfiguration
+        platformConfiguration.measures = metrics.database(role: "platform")
         platformConfiguration.conninfo = configuration.platformConninfo
         platformConfiguration.readsPerLoop = 1
         platformConfiguration.transactionsPerLoop = 1
@@ -46,23 +53,41 @@ package final class Service: Sendable {
         let publicURL = configuration.publicURL ?? "http://\(configuration.listen)"
         let composition = try Composition(
             app: app, platform: platform, secretKey: configuration.secretKey,
-            publicURL: publicURL, logger: logger, clock: Timestamp.systemClock)
+            publicURL: publicURL, logger: logger, metrics: metrics,
+            retention: configuration.retention, clock: Timestamp.systemClock)
         self.composition = composition
         try await prepare(composition)
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
-            dispatcher: composition.dispatcher, database: composition.database)
-        server = Server(loops: loops) { await site.respond(to: $0) }
+            composition: composition, showsMetrics: configuration.metricsListen == nil)
+        var limits = ServerConfiguration()
+        limits.measures = metrics.server()
+        server = Server(loops: loops, configuration: limits) { await site.respond(to: $0) }
         var tls: TLSContext?
         if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {
             tls = try TLSContext(certificateChain: chain, privateKey: key)
         }
+        if let address = configuration.metricsListen {
+            let server = Server(loops: [loops[0]]) { request in
+                request.path == "/metrics" ? metrics.page() : Response(404)
+            }
+            metricsPort = try await server.start(address: address)
+            metricsServer = server
+        } else {
+            metricsPort = nil
+            metricsServer = nil
+        }
         port = try await server.start(address: configuration.listen, tls: tls)
+        housekeeping = Housekeeping(
+            loop: loops[0], database: composition.database, metrics: metrics, logger: logger)
+        housekeeping.start()
     }
 
     /// Answers what is in flight, then closes; nothing acknowledged is lost.
     package func stop() async {
+        housekeeping.stop()
         await server.drain(deadline: .seconds(10))
+        await metricsServer?.drain(deadline: .seconds(1))
         await app.close()
         await platform.close()
     }

@@ -1,5 +1,6 @@
 import Configuration
 import Observability
+import Storage
 
 /// What the service needs to start, settled: from the environment or from the embedded default.
 package struct ServiceConfiguration: Sendable {
@@ -14,6 +15,9 @@ package struct ServiceConfiguration: Sendable {
     package var tlsCertificate: String?
     package var tlsKey: String?
     package var logger: Logger
+    /// `host:port` of a listener for `/metrics` alone; nil: on the service's own port.
+    package var metricsListen: String?
+    package var retention = Retention()
 
     package init(
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,

@@ -28,11 +28,12 @@ enum InviteAcceptanceEndpoints {
                         .readOnly("status", .enumeration(["pending"])),
                     ]))
         ],
-        problems: [.inviteUnknown]
+        problems: [.inviteUnknown, .rateLimited]
     ) { call in
         let token = try call.input.string("token")
+        try checkMisses(call)
         guard let (invite, tenant) = try await call.services.database.invitePreview(token) else {
-            throw unknown
+            throw try missed(call)
         }
         var answer = Response.ok(
             .object([
@@ -69,7 +70,8 @@ enum InviteAcceptanceEndpoints {
     ) { call in
         let database = try call.services.database
         let token = try call.input.string("token")
-        guard let offered = try await database.offeredInvite(token) else { throw unknown }
+        try checkMisses(call)
+        guard let offered = try await database.offeredInvite(token) else { throw try missed(call) }
         let invite = offered.invite
         let name = call.input.optionalString("name")
         var hash: String?
@@ -93,6 +95,22 @@ enum InviteAcceptanceEndpoints {
             .object([.init("user", user.json), .init("tenant", tenant.json)]))
         answer.fields.append(Field("cache-control", "no-store"))
         return answer
+    }
+
+    /// Tokens that do not fit, of one address in a minute.
+    private static let missLimit = 60
+
+    private static func checkMisses(_ call: Call) throws {
+        let misses = try call.services.database.inviteMisses
+        guard misses.current(call.request.remoteAddress, at: call.now) >= missLimit else { return }
+        throw Problem.rateLimited(
+            "Too many links that do not fit; wait a minute.", limit: missLimit,
+            retryAfter: 60 - call.now.microseconds / 1_000_000 % 60)
+    }
+
+    private static func missed(_ call: Call) throws -> Problem {
+        _ = try call.services.database.inviteMisses.count(call.request.remoteAddress, at: call.now)
+        return unknown
     }
 
     private static let unknown = Problem(

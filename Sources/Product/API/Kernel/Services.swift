@@ -1,4 +1,5 @@
 import Cryptography
+import Domain
 import Storage
 
 /// What handlers reach through `call.services`; the composition root fills it once.
@@ -9,6 +10,9 @@ package struct Services: Sendable {
     package let publicURL: String
     /// The TXT records of a name; none where no resolver is set, so that nothing is proved by DNS.
     package var txtRecords: @Sendable (_ name: String) async -> [String] = { _ in [] }
+
+    /// Told of each verdict about a presented key.
+    package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }
 
     package init(
         database: Database? = nil, passwords: PasswordHasher? = nil,

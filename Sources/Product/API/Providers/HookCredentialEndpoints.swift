@@ -18,13 +18,8 @@ enum HookCredentialEndpoints {
         answers: [.list(HookCredentialRow.shape)]
     ) { call in
         let provider = try await call.ownProvider
-        let database = try call.services.database
-        let query = try call.listQuery()
-        let rows = try await database.hookCredentials(of: provider.id, query)
-        let count = try await database.hookCredentialCount(of: provider.id)
-        return call.list(rows, query, count: count, json: { $0.json() }) {
-            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
-        }
+        return call.list(
+            try await call.services.database.hookCredentials(of: provider.id, call.listQuery()))
     }
 
     private static let create = Endpoint(
@@ -43,7 +38,7 @@ enum HookCredentialEndpoints {
                 for: provider, name: call.input.optionalString("name"), in: database)
         }
         return .created(
-            made.row.json(secret: made.secret),
+            .written { made.row.write(to: &$0, secret: made.secret) },
             at: "/v1/providers/\(provider.id)/hook-credentials/\(made.row.id)", etag: nil)
     }
 
@@ -61,7 +56,7 @@ enum HookCredentialEndpoints {
     }
 }
 
-extension HookCredentialRow {
+extension HookCredentialRow: JSONView {
     static let shape = ObjectShape(
         "HookCredential",
         [
@@ -71,12 +66,15 @@ extension HookCredentialRow {
             .readOnly("created_at", .timestamp),
         ])
 
-    func json(secret: String? = nil) -> JSONValue {
-        var members: [JSONValue.Member] = [
-            .init("id", .uuid(id)), .init("provider_id", .uuid(providerID)),
-            .init("name", .text(name)), .init("created_at", .time(createdAt)),
-        ]
-        if let secret { members.append(.init("secret", .string(secret))) }
-        return .object(members)
+    package func write(to json: inout JSONWriter) { write(to: &json, secret: nil) }
+
+    func write(to json: inout JSONWriter, secret: String?) {
+        json.object { json in
+            json.member("id", id)
+            json.member("provider_id", providerID)
+            json.member("name", name)
+            json.member("created_at", createdAt)
+            if let secret { json.member("secret", secret) }
+        }
     }
 }

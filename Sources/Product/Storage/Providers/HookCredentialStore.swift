@@ -28,18 +28,11 @@ package struct HookCredentialRow: Sendable {
 extension Database {
     package func hookCredentials(
         of provider: UUID, _ list: ListQuery
-    ) async throws(PostgresError) -> [HookCredentialRow] {
-        var sql: SQL = "SELECT \(HookCredentialRow.columns) FROM hook_credentials"
-        sql += " WHERE provider_id = \(provider)" + list.tail
-        var found: [HookCredentialRow] = []
-        for row in try await app.read(sql) { found.append(try HookCredentialRow(row)) }
-        return found
-    }
-
-    package func hookCredentialCount(of provider: UUID) async throws(PostgresError) -> Int {
-        let rows = try await app.read(
-            "SELECT count(*) FROM hook_credentials WHERE provider_id = \(provider)")
-        return try rows.first?.get(0, as: Int.self) ?? 0
+    ) async throws(PostgresError) -> ListPage<HookCredentialRow> {
+        let statement = ListStatement(
+            columns: HookCredentialRow.columns,
+            source: "hook_credentials WHERE provider_id = \(provider)")
+        return try await app.read(statement.page(list)).page(list, HookCredentialRow.init)
     }
 
     /// The provider that a credential speaks for, with the secret opened.
