@@ -4,7 +4,7 @@ import Postgres
 import Text
 
 /// What signs calls of the Lambda Invoke API for one provider; the secret is not in it.
-package struct HookCredentialRow: Sendable {
+package struct HookCredentialRow: ListedRow {
     package var id: UUID
     package var providerID: UUID
     package var name: String?
