@@ -5,6 +5,8 @@ import Domain
 import HTTP
 import JSON
 import Networking
+import Observability
+import Outbound
 import Postgres
 import Storage
 import Synchronization
@@ -28,16 +30,22 @@ package final class TestService: Sendable {
     private let clients = Mutex<[Postgres]>([])
     private let sessions = Mutex<[String: String]>([:])
 
-    private init(database: TestDatabase, clock: @escaping @Sendable () -> Timestamp) throws {
+    private init(
+        database: TestDatabase, outside: Outside, logger: Logger?,
+        clock: @escaping @Sendable () -> Timestamp
+    ) throws {
         self.database = database
         self.clock = clock
-        let (composition, clients) = try Self.compose(database, clock)
+        let (composition, clients) = try Self.compose(
+            database, outside: outside, logger: logger, clock)
         self.composition = composition
         self.clients.withLock { $0 = clients }
     }
 
     private static func compose(
-        _ database: TestDatabase, _ clock: @escaping @Sendable () -> Timestamp
+        _ database: TestDatabase,
+        outside: Outside = Outside(providers: OutboundPolicy(allowsLoopback: true)),
+        logger: Logger? = nil, _ clock: @escaping @Sendable () -> Timestamp
     ) throws -> (Composition, [Postgres]) {
         let app = database.client(as: database.app)
         let platform = database.client(as: database.platform)
@@ -48,15 +56,18 @@ package final class TestService: Sendable {
         // Patient, since a test's machine may be slow: what is tested is that all get their turn.
         let composition = try Composition(
             app: app, platform: platform, secretKey: [UInt8](repeating: 7, count: 32),
-            publicURL: "http://gatehouse.test", passwords: passwords,
-            persons: PersonQueue(patience: .seconds(60)), clock: clock)
+            publicURL: "http://gatehouse.test", passwords: passwords, logger: logger,
+            outside: outside, persons: PersonQueue(patience: .seconds(60)), clock: clock)
         return (composition, [app, platform])
     }
 
+    /// `outside` reaches this machine alone unless a test says otherwise.
     package static func make(
-        clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
+        outside: Outside = Outside(providers: OutboundPolicy(allowsLoopback: true)),
+        logger: Logger? = nil, clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
     ) async throws -> TestService {
-        try TestService(database: await TestDatabase.make(), clock: clock)
+        try TestService(
+            database: await TestDatabase.make(), outside: outside, logger: logger, clock: clock)
     }
 
     /// With the tenant `acme`, from its start to its end.

@@ -13,6 +13,7 @@ package enum Routes {
         + HookCredentialEndpoints.all
         + HookEndpoints.all
         + CognitoEndpoints.all
+        + TokenSignInEndpoint.all
         + DecisionEndpoints.all
         + UserEndpoints.all
         + PolicyEndpoints.all

@@ -26,8 +26,8 @@ package struct Database: Sendable {
     package var onDecision: @Sendable (Outcome) -> Void = { _ in }
 
     package init(
-        app: Postgres, platform: Postgres, directoryKey: [UInt8],
-        sealer: Sealer, persons: PersonQueue = PersonQueue(),
+        app: Postgres, platform: Postgres, directoryKey: [UInt8], sealer: Sealer,
+        persons: PersonQueue = PersonQueue(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.app = app

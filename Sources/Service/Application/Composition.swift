@@ -1,9 +1,11 @@
 import API
 import Cryptography
 import Domain
+import Federation
 import HTTP
 import Networking
 import Observability
+import Outbound
 import Postgres
 import Storage
 import Text
@@ -20,8 +22,8 @@ package struct Composition: Sendable {
     package init(
         app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
         passwords: PasswordHasher? = nil, logger: Logger? = nil,
-        persons: PersonQueue = PersonQueue(), metrics: ServiceMetrics = ServiceMetrics(),
-        retention: Retention = Retention(),
+        outside: Outside = Outside(), persons: PersonQueue = PersonQueue(),
+        metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
@@ -41,7 +43,10 @@ package struct Composition: Sendable {
         self.passwords = passwords
         self.metrics = metrics
         self.authenticator = authenticator
-        var services = Services(database: database, passwords: passwords, publicURL: publicURL)
+        var services = Services(
+            database: database, passwords: passwords, publicURL: publicURL,
+            providerDocuments: ProviderDocuments(
+                http: OutboundHTTP(policy: outside.providers), clock: clock))
         services.onVerification = { metrics.record($0) }
         dispatcher = try Dispatcher(
             endpoints: Routes.all,

@@ -14,6 +14,7 @@ package struct ServiceConfiguration: Sendable {
     package var consoleDirectory: String
     package var tlsCertificate: String?
     package var tlsKey: String?
+    package var outside: Outside
     package var logger: Logger
     /// `host:port` of a listener for `/metrics` alone; nil: on the service's own port.
     package var metricsListen: String?
@@ -23,6 +24,7 @@ package struct ServiceConfiguration: Sendable {
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
         tlsCertificate: String? = nil, tlsKey: String? = nil,
+        outside: Outside = Outside(),
         logger: Logger
     ) {
         self.appConninfo = appConninfo
@@ -34,6 +36,7 @@ package struct ServiceConfiguration: Sendable {
         self.consoleDirectory = consoleDirectory
         self.tlsCertificate = tlsCertificate
         self.tlsKey = tlsKey
+        self.outside = outside
         self.logger = logger
     }
 }

@@ -9,6 +9,7 @@ struct ProviderInput {
     var name: String
     var issuer: String
     var document: JSONValue
+    var secret: ProviderSecret
     /// A pool is confirmed by the platform; a tenant can prove its id to nobody.
     var isConfirmed: Bool
 
@@ -25,6 +26,9 @@ struct ProviderInput {
         }
         issuer = given ?? Self.standardIssuers[kind] ?? ""
         document = .object(members)
+        secret =
+            input.has("secret")
+            ? input.optionalString("secret").map { .set($0) } ?? .clear : .keep
         let (named, before) = (issuer, current?.isConfirmed == true ? current?.issuer : nil)
         let isSame = before?.isSame(as: named) ?? false
         isConfirmed = call.principal.platform || kind != "cognito" || isSame
@@ -49,6 +53,11 @@ struct ProviderInput {
         if kind == "password" {
             errors.append(FieldError("/kind", .notAllowed, "is built in and not registered"))
         }
+        for member in document["endpoints"]?.members ?? [] where !Self.isURL(member.value) {
+            errors.append(
+                FieldError(
+                    pointer("/endpoints", member.name), .invalid, "must be an https URL"))
+        }
         for (index, item) in (document["upstreams"]?.array ?? []).enumerated()
         where (item["kind"]?.string == nil) != (item["issuer"]?.string == nil) {
             errors.append(
@@ -57,6 +66,13 @@ struct ProviderInput {
             )
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
+    }
+
+    /// Plain http is for a provider on this machine; whether it is reached is another setting's.
+    private static func isURL(_ value: JSONValue) -> Bool {
+        guard let text = value.string else { return false }
+        return ["https://", "http://"].contains { text.utf8.starts(with: $0.utf8) }
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
     /// Opening a pool to this machine's processes is for who runs the machine: a tenant that named

@@ -25,6 +25,7 @@ extension ProviderRow: JSONView {
                 json.value(document[setting.name] ?? setting.standard)
             }
             json.member("confirmed", isConfirmed)
+            json.member("secret_set", hasSecret)
             json.member("created_at", createdAt)
             json.member("updated_at", updatedAt)
         }
@@ -76,6 +77,7 @@ extension ProviderRow: JSONView {
                 "confirmed", .bool,
                 "False: a tenant's word about a pool, good for its own credentials alone until "
                     + "the platform's operators edit it."),
+            .readOnly("secret_set", .bool, "Whether a secret is kept."),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
         ])
 

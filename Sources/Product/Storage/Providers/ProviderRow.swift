@@ -12,6 +12,8 @@ package struct ProviderRow: ListedRow {
     package var issuer: String
     /// Every other setting, by its name on the wire.
     package var document: JSONValue
+    /// A secret is kept; it is read by `clientSecret(of:)` alone.
+    package var hasSecret: Bool
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
@@ -21,7 +23,7 @@ package struct ProviderRow: ListedRow {
     static let columns: SQL =
         """
         id, tenant_id, kind, name, issuer, document::text, version, created_at, updated_at,
-        confirmed
+        confirmed, secret IS NOT NULL
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -35,6 +37,7 @@ package struct ProviderRow: ListedRow {
         createdAt = try row.get(7)
         updatedAt = try row.get(8)
         isConfirmed = try row.get(9)
+        hasSecret = try row.get(10)
     }
 
     /// The provider as the rules read it; nil for a kind that they do not know.
