@@ -59,10 +59,12 @@ struct ProvisioningLimitTests {
             ).json["reason"]?.string
         }
         let reasons = try await withThrowingTaskGroup(of: String?.self) { group in
+            var reasons: [String?] = []
             for number in 0..<605 {
+                if number >= 12, let reason = try await group.next() { reasons.append(reason) }
                 group.addTask { try await attempt(number, as: .tenantAdmin(other)) }
             }
-            return try await group.reduce(into: []) { $0.append($1) }
+            return try await group.reduce(into: reasons) { $0.append($1) }
         }
         #expect(reasons.count { $0 == "rate_limited" } == 5)
         #expect(try await attempt(1000, as: .tenantAdmin(scene.tenant)) == "no_tenant")

@@ -17,6 +17,7 @@ package enum Routes {
         + DecisionEndpoints.all
         + UserEndpoints.all
         + PolicyEndpoints.all
+        + ClientEndpoints.all
         + DomainEndpoints.all
         + InviteEndpoints.all
 }

@@ -53,7 +53,8 @@ package final class Service: Sendable {
         let publicURL = configuration.publicURL ?? "http://\(configuration.listen)"
         let composition = try Composition(
             app: app, platform: platform, secretKey: configuration.secretKey,
-            publicURL: publicURL, logger: logger, outside: configuration.outside,
+            publicURL: publicURL, signingKey: configuration.signingKey, logger: logger,
+            outside: configuration.outside,
             metrics: metrics, retention: configuration.retention, clock: Timestamp.systemClock)
         self.composition = composition
         try await prepare(composition)

@@ -14,6 +14,8 @@ package struct ServiceConfiguration: Sendable {
     package var consoleDirectory: String
     package var tlsCertificate: String?
     package var tlsKey: String?
+    /// PEM of a P-256 key that signs access tokens instead of the database's.
+    package var signingKey: String?
     package var outside: Outside
     package var logger: Logger
     /// `host:port` of a listener for `/metrics` alone; nil: on the service's own port.
@@ -23,7 +25,7 @@ package struct ServiceConfiguration: Sendable {
     package init(
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
-        tlsCertificate: String? = nil, tlsKey: String? = nil,
+        tlsCertificate: String? = nil, tlsKey: String? = nil, signingKey: String? = nil,
         outside: Outside = Outside(),
         logger: Logger
     ) {
@@ -36,6 +38,7 @@ package struct ServiceConfiguration: Sendable {
         self.consoleDirectory = consoleDirectory
         self.tlsCertificate = tlsCertificate
         self.tlsKey = tlsKey
+        self.signingKey = signingKey
         self.outside = outside
         self.logger = logger
     }

@@ -3,6 +3,7 @@ import Console
 import HTTP
 import JSON
 import Postgres
+import SignIn
 import Storage
 
 /// Everything that answers on our own host: health, the documents, the console, then `/v1`.
@@ -10,6 +11,7 @@ struct Site: Sendable {
     private let console: ConsoleFiles
     private let dispatcher: Dispatcher
     private let database: Database
+    private let mounts: Mounts
     private let metrics: ServiceMetrics
     /// Nil where `/metrics` has a listener of its own.
     private let metricsDoor: MetricsDoor?
@@ -20,6 +22,7 @@ struct Site: Sendable {
         self.console = console
         dispatcher = composition.dispatcher
         database = composition.database
+        mounts = composition.mounts
         metrics = composition.metrics
         let authenticator = composition.authenticator
         metricsDoor =
@@ -31,7 +34,16 @@ struct Site: Sendable {
             html: document.page, styleDigest: DocumentPage.styleDigest)
     }
 
+    /// On a host that is bound to a client only that client answers.
     func respond(to request: Request) async -> Response {
+        switch await mounts.place(request) {
+        case .client(let request): await dispatcher.respond(to: request)
+        case .refused(let answer): answer
+        case .own(let request): await ownResponse(to: request)
+        }
+    }
+
+    private func ownResponse(to request: Request) async -> Response {
         guard request.method == .get || request.method == .head else {
             return await dispatcher.respond(to: request)
         }
