@@ -16,7 +16,7 @@ struct ProvisioningRaceTests {
         case hook, cognito, lambda, page
     }
 
-    @Test func `a thousand racing first sign-ins on one invite end in one user, ten rounds`()
+    @Test func `I9 a thousand racing first sign-ins on one invite end in one user, ten rounds`()
         async throws
     {
         let scene = try await ProvisioningScene.make()

@@ -16,7 +16,7 @@ struct SignInTests {
         tenant isTenants: Bool = false, _ body: (TestService, TestClock) async throws -> Void
     ) async throws {
         let clock = TestClock()
-        try await TestService.run(clock: { clock.now }) { service, tenant in
+        try await TestService.run(clock: clock) { service, tenant in
             let hash = try await service.composition.passwords.hash(Array(password.utf8))
             _ = try await service.storage.createOperator(
                 email: email, emailKey: email, name: "Owner", role: "owner",

@@ -72,10 +72,9 @@ package final class TestService: Sendable {
 
     /// With the tenant `acme`, from its start to its end.
     package static func run(
-        clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock,
-        _ body: (TestService, TenantRow) async throws -> Void
+        clock: TestClock? = nil, _ body: (TestService, TenantRow) async throws -> Void
     ) async throws {
-        let service = try await make(clock: clock)
+        let service = try await make(clock: { clock?.now ?? Timestamp.systemClock() })
         do { try await body(service, try await service.makeTenant("acme")) } catch {
             await service.stop()
             throw error
