@@ -93,7 +93,7 @@ let package = Package(
             path: "Tests/TestSupport", swiftSettings: settings),
         tests("TextTests", ["Text"]),
         tests("JSONTests", ["JSON"]),
-        tests("HTTPTests", ["HTTP"]),
+        tests("HTTPTests", ["HTTP", "TestSupport"]),
         tests("RoutingTests", ["Routing", "HTTP"]),
         tests("CryptographyTests", ["Cryptography"]),
         tests(

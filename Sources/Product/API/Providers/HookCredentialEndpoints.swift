@@ -13,9 +13,9 @@ enum HookCredentialEndpoints {
     private static let list = Endpoint(
         .get, path, id: "listHookCredentials", tag: "Providers",
         summary: "The provider's hook credentials, newest first.",
-        access: .right("providers:read"),
+        access: .right("readProviders"),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
-        answers: [.list(HookCredentialRow.shape)]
+        answers: [.list(HookCredentialRow.shape)], exists: ProviderEndpoints.exists
     ) { call in
         let provider = try await call.ownProvider
         return call.list(
@@ -26,10 +26,11 @@ enum HookCredentialEndpoints {
         .post, path, id: "createHookCredential", tag: "Providers",
         summary: "A credential for AWS Signature Version 4 (service `lambda`), good for this "
             + "provider's events alone. The secret is shown once.",
-        access: .right("providers:write"),
+        access: .right("writeProviders"),
         body: .json(
             ObjectShape("HookCredentialCreation", [.nullable("name", .string(min: 1, max: 200))])),
-        answers: [.created(HookCredentialRow.shape)], idempotent: true, secret: true
+        answers: [.created(HookCredentialRow.shape)], idempotent: true, secret: true,
+        exists: ProviderEndpoints.exists
     ) { call in
         let provider = try await call.ownProvider
         let database = try call.services.database
@@ -45,11 +46,10 @@ enum HookCredentialEndpoints {
     private static let delete = Endpoint(
         .delete, path + "/{credential_id}", id: "deleteHookCredential", tag: "Providers",
         summary: "Removes a credential; nothing that it signs is taken from now on.",
-        access: .right("providers:write"), answers: [.noContent]
+        access: .right("writeProviders"), answers: [.noContent], exists: ProviderEndpoints.exists
     ) { call in
         let provider = try await call.ownProvider
-        let text = try call.parameter("credential_id")
-        guard let id = UUID(text) else { throw Problem.notFound("hook credential") }
+        let id = try call.id("credential_id")
         try await call.services.database.scope(provider.tenantID ?? .platform)
             .change(by: call.actor) { try await $0.deleteHookCredential(id, of: provider) }
         return .noContent

@@ -13,33 +13,24 @@ struct SignInAttempt {
     var database: Database
     var passwords: PasswordHasher
 
-    /// An address may be many people's.
-    private static let freeOfAddress = 50
-    private static let addressMemory: Int64 = 900
-    private static let freeOfAccount = 5
-    private static let accountMemory: Int64 = 86_400
+    /// Failures before the first wait; an address may be many people's.
+    private static let freeOfAddress = 49
+    private static let freeOfAccount = 4
 
     /// The operator, or nil where address and password do not fit. Throws 429 while locked.
     func prove(_ password: [UInt8]) async throws -> OperatorRow? {
         let key = (try? EmailAddress(email))?.key ?? email
-        let client = SignInCounter(
-            key: name("address", address), free: Self.freeOfAddress, memory: Self.addressMemory)
-        try await count(client)
-        let here = SignInCounter(
-            key: name("operator", key, address), free: Self.freeOfAccount,
-            memory: Self.accountMemory)
+        let client = name("address", address)
+        try await claim(client, free: Self.freeOfAddress)
+        let here = name("operator", key, address)
         let isKnownHere = try await database.hasSignedIn(here)
-        let account =
-            isKnownHere
-            ? here
-            : SignInCounter(
-                key: name("operator", key), free: Self.freeOfAccount, memory: Self.accountMemory)
-        try await count(account)
+        let account = isKnownHere ? here : name("operator", key)
+        try await claim(account, free: Self.freeOfAccount)
         let found = try await database.operatorWithPassword(emailKey: key)
         guard try await verified(password, found) else { return nil }
         try await database.settleSignIn(here)
-        if !isKnownHere { try await database.settleSignIn(account) }
-        try await database.forgiveSignInTry(client)
+        if !isKnownHere { try await database.clearSignInFailures(account) }
+        try await database.forgiveTry(client)
         return found?.0
     }
 
@@ -58,11 +49,11 @@ struct SignInAttempt {
         }
     }
 
-    private func count(_ counter: SignInCounter) async throws {
-        guard let until = try await database.countSignInTry(counter) else { return }
+    private func claim(_ counter: [UInt8], free: Int) async throws {
+        guard let until = try await database.claimTry(counter, free: free) else { return }
         let seconds = max(1, (until.microseconds - database.clock().microseconds) / 1_000_000)
         throw Problem.rateLimited(
-            "Too many tries; wait \(seconds) seconds.", limit: counter.free, retryAfter: seconds)
+            "Too many tries; wait \(seconds) seconds.", limit: free + 1, retryAfter: seconds)
     }
 
     private func name(_ parts: String...) -> [UInt8] {
