@@ -29,7 +29,7 @@ enum HookCredentialEndpoints {
         access: .right("writeProviders"),
         body: .json(
             ObjectShape("HookCredentialCreation", [.nullable("name", .string(min: 1, max: 200))])),
-        answers: [.created(HookCredentialRow.shape)], idempotent: true, secret: true,
+        answers: [.created(HookCredentialRow.secretShape)], idempotent: true, secret: true,
         exists: ProviderEndpoints.exists
     ) { call in
         let provider = try await call.ownProvider
@@ -62,9 +62,12 @@ extension HookCredentialRow: JSONView {
         [
             .readOnly("id", .uuid, "The access key id."), .readOnly("provider_id", .uuid),
             .readOnly("name", .string(), nullable: true),
-            .readOnly("secret", .string(), "The secret access key, at creation alone."),
             .readOnly("created_at", .timestamp),
         ])
+
+    static let secretShape = shape.adding(
+        "HookCredentialWithSecret",
+        [.readOnly("secret", .string(), "The secret access key; never shown again.")])
 
     package func write(to json: inout JSONWriter) { write(to: &json, secret: nil) }
 
