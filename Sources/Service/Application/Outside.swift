@@ -5,6 +5,8 @@ import Outbound
 package struct Outside: Sendable {
     /// Identity providers.
     package var providers: OutboundPolicy
+    /// How the time between two questions to a provider passes.
+    package var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     package init(providers: OutboundPolicy = OutboundPolicy()) {
         self.providers = providers
