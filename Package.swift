@@ -120,6 +120,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "Application", "TestSupport", "JSON", "HTTP", "Text", "Observability", "Storage",
+                "Postgres",
                 "Cryptography",
             ]),
         tests("ConsoleTests", ["Console", "HTTP"]),
