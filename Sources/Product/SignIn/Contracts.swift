@@ -6,6 +6,8 @@ import HTTP
 package enum Contracts {
     static let all: [Contract] = [
         Immich.contract,
+        Immich.contract,
+        TimeTracker.contract,
         DeepRecall.contract,
     ]
 
