@@ -6,9 +6,9 @@ import HTTP
 package enum Contracts {
     static let all: [Contract] = [
         Immich.contract,
-        Immich.contract,
         TimeTracker.contract,
         DeepRecall.contract,
+        Relate.contract,
     ]
 
     package static let descriptions = all.map(\.description)
