@@ -7,6 +7,7 @@ package enum Contracts {
     static let all: [Contract] = [
         Immich.contract,
         TimeTracker.contract,
+        ThinkWork.contract,
         DeepRecall.contract,
         Relate.contract,
     ]

@@ -1,60 +1,77 @@
 import API
-import Cryptography
 import Domain
 import Federation
-import HTTP
-import JSON
-import Outbound
 import Storage
+import Text
 
-extension ClientCall {
-    /// The person of an access token that an app got at the client's provider by itself. It must
-    /// have been given to our client there: another app's would let that app's owner in.
-    package func person(accessToken text: String) async throws -> ProvedPerson {
-        guard let row = try await provider(kinds: ["oidc", "google"]),
-            let remote = try await remote(row)
-        else { throw SignInRefusal.noProvider }
-        var person = try await remote.person(accessToken: text)
-        if person.email == nil { try await remote.complete(&person, text) }
-        return person
-    }
+/// A person whom an id token names with each request: nothing began here, and nothing is kept.
+package struct BearerPerson: Sendable {
+    package var provider: ProviderRow
+    /// What the rules are asked, in this tenant.
+    package var attempt: ProvisioningCall
 }
 
-extension RemoteProvider {
-    /// By the provider's keys (RFC 9068 and plain JWTs), else by asking it (RFC 7662).
-    fileprivate func person(accessToken text: String) async throws -> ProvedPerson {
-        if JWS(compact: Array(text.utf8)) != nil {
-            do {
-                return try await person(signed: text, nonce: nil, isAccessToken: true)
-            } catch SignInRefusal.notProved(let reason) {
-                guard try await metadata().endpoints[.introspection] != nil else {
-                    throw SignInRefusal.notProved(reason)
-                }
-            }
+extension ClientCall {
+    /// The person of the request's id token, checked by the keys of a provider of the tenant or of
+    /// the platform. Throws `.noCredential`, `.notProved`, `.providerAway`.
+    package func bearerPerson() async throws -> BearerPerson {
+        guard let credential = try Credential(request, cookie: nil) else {
+            throw SignInRefusal.noCredential
         }
-        return try await introspected(text)
+        let token: IDToken
+        do throws(IDTokenFault) {
+            token = try IDToken(Array(credential.text.utf8))
+        } catch {
+            throw SignInRefusal.notProved("id token: " + error.rawValue)
+        }
+        let (provider, party) = try await issuer(of: token)
+        do throws(FederationFault) {
+            let claims = try await core.documents.claims(of: token, from: party)
+            var attempt = ProvisioningCall(claims, from: provider)
+            attempt.tenant = tenant.id.description
+            return BearerPerson(provider: provider, attempt: attempt)
+        } catch {
+            guard case .token(let fault) = error else { throw SignInRefusal.providerAway }
+            throw SignInRefusal.notProved("id token: " + fault.rawValue)
+        }
     }
 
-    private func introspected(_ text: String) async throws -> ProvedPerson {
-        guard let url = try await metadata().endpoints[.introspection] else {
-            throw SignInRefusal.notProved("an access token that only its provider can read")
+    /// What the rules would decide of the person here; nothing is written.
+    package func foresee(_ person: BearerPerson) async throws -> ProvisioningResult {
+        try await decide(person, isDryRun: true)
+    }
+
+    /// Lets the rules decide of the person here.
+    package func provision(_ person: BearerPerson) async throws -> ProvisioningResult {
+        try await decide(person, isDryRun: false)
+    }
+
+    private func decide(
+        _ person: BearerPerson, isDryRun: Bool
+    ) async throws -> ProvisioningResult {
+        var attempt = person.attempt
+        // No caller of this door reads a kept answer.
+        attempt.eventID = "sign-in \(UUID.random())"
+        let result = try await core.database.provision(attempt, dryRun: isDryRun, by: clientActor) {
+            _ in
+            ""
         }
-        let answer = try await authenticated(
-            [("token", text), ("token_type_hint", "access_token")], at: url)
-        guard answer["active"]?.bool == true else {
-            throw SignInRefusal.notProved("the access token is not active")
+        guard let result else { throw Problem.internalError }
+        return result
+    }
+
+    /// The tenant's own provider before the platform's; another tenant's is not asked.
+    private func issuer(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
+        var found: [(ProviderRow, RelyingParty)] = []
+        for row in try await core.database.providers(issuing: token.claimedIssuer) {
+            guard row.tenantID == nil || row.tenantID == tenant.id, let party = row.relyingParty,
+                party.isIssuer(token.claimedIssuer), party.takesOne(of: token.claimedAudiences)
+            else { continue }
+            found.append((row, party))
         }
-        let audiences =
-            answer["aud"]?.array?.compactMap(\.string)
-            ?? [answer["aud"]?.string].compactMap(\.self)
-        // Whom it was given to decides; its audience does only where that is not said.
-        let given = answer["client_id"]?.string.map { [$0] } ?? audiences
-        guard party.takesOne(of: given), !given.isEmpty else {
-            throw SignInRefusal.notProved("the access token is another client's")
+        guard let best = found.first(where: { $0.0.tenantID != nil }) ?? found.first else {
+            throw SignInRefusal.notProved("id token: no provider of this tenant")
         }
-        guard let subject = answer["sub"]?.string, (1...255).contains(subject.utf8.count) else {
-            throw SignInRefusal.notProved("the access token is of nobody")
-        }
-        return ProvedPerson(provider: row, subject: subject, audience: clientID)
+        return best
     }
 }
