@@ -76,7 +76,7 @@ package struct Composition: Sendable {
         let core = try SignInCore(
             database: database, passwords: passwords, publicURL: publicURL, secretKey: secretKey,
             tokens: tokens, http: http, documents: documents,
-            checkKey: { try await authenticator.key($0, $1) })
+            checkKey: { try await authenticator.key($0, $1) }, pause: outside.pause)
         dispatcher = try Dispatcher(
             endpoints: Routes.all + Contracts.endpoints(core) + [KeySetEndpoint.endpoint(tokens)],
             services: services,
