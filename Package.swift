@@ -118,7 +118,7 @@ let package = Package(
             "SignInTests",
             [
                 "Application", "SignIn", "API", "Domain", "Storage", "Postgres", "Cryptography",
-                "HTTP",
+                "HTTP", "Observability",
                 "JSON",
                 "Text", "TestSupport",
             ]),
