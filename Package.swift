@@ -125,7 +125,8 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "Application", "TestSupport", "JSON", "HTTP", "Text", "Observability", "Storage",
+                "Application", "SignIn", "Outbound", "TestSupport", "JSON", "HTTP", "Text",
+                "Observability", "Storage",
                 "Postgres",
                 "Cryptography",
             ]),
