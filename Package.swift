@@ -115,7 +115,7 @@ let package = Package(
             "SignInTests",
             [
                 "Application", "SignIn", "API", "Domain", "Storage", "Postgres", "Cryptography",
-                "HTTP",
+                "HTTP", "Observability",
                 "JSON",
                 "Text", "TestSupport",
             ]),
