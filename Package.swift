@@ -28,7 +28,7 @@ func tests(_ name: String, _ imports: [String]) -> Target {
 
 let platform = [
     "Observability", "Configuration", "Text", "JSON", "Outbound", "Cryptography", "Networking",
-    "HTTP", "Routing", "Serving", "Postgres",
+    "HTTP", "Routing", "Serving", "Postgres", "Replication",
 ]
 let product = ["Domain", "Storage", "API", "Console"]
 
@@ -57,8 +57,12 @@ let package = Package(
         room("Platform", "Serving", ["HTTP", "Networking", "Observability"]),
         room("Platform", "Postgres", ["CPostgres", "Networking", "Observability", "Text"]),
 
+        room("Platform", "Replication", ["Networking", "Postgres", "Text"]),
+
         room("Product", "Domain", ["Text"]),
-        room("Product", "Storage", ["Domain", "Postgres", "JSON", "Text", "Cryptography"]),
+        room(
+            "Product", "Storage",
+            ["Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"]),
         room(
             "Product", "API",
             [
@@ -83,6 +87,7 @@ let package = Package(
         tests("CryptographyTests", ["Cryptography"]),
         tests("ServingTests", ["Serving", "Networking", "Observability", "HTTP", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Networking", "Text", "TestSupport"]),
+        tests("ReplicationTests", ["Replication", "Postgres", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text"]),
         tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),
         tests(
@@ -95,7 +100,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "Application", "TestSupport", "JSON", "HTTP", "Text", "Observability", "Storage",
-                "Cryptography",
+                "Cryptography", "Domain", "Replication",
             ]),
         tests("ConsoleTests", ["Console", "HTTP"]),
         tests("ArchitectureTests", []),

@@ -10,8 +10,9 @@ private let allowed: [String: Set<String>] = [
     "Routing": ["HTTP"],
     "Serving": ["HTTP", "Networking", "Observability"],
     "Postgres": ["CPostgres", "Networking", "Observability", "Text"],
+    "Replication": ["Networking", "Postgres", "Text"],
     "Domain": ["Text"],
-    "Storage": ["Domain", "Postgres", "JSON", "Text", "Cryptography"],
+    "Storage": ["Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"],
     "API": [
         "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography", "Observability",
     ],

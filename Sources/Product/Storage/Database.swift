@@ -1,5 +1,6 @@
 import Domain
 import Postgres
+import Replication
 import Text
 
 /// PostgreSQL as the product sees it: the app role, which reaches one tenant at a time, and the
@@ -12,13 +13,18 @@ package struct Database: Sendable {
     /// Keys of the directory's look-ups are made with it, so that a dump names nobody.
     package let directoryKey: [UInt8]
     package let keyUses = KeyUses()
+    /// This process among the others on the database.
+    package let replica: Replica
+    package let memory: Memory
 
     package init(
-        app: Postgres, platform: Postgres, directoryKey: [UInt8],
+        app: Postgres, platform: Postgres, replica: Replica, directoryKey: [UInt8],
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.app = app
         self.platform = platform
+        self.replica = replica
+        memory = Memory(of: replica)
         self.directoryKey = directoryKey
         self.clock = clock
     }
@@ -46,16 +52,29 @@ package struct TenantScope: Sendable {
         try await database.app.tenantRead(tenant, sql)
     }
 
-    /// A transaction whose audit rows name the actor. Nothing is kept when `body` throws.
+    /// A transaction whose audit rows name the actor. Nothing is kept when `body` throws. When it
+    /// returns, no replica answers any more from what it remembered of before the change.
     package func change<Result: Sendable>(
         by actor: Actor, _ body: (Change) async throws -> Result
     ) async throws -> Result {
         let now = database.clock()
-        return try await database.app.transaction(
-            settings: [("app.tenant", tenant.description)]
-        ) { transaction in
-            try await body(
-                Change(tenant: tenant, actor: actor, now: now, transaction: transaction))
+        let notices = Notices(database.replica)
+        do {
+            let result = try await database.app.transaction(
+                settings: [("app.tenant", tenant.description)]
+            ) { transaction in
+                let result = try await body(
+                    Change(
+                        tenant: tenant, actor: actor, now: now, transaction: transaction,
+                        notices: notices))
+                try await notices.announce(in: transaction)
+                return result
+            }
+            await notices.settle()
+            return result
+        } catch {
+            notices.withdraw()
+            throw error
         }
     }
 }
@@ -86,6 +105,7 @@ package struct Change: Sendable {
     package let actor: Actor
     package let now: Timestamp
     package let transaction: Transaction
+    let notices: Notices
 
     @discardableResult
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {

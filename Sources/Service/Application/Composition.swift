@@ -5,6 +5,7 @@ import HTTP
 import Networking
 import Observability
 import Postgres
+import Replication
 import Storage
 import Text
 
@@ -17,13 +18,14 @@ package struct Composition: Sendable {
     /// `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
     package init(
         app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
-        passwords: PasswordHasher? = nil, logger: Logger? = nil,
+        passwords: PasswordHasher? = nil, lease: Duration = .seconds(3), logger: Logger? = nil,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
         let pepper = SHA256.derive(from: secretKey, info: Array("password pepper".utf8))
         let database = Database(
-            app: app, platform: platform, directoryKey: directoryKey, clock: clock)
+            app: app, platform: platform, replica: Replica(postgres: app, lease: lease),
+            directoryKey: directoryKey, clock: clock)
         let authenticator = Authenticator(database: database)
         let judge = OriginJudge(database: database, publicURL: publicURL)
         let passwords = passwords ?? PasswordHasher(pepper: pepper, threads: 2)
@@ -53,7 +55,7 @@ package struct Composition: Sendable {
     private static func resolve(
         _ idOrSlug: String, _ principal: API.Principal, _ database: Database
     ) async throws -> ResolvedTenant? {
-        guard let row = try await database.tenant(idOrSlug) else { return nil }
+        guard let row = try await database.knownTenant(idOrSlug) else { return nil }
         if !principal.platform {
             guard principal.tenant == row.id, row.status != "deleted" else { return nil }
             if row.status == "suspended" {

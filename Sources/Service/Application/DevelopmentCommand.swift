@@ -35,7 +35,7 @@ struct DevelopmentCommand {
             secretKey: Array(secret.utf8), listen: settings.listen.text,
             publicURL: settings.publicURL, threads: settings.threads,
             consoleDirectory: try Installation.find("Public"),
-            tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
+            tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey, lease: settings.lease,
             logger: Logger(level: .warning, format: .text))
         let helm = EventLoop(index: -1)
         helm.start()

@@ -19,7 +19,7 @@ struct ServeCommand {
                 ?? Self.switchingRole(database.text),
             secretKey: secret.bytes, listen: settings.listen.text, publicURL: settings.publicURL,
             threads: settings.threads, consoleDirectory: try Installation.find("Public"),
-            tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
+            tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey, lease: settings.lease,
             logger: Logger(format: settings.log == .text ? .text : .json))
         blockStopSignals()
         let helm = EventLoop(index: -1)

@@ -4,6 +4,7 @@ import HTTP
 import Networking
 import Observability
 import Postgres
+import Replication
 import Serving
 import Storage
 import Text
@@ -46,8 +47,10 @@ package final class Service: Sendable {
         let publicURL = configuration.publicURL ?? "http://\(configuration.listen)"
         let composition = try Composition(
             app: app, platform: platform, secretKey: configuration.secretKey,
-            publicURL: publicURL, logger: logger, clock: Timestamp.systemClock)
+            publicURL: publicURL, lease: configuration.lease, logger: logger,
+            clock: Timestamp.systemClock)
         self.composition = composition
+        composition.database.replica.start()
         try await prepare(composition)
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
@@ -57,12 +60,24 @@ package final class Service: Sendable {
         if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {
             tls = try TLSContext(certificateChain: chain, privateKey: key)
         }
+        let database = composition.database
+        loops[0].perform { Self.writeKeyUses(of: database, on: loops[0]) }
         port = try await server.start(address: configuration.listen, tls: tls)
+    }
+
+    /// Each few seconds, for as long as the service runs.
+    private static func writeKeyUses(of database: Database, on loop: EventLoop) {
+        loop.after(3_000_000_000) {
+            loop.spawn { await database.writeKeyUses() }
+            writeKeyUses(of: database, on: loop)
+        }
     }
 
     /// Answers what is in flight, then closes; nothing acknowledged is lost.
     package func stop() async {
         await server.drain(deadline: .seconds(10))
+        await composition.database.writeKeyUses()
+        await composition.database.replica.stop()
         await app.close()
         await platform.close()
     }

@@ -13,13 +13,15 @@ package struct ServiceConfiguration: Sendable {
     package var consoleDirectory: String
     package var tlsCertificate: String?
     package var tlsKey: String?
+    /// How long a replica may answer from memory after it last heard from the database.
+    package var lease: Duration
     package var logger: Logger
 
     package init(
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
         tlsCertificate: String? = nil, tlsKey: String? = nil,
-        logger: Logger
+        lease: Duration = .seconds(3), logger: Logger
     ) {
         self.appConninfo = appConninfo
         self.platformConninfo = platformConninfo
@@ -30,6 +32,7 @@ package struct ServiceConfiguration: Sendable {
         self.consoleDirectory = consoleDirectory
         self.tlsCertificate = tlsCertificate
         self.tlsKey = tlsKey
+        self.lease = lease
         self.logger = logger
     }
 }

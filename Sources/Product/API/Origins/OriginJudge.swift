@@ -43,7 +43,7 @@ package struct OriginJudge: Sendable {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), text.utf8.count <= 512 else {
             return bare
         }
-        let found = try await database.origins(Self.listed(text), of: holder)
+        let found = try await database.knownOrigins(Self.listed(text), of: holder)
         let policy = OriginPolicy(
             own: own, rows: found.rows, devOrigins: found.devOrigins,
             privateNetwork: found.privateNetwork, isSuspended: found.tenantStatus == "suspended")

@@ -45,6 +45,7 @@ extension TenantScope {
     package func apiKeys(
         _ list: ListQuery, _ filter: APIKeyFilter
     ) async throws(PostgresError) -> [APIKeyRow] {
+        await database.writeKeyUses(of: tenant)
         let rows = try await read(
             """
             SELECT \(APIKeyRow.columns) FROM api_keys
@@ -67,6 +68,7 @@ extension TenantScope {
     }
 
     package func apiKey(_ id: UUID) async throws(PostgresError) -> APIKeyRow? {
+        await database.writeKeyUses(of: tenant)
         let rows = try await read(
             """
             SELECT \(APIKeyRow.columns) FROM api_keys WHERE tenant_id = \(tenant) AND id = \(id)

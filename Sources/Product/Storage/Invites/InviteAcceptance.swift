@@ -55,7 +55,7 @@ extension Database {
                 actor: Actor(
                     type: "user", id: id.description, name: name ?? email.original,
                     requestID: requestID, ip: ip),
-                now: change.now, transaction: change.transaction)
+                now: change.now, transaction: change.transaction, notices: change.notices)
             let role = found.givenRole
             try await named.consume(hash, by: id, role: role, asked: found.invite.role)
             try await named.wipeUnproved(id, database: self)
