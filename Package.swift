@@ -100,7 +100,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "Application", "TestSupport", "JSON", "HTTP", "Text", "Observability", "Storage",
-                "Cryptography", "Domain", "Replication",
+                "Cryptography", "Domain", "Replication", "Postgres",
             ]),
         tests("ConsoleTests", ["Console", "HTTP"]),
         tests("ArchitectureTests", []),

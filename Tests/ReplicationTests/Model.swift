@@ -8,7 +8,7 @@ struct Model {
     /// A lease is two ticks long, so that trust ends within its second.
     static let tick: Int64 = 10
     static let lease: Int64 = 20
-    static let lastTick = 5
+    static let lastTick = 3
 
     /// What the server sends to one replica, in order.
     enum Message: Hashable {
@@ -25,7 +25,7 @@ struct Model {
 
     struct Replica {
         let id: UUID
-        var freshness = Freshness(lease: Model.lease)
+        var freshness = Freshness(lease: Model.lease, cells: 1)
         /// The server's side of the connection; nil: not connected.
         var stream: [Message]? = []
         /// The replica's side knows of a connection.
@@ -36,7 +36,7 @@ struct Model {
         var asked: Freshness.Token?
         var memory: (isGood: Bool, token: Freshness.Token)?
         var obeyedInFlight = false
-        var fillsLeft = 2
+        var fillsLeft: Int
         var lossesLeft: Int
     }
 
@@ -60,12 +60,14 @@ struct Model {
     static let ids = [UUID(high: 1, low: 1), UUID(high: 2, low: 2)]
 
     init(
-        replicas count: Int, losses: Int, takesTokenBefore: Bool = true,
+        replicas count: Int, fills: Int, losses: Int, takesTokenBefore: Bool = true,
         renewsWhereItListens: Bool = true
     ) {
         self.takesTokenBefore = takesTokenBefore
         self.renewsWhereItListens = renewsWhereItListens
-        replicas = Self.ids.prefix(count).map { Replica(id: $0, lossesLeft: losses) }
+        replicas = Self.ids.prefix(count).map {
+            Replica(id: $0, fillsLeft: fills, lossesLeft: losses)
+        }
     }
 
     /// The call has returned, and a replica still says yes from memory.
@@ -163,7 +165,7 @@ struct Model {
     private func replicaSteps(_ index: Int) -> [Step] {
         let replica = replicas[index]
         var steps: [Step] = []
-        if replica.believesConnected, replica.renewalSent == nil, now < 30 {
+        if replica.believesConnected, replica.renewalSent == nil, now < 20 {
             steps.append(
                 step("\(index) sends a renewal") { $0.replicas[index].renewalSent = $0.now })
         }

@@ -18,6 +18,7 @@ struct ModelTests {
         var queue: [(Model, Int)] = [(start, 0)]
         var at = 0
         while at < queue.count {
+            if seen.count % 20000 == 0 { print(seen.count, queue.count - at) }
             let (model, place) = queue[at]
             at += 1
             if at > 4096 {
@@ -50,23 +51,24 @@ struct ModelTests {
         return names.reversed()
     }
 
-    @Test(arguments: [(1, 2), (2, 0)])
+    @Test(arguments: [(1, 1, 1), (2, 1, 0)])
     func `no order of events lets a stale yes out after the return`(
-        replicas: Int, losses: Int
+        size: (replicas: Int, fills: Int, losses: Int)
     ) {
-        let walk = Self.walk(Model(replicas: replicas, losses: losses))
+        let walk = Self.walk(Model(replicas: size.replicas, fills: size.fills, losses: size.losses))
         #expect(walk.counterexample == nil, "\(walk.counterexample ?? [])")
         #expect(walk.sawAnswerFromMemory && walk.sawReturn && walk.states > 1000)
+        print(size, walk.states)
     }
 
     @Test func `a fill that takes its token after its question is found out`() throws {
-        let walk = Self.walk(Model(replicas: 1, losses: 0, takesTokenBefore: false))
+        let walk = Self.walk(Model(replicas: 1, fills: 1, losses: 0, takesTokenBefore: false))
         let steps = try #require(walk.counterexample)
         #expect(steps.contains("0 takes notice") && steps.last != nil)
     }
 
     @Test func `a lease renewed beside the connection that listens is found out`() {
-        let walk = Self.walk(Model(replicas: 1, losses: 1, renewsWhereItListens: false))
+        let walk = Self.walk(Model(replicas: 1, fills: 1, losses: 1, renewsWhereItListens: false))
         #expect(walk.counterexample != nil)
     }
 }

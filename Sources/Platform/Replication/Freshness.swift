@@ -19,8 +19,6 @@ package final class Freshness: Sendable {
         let stamp = Atomic<UInt64>(0)
     }
 
-    private static let cellCount = 1024
-
     /// Nanoseconds.
     private let lease: Int64
     private let cells: [Cell]
@@ -31,10 +29,10 @@ package final class Freshness: Sendable {
     /// Stamps must not overtake one another.
     private let stamping = Mutex(())
 
-    /// `lease` in nanoseconds.
-    package init(lease: Int64) {
+    /// `lease` in nanoseconds; `cells`: how many stamps, a power of two up to 1,024.
+    package init(lease: Int64, cells count: Int = 1024) {
         self.lease = lease
-        cells = (0..<Self.cellCount).map { _ in Cell() }
+        cells = (0..<count).map { _ in Cell() }
     }
 
     // MARK: the lease
@@ -62,7 +60,8 @@ package final class Freshness: Sendable {
         stamping.withLock { _ in
             let stamp = sequence.add(1, ordering: .sequentiallyConsistent).newValue
             for tag in tags {
-                cells[tag.index].stamp.store(stamp, ordering: .sequentiallyConsistent)
+                cells[tag.index & (cells.count - 1)].stamp.store(
+                    stamp, ordering: .sequentiallyConsistent)
             }
         }
     }
@@ -79,7 +78,7 @@ package final class Freshness: Sendable {
     package func isCurrent(_ token: Token, _ tags: Tags) -> Bool {
         guard token.number >= floor.load(ordering: .sequentiallyConsistent) else { return false }
         for lane in tags.indices.indices {
-            let cell = cells[Int(tags.indices[lane])]
+            let cell = cells[Int(tags.indices[lane]) & (cells.count - 1)]
             if cell.stamp.load(ordering: .sequentiallyConsistent) > token.number { return false }
         }
         return true
@@ -93,8 +92,9 @@ package final class Freshness: Sendable {
         floor.store(other.floor.load(ordering: .relaxed), ordering: .relaxed)
         trustedUntil.store(other.trustedUntil.load(ordering: .relaxed), ordering: .relaxed)
         for tag in tags {
-            let stamp = other.cells[tag.index].stamp.load(ordering: .relaxed)
-            cells[tag.index].stamp.store(stamp, ordering: .relaxed)
+            let stamp = other.cells[tag.index & (other.cells.count - 1)].stamp.load(
+                ordering: .relaxed)
+            cells[tag.index & (cells.count - 1)].stamp.store(stamp, ordering: .relaxed)
         }
     }
 }
