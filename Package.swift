@@ -27,10 +27,11 @@ func tests(_ name: String, _ imports: [String]) -> Target {
 }
 
 let platform = [
-    "Observability", "Configuration", "Text", "JSON", "Outbound", "Cryptography", "Networking",
+    "Observability", "Configuration", "Text", "JSON", "Workers", "Outbound", "Cryptography",
+    "Networking",
     "HTTP", "Routing", "Serving", "Postgres", "Replication",
 ]
-let product = ["Domain", "Storage", "API", "Console"]
+let product = ["Domain", "Federation", "Storage", "API", "Console"]
 
 let package = Package(
     name: "gatehouse",
@@ -50,9 +51,10 @@ let package = Package(
         room("Platform", "Text", ["CIdn2", "CPsl"]),
         room("Platform", "JSON"),
         room("Platform", "HTTP"),
-        room("Platform", "Cryptography", ["COpenSSL", "CArgon2", "CZlib"]),
+        room("Platform", "Workers"),
+        room("Platform", "Cryptography", ["COpenSSL", "CArgon2", "CZlib", "Workers"]),
         room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
-        room("Platform", "Outbound", ["CCurl", "Text", "Observability"]),
+        room("Platform", "Outbound", ["CCurl", "HTTP", "Text", "Workers"]),
         room("Platform", "Routing", ["HTTP"]),
         room("Platform", "Serving", ["HTTP", "Networking", "Observability"]),
         room("Platform", "Postgres", ["CPostgres", "Networking", "Observability", "Text"]),
@@ -61,12 +63,15 @@ let package = Package(
 
         room("Product", "Domain", ["Text"]),
         room(
+            "Product", "Federation", ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"]),
+        room(
             "Product", "Storage",
             ["Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"]),
         room(
             "Product", "API",
             [
-                "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography",
+                "Domain", "Federation", "Storage", "HTTP", "Routing", "JSON", "Text",
+                "Cryptography",
                 "Observability",
             ]),
         room("Product", "Console", ["HTTP", "CZlib"]),
@@ -85,11 +90,16 @@ let package = Package(
         tests("HTTPTests", ["HTTP"]),
         tests("RoutingTests", ["Routing", "HTTP"]),
         tests("CryptographyTests", ["Cryptography"]),
+        tests(
+            "OutboundTests", ["Outbound", "Serving", "Networking", "HTTP", "Text", "TestSupport"]),
         tests("ServingTests", ["Serving", "Networking", "Observability", "HTTP", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Networking", "Text", "TestSupport"]),
         tests("ReplicationTests", ["Replication", "Postgres", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text"]),
-        tests("StorageTests", ["Storage", "Domain", "Postgres", "Text", "TestSupport"]),
+        tests(
+            "FederationTests",
+            ["Federation", "Outbound", "Domain", "Cryptography", "JSON", "Text", "TestSupport"]),
+        tests("StorageTests", ["Storage", "Domain", "JSON", "Postgres", "Text", "TestSupport"]),
         tests(
             "APITests",
             [

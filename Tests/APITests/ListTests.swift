@@ -53,7 +53,7 @@ struct ListTests {
         let pages = seen.all
         #expect(pages[0].limit == 50 && pages[0].after == nil && !pages[0].descending)
         #expect(pages[1].limit == 7)
-        #expect(pages[1].after == Cursor(key: "é,\n", id: Fixture.thing))
+        #expect(pages[1].after == Cursor(key: "é,\n", id: Fixture.thing, total: Total(0)))
         #expect(pages[2].sort == "email" && pages[2].descending)
     }
 }

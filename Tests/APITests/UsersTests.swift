@@ -228,46 +228,4 @@ import Text
             #expect(try await stage.send(.get, "?status=gone").status == 422)
         }
     }
-
-    @Test func `every list and search reads by an index`() async throws {
-        try await UserStage.run { stage in
-            _ = try await stage.service.storage.scope(stage.tenant.id).change(by: .system) {
-                change in
-                try await change.query(
-                    """
-                    INSERT INTO users (tenant_id, id, email, email_key, role, status, source,
-                        created_at, updated_at)
-                    SELECT \(change.tenant), gen_random_uuid(), n || '@example.com',
-                        n || '@example.com', 'member', 'active', 'import', \(change.now),
-                        \(change.now) FROM generate_series(1, 5000) n
-                    """)
-                try await change.query(
-                    "SELECT user_search_put(id, email_key || ' ', created_at) FROM users")
-            }
-            try await analyze(stage)
-            let scope = stage.service.storage.scope(stage.tenant.id)
-            let after = (value: "2500@example.com", id: UUID.random())
-            let plans: [(ListQuery, UserFilter, String)] = [
-                (ListQuery(), UserFilter(), "users_by_age"),
-                (ListQuery(sort: .email, after: after), UserFilter(), "users_by_email"),
-                (ListQuery(), UserFilter(status: "suspended"), "users_by_status"),
-                (ListQuery(), UserFilter(role: "admin"), "users_by_role"),
-                (ListQuery(), UserFilter(text: "4999"), "users_pkey"),
-                (ListQuery(), UserFilter(text: "example"), "users_by_age"),
-            ]
-            for (list, filter, index) in plans {
-                let plan = try await scope.explainUsers(list, filter)
-                #expect(plan.contains("\"\(index)"), "\(filter): \(plan)")
-            }
-            #expect(try await stage.emails("q=4999") == ["4999@example.com"])
-            #expect(try await stage.emails("q=example&limit=100").count == 100)
-        }
-    }
-
-    private func analyze(_ stage: UserStage) async throws {
-        let superuser = stage.service.database.client(as: stage.service.database.administrator)
-        _ = try await superuser.query("ANALYZE users")
-        _ = try await superuser.query("ANALYZE user_search")
-        await superuser.close()
-    }
 }

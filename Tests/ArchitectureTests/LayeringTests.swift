@@ -3,18 +3,21 @@ import Testing
 /// What each room may import of ours. SwiftPM does not reliably refuse an undeclared import.
 private let allowed: [String: Set<String>] = [
     "Observability": [], "Configuration": [], "HTTP": [], "JSON": [],
+    "Workers": [],
     "Text": ["CIdn2", "CPsl"],
-    "Cryptography": ["COpenSSL", "CArgon2", "CZlib"],
+    "Cryptography": ["COpenSSL", "CArgon2", "CZlib", "Workers"],
     "Networking": ["CLinux", "COpenSSL", "Observability"],
-    "Outbound": ["CCurl", "Text", "Observability"],
+    "Outbound": ["CCurl", "HTTP", "Text", "Workers"],
     "Routing": ["HTTP"],
     "Serving": ["HTTP", "Networking", "Observability"],
     "Postgres": ["CPostgres", "Networking", "Observability", "Text"],
     "Replication": ["Networking", "Postgres", "Text"],
     "Domain": ["Text"],
+    "Federation": ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"],
     "Storage": ["Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"],
     "API": [
-        "Domain", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography", "Observability",
+        "Domain", "Federation", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography",
+        "Observability",
     ],
     "Console": ["HTTP", "Routing", "CZlib", "Cryptography"],
 ]

@@ -1,4 +1,5 @@
 import CArgon2
+import Workers
 
 package enum PasswordFault: Error, Sendable, Equatable {
     /// The queue is full: answer 429 and let the caller come again.
@@ -91,11 +92,7 @@ package final class PasswordHasher: Sendable {
     private func run<T: Sendable>(
         _ work: @escaping @Sendable () -> Result<T, PasswordFault>
     ) async throws(PasswordFault) -> T {
-        let result = await withCheckedContinuation { continuation in
-            if !pool.submit({ continuation.resume(returning: work()) }) {
-                continuation.resume(returning: Result<T, PasswordFault>.failure(.busy))
-            }
-        }
+        guard let result = await pool.run(work) else { throw .busy }
         return try result.get()
     }
 

@@ -5,6 +5,8 @@ import Text
 package struct ListQuery: Sendable {
     package enum Sort: Sendable {
         case createdAt
+        /// Only for lists of events.
+        case occurredAt
         /// Only for lists that have an address.
         case email
     }
@@ -14,34 +16,152 @@ package struct ListQuery: Sendable {
     package var descending: Bool
     /// The sort value and the id of the last row of the page before.
     package var after: (value: String, id: UUID)?
+    /// What the first page counted, carried on by the cursor: only the first page counts.
+    package var total: ListTotal?
 
     package init(
         limit: Int = 50, sort: Sort = .createdAt, descending: Bool = true,
-        after: (value: String, id: UUID)? = nil
+        after: (value: String, id: UUID)? = nil, total: ListTotal? = nil
     ) {
         self.limit = limit
         self.sort = sort
         self.descending = descending
         self.after = after
+        self.total = total
     }
 
+    /// How many rows are asked for: one more than the page tells that there is a next one. A
+    /// literal out of few, for two reasons: each text is a prepared statement, and a limit that
+    /// the planner does not know is planned anew at every call.
+    var fetched: Int { [2, 11, 21, 51, 101].first { $0 > limit } ?? max(201, limit + 1) }
+
     /// The condition on the keyset, the order and the limit: to stand behind a WHERE with a
-    /// condition. One row more than the page is asked for: it tells that there is a next page.
-    var tail: SQL {
-        let comparison: SQL = descending ? "<" : ">"
+    /// condition.
+    var tail: SQL { "\(keyset)\(order(of: "")) LIMIT \(raw: "\(fetched)")" }
+
+    /// ` ORDER BY` the list's order, of the columns of `table` (with its dot).
+    func order(of table: SQL) -> SQL {
         let direction: SQL = descending ? "DESC" : "ASC"
-        let column: SQL = sort == .createdAt ? "created_at" : "email_key"
-        var condition: SQL = ""
-        if let after {
-            switch sort {
-            case .createdAt:
-                let at = Timestamp(microseconds: Int64(after.value) ?? 0)
-                condition = " AND (created_at, id) \(comparison) (\(at), \(after.id))"
-            case .email:
-                condition = " AND (email_key, id) \(comparison) (\(after.value), \(after.id))"
-            }
+        return " ORDER BY \(table)\(column) \(direction), \(table)id \(direction)"
+    }
+
+    private var column: SQL {
+        switch sort {
+        case .createdAt: "created_at"
+        case .occurredAt: "occurred_at"
+        case .email: "email_key"
         }
-        return
-            "\(condition) ORDER BY \(column) \(direction), id \(direction) LIMIT \(limit + 1)"
+    }
+
+    private var keyset: SQL {
+        guard let after else { return "" }
+        let comparison: SQL = descending ? "<" : ">"
+        switch sort {
+        case .createdAt, .occurredAt:
+            let at = Timestamp(microseconds: Int64(after.value) ?? 0)
+            return " AND (\(column), id) \(comparison) (\(at), \(after.id))"
+        case .email:
+            return " AND (\(column), id) \(comparison) (\(after.value), \(after.id))"
+        }
+    }
+}
+
+/// How many rows a list has; not exact: at least so many.
+package struct ListTotal: Sendable, Equatable {
+    /// Beyond it nobody is helped by the number, and counting would read the table.
+    package static let most = 10_000
+
+    package var value: Int
+    package var exact: Bool
+
+    package init(_ value: Int, exact: Bool) {
+        self.value = value
+        self.exact = exact
+    }
+
+    /// Out of a count that stopped behind `most`.
+    init(counted: Int) {
+        self.init(min(counted, Self.most), exact: counted <= Self.most)
+    }
+}
+
+/// The rows of a page, where the next one begins, and the list's total.
+package struct ListPage<Row: Sendable>: Sendable {
+    package var rows: [Row]
+    /// The sort value and the id of the last row, where more follow.
+    package var next: (value: String, id: UUID)?
+    package var total: ListTotal
+
+    package init(rows: [Row], next: (value: String, id: UUID)? = nil, total: ListTotal) {
+        self.rows = rows
+        self.next = next
+        self.total = total
+    }
+
+    /// All there is, in one page.
+    package init(whole rows: [Row]) {
+        self.init(rows: rows, total: ListTotal(rows.count, exact: true))
+    }
+}
+
+/// A row with a place in the orders of its list.
+package protocol ListedRow: Sendable {
+    var id: UUID { get }
+    var createdAt: Timestamp { get }
+    /// What stands in the column that the list is ordered by.
+    func value(of sort: ListQuery.Sort) -> String
+}
+
+extension ListedRow {
+    package func value(of sort: ListQuery.Sort) -> String { "\(createdAt.microseconds)" }
+}
+
+extension ListPage where Row: ListedRow {
+    /// `fetched` as the query's `tail` asked for them; `counted` where the query counted.
+    init(_ fetched: [Row], _ list: ListQuery, total: ListTotal) {
+        let rows = Array(fetched.prefix(list.limit))
+        let last = fetched.count > list.limit ? rows.last : nil
+        self.init(
+            rows: rows, next: last.map { ($0.value(of: list.sort), $0.id) }, total: total)
+    }
+}
+
+extension Rows {
+    /// The rows of a statement of `ListStatement`.
+    func page<T: ListedRow>(
+        _ list: ListQuery, _ decode: (Row) throws(PostgresError) -> T
+    ) throws(PostgresError) -> ListPage<T> {
+        var found: [T] = []
+        found.reserveCapacity(count)
+        for row in self { found.append(try decode(row)) }
+        return ListPage(found, list, total: try total(list))
+    }
+
+    /// Behind the first page the total is the carried one; a first page without a row has none.
+    func total(_ list: ListQuery) throws(PostgresError) -> ListTotal {
+        if let total = list.total { return total }
+        return ListTotal(counted: try first?.get("counted", as: Int.self) ?? 0)
+    }
+}
+
+/// A list as SQL: which columns of which rows. Page and count go in one statement, one round trip
+/// and one transaction; the planner runs the count once, before the page.
+struct ListStatement {
+    var columns: SQL
+    /// A table and a condition: `users WHERE tenant_id = …`.
+    var source: SQL
+
+    func page(_ list: ListQuery) -> SQL {
+        "SELECT \(columns)\(counting(list)) FROM \(source)\(list.tail)"
+    }
+
+    /// The column `counted`, up to 10,001, or nothing where the total is known.
+    func counting(_ list: ListQuery) -> SQL {
+        guard list.total == nil else { return "" }
+        let most = ListTotal.most + 1
+        return """
+            , (SELECT count(*) FROM (SELECT 1 FROM \(source) LIMIT \(raw: "\(most)")) AS capped)
+                AS counted
+            """
     }
 }

@@ -43,17 +43,9 @@ enum APIKeyEndpoints {
                 }
                 filter.owner = own
             }
-            let scope = try place.scope(call)
-            let rows = try await scope.apiKeys(list, filter)
-            let count = try await scope.apiKeyCount(filter)
-            let page = rows.prefix(list.limit)
-            return call.list(
-                page.map { $0.json(at: call.now) },
-                next: rows.count > list.limit
-                    ? page.last.map {
-                        Cursor(key: "\($0.key.createdAt.microseconds)", id: $0.key.id)
-                    } : nil,
-                total: Total(min(count, 10_000), exact: count <= 10_000))
+            return call.list(try await place.scope(call).apiKeys(list, filter)) {
+                $0.write(to: &$1, at: call.now)
+            }
         }
     }
 

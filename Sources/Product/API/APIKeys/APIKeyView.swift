@@ -5,43 +5,54 @@ import Text
 
 extension APIKeyRow {
     /// The key as `/v1` shows it; never its secret.
-    func json(at now: Timestamp) -> JSONValue {
+    func write(to json: inout JSONWriter, at now: Timestamp) {
         let (ownerType, ownerID): (String, UUID?) =
             switch key.owner {
             case .platform: ("platform", nil)
             case .tenant(let id): ("tenant", id)
             case .user(let id): ("user", id)
             }
-        return .object([
-            .init("id", .uuid(key.id)), .init("tenant_id", .uuid(key.tenantID)),
-            .init("name", .string(key.name)),
-            .init("environment", .string(key.environment.rawValue)),
-            .init("prefix", .string(key.current.prefix)),
-            .init("last4", .string(key.current.last4)),
-            .init("previous", key.livePrevious(at: now)?.json ?? .null),
-            .init("scopes", .strings(key.scopes)),
-            .init(
-                "owner",
-                .object([.init("type", .string(ownerType)), .init("id", .uuid(ownerID))])),
-            .init(
-                "created_by",
-                .object([
-                    .init("type", .string(createdByType)), .init("id", .string(createdByID)),
-                ])),
-            .init("status", .string(key.status(at: now).rawValue)),
-            .init(
-                "rate_limit",
-                key.ratePerMinute.map { .object([.init("per_minute", .int($0))]) } ?? .null),
-            .init("note", .text(key.note)), .init("expires_at", .time(key.expiresAt)),
-            .init("allowed_ips", .strings(key.allowedIPs)),
-            .init("allowed_origins", .strings(key.allowedOrigins)),
-            .init("last_used_at", .time(key.lastUsedAt)),
-            .init("last_used_ip", .text(key.lastUsedIP)),
-            .init("created_at", .time(key.createdAt)), .init("updated_at", .time(updatedAt)),
-            .init("revoked_at", .time(key.revokedAt)),
-            .init("revocation_reason", .text(key.revocationReason)),
-        ])
+        json.object {
+            $0.member("id", key.id)
+            $0.member("tenant_id", key.tenantID)
+            $0.member("name", key.name)
+            $0.member("environment", key.environment.rawValue)
+            $0.member("prefix", key.current.prefix)
+            $0.member("last4", key.current.last4)
+            $0.member("previous", key.livePrevious(at: now))
+            $0.member("scopes", key.scopes)
+            $0.object("owner") {
+                $0.member("type", ownerType)
+                $0.member("id", ownerID)
+            }
+            $0.object("created_by") {
+                $0.member("type", createdByType)
+                $0.member("id", createdByID)
+            }
+            $0.member("status", key.status(at: now).rawValue)
+            writeLimits(to: &$0)
+            $0.member("last_used_at", key.lastUsedAt)
+            $0.member("last_used_ip", key.lastUsedIP)
+            $0.member("created_at", key.createdAt)
+            $0.member("updated_at", updatedAt)
+            $0.member("revoked_at", key.revokedAt)
+            $0.member("revocation_reason", key.revocationReason)
+        }
     }
+
+    private func writeLimits(to json: inout JSONWriter) {
+        if let rate = key.ratePerMinute {
+            json.object("rate_limit") { $0.member("per_minute", rate) }
+        } else {
+            json.member("rate_limit", JSONValue.null)
+        }
+        json.member("note", key.note)
+        json.member("expires_at", key.expiresAt)
+        json.member("allowed_ips", key.allowedIPs)
+        json.member("allowed_origins", key.allowedOrigins)
+    }
+
+    func json(at now: Timestamp) -> JSONValue { .written { write(to: &$0, at: now) } }
 
     var etag: String { ETag.version(version) }
 
@@ -113,11 +124,13 @@ extension APIKeyRow {
         "APIKeyRateLimit", [.required("per_minute", .integer(1...1_000_000))])
 }
 
-extension APIKey.Previous {
-    fileprivate var json: JSONValue {
-        .object([
-            .init("last4", .string(secret.last4)), .init("until", .time(until)),
-            .init("last_used_at", .time(lastUsedAt)), .init("uses", .int(Int(clamping: uses))),
-        ])
+extension APIKey.Previous: JSONView {
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("last4", secret.last4)
+            $0.member("until", until)
+            $0.member("last_used_at", lastUsedAt)
+            $0.member("uses", Int(clamping: uses))
+        }
     }
 }

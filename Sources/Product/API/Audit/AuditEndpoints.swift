@@ -37,24 +37,11 @@ enum AuditEndpoints {
 
     /// `tenant` nil: all of them.
     private static func page(_ call: Call, in tenant: UUID?) async throws -> Response {
-        let request = try call.page(defaultSort: "-occurred_at")
-        let list = ListQuery(
-            limit: request.limit, descending: request.descending,
-            after: request.after.map { ($0.key, $0.id) })
+        let list = try call.listQuery(defaultSort: "-occurred_at")
         let filter = try filter(call, in: tenant)
         let database = try call.services.database
-        let found =
-            if let tenant {
-                try await database.scope(tenant).auditEvents(list, filter)
-            } else {
-                try await database.auditEvents(list, filter)
-            }
-        let page = found.rows.prefix(list.limit)
-        return call.list(
-            page.map(\.json),
-            next: found.rows.count > list.limit
-                ? page.last.map { Cursor(key: "\($0.occurredAt.microseconds)", id: $0.id) } : nil,
-            total: Total(min(found.count, 10_000), exact: found.count <= 10_000))
+        guard let tenant else { return call.list(try await database.auditEvents(list, filter)) }
+        return call.list(try await database.scope(tenant).auditEvents(list, filter))
     }
 
     /// Who may read only what he did himself gets exactly that.
@@ -78,28 +65,28 @@ enum AuditEndpoints {
     }
 }
 
-extension AuditRow {
-    var json: JSONValue {
-        .object([
-            .init("id", .uuid(id)), .init("seq", seq.map { .int($0) } ?? .null),
-            .init("occurred_at", .time(occurredAt)),
-            .init(
-                "actor",
-                .object([
-                    .init("type", .string(actorType)), .init("id", .string(actorID)),
-                    .init("name", .string(actorName)),
-                ])),
-            .init("action", .string(action)),
-            .init(
-                "target",
-                .object([
-                    .init("type", .string(targetType)), .init("id", .string(targetID)),
-                    .init("name", .string(targetName)),
-                ])),
-            .init("tenant_id", .uuid(tenant == .platform ? nil : tenant)),
-            .init("request_id", .string(requestID)), .init("ip", .text(ip)),
-            .init("changes", changes),
-        ])
+extension AuditRow: JSONView {
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("seq", seq)
+            $0.member("occurred_at", occurredAt)
+            $0.object("actor") {
+                $0.member("type", actorType)
+                $0.member("id", actorID)
+                $0.member("name", actorName)
+            }
+            $0.member("action", action)
+            $0.object("target") {
+                $0.member("type", targetType)
+                $0.member("id", targetID)
+                $0.member("name", targetName)
+            }
+            $0.member("tenant_id", tenant == .platform ? nil : tenant)
+            $0.member("request_id", requestID)
+            $0.member("ip", ip)
+            $0.member("changes", changes)
+        }
     }
 
     private static let party = ObjectShape([

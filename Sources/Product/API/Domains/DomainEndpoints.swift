@@ -17,11 +17,7 @@ enum DomainEndpoints {
     ) { call in
         let list = try call.listQuery()
         let status = call.query.optionalString("status")
-        let rows = try await call.scope.domains(list, status: status)
-        let count = try await call.scope.domainCount(status: status)
-        return call.list(rows, list, count: count, json: \.json) {
-            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
-        }
+        return call.list(try await call.scope.domains(list, status: status))
     }
 
     private static let create = Endpoint(
@@ -34,7 +30,7 @@ enum DomainEndpoints {
         let name = try claimable(call.input.string("domain"))
         let row = try await call.scope.change(by: call.actor) { try await $0.claimDomain(name) }
         return .created(
-            row.json, at: "/v1/tenants/\(try call.tenant.id)/domains/\(row.id)", etag: row.etag)
+            row, at: "/v1/tenants/\(try call.tenant.id)/domains/\(row.id)", etag: row.etag)
     }
 
     /// 422 for what never belongs to one tenant.
@@ -61,7 +57,7 @@ enum DomainEndpoints {
         guard let row = try await call.scope.domain(call.id()) else {
             throw Problem.notFound("domain")
         }
-        return .ok(row.json, etag: row.etag)
+        return .ok(row, etag: row.etag)
     }
 
     private static let delete = Endpoint(
@@ -91,13 +87,13 @@ enum DomainEndpoints {
         let id = try call.id()
         let method = try call.input.string("method")
         guard let claim = try await call.scope.domain(id) else { throw Problem.notFound("domain") }
-        if claim.status == "verified" { return .ok(claim.json, etag: claim.etag) }
+        if claim.status == "verified" { return .ok(claim, etag: claim.etag) }
         // The look-up stands before the transaction: no lock waits for a name server.
         try await prove(claim, method, call)
         let row = try await call.scope.change(by: call.actor) { change in
             try await change.verifyDomain(change.lockDomain(id), method: method)
         }
-        return .ok(row.json, etag: row.etag)
+        return .ok(row, etag: row.etag)
     }
 
     private static func prove(_ claim: DomainRow, _ method: String, _ call: Call) async throws {

@@ -1,19 +1,22 @@
 import JSON
 import Storage
 
-extension DomainRow {
+extension DomainRow: JSONView {
     /// The claim as `/v1` shows it.
-    var json: JSONValue {
-        let verification = JSONValue.object([
-            .init("method", .string(method ?? "dns")), .init("record_name", .string(recordName)),
-            .init("record_value", .string(recordValue)),
-        ])
-        return .object([
-            .init("id", .uuid(id)), .init("domain", .string(domain)),
-            .init("display", .string(display)), .init("status", .string(status)),
-            .init("verification", verification), .init("created_at", .time(createdAt)),
-            .init("verified_at", .time(verifiedAt)),
-        ])
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("domain", domain)
+            $0.member("display", display)
+            $0.member("status", status)
+            $0.object("verification") {
+                $0.member("method", method ?? "dns")
+                $0.member("record_name", recordName)
+                $0.member("record_value", recordValue)
+            }
+            $0.member("created_at", createdAt)
+            $0.member("verified_at", verifiedAt)
+        }
     }
 
     /// It changes once at most, from pending to verified.

@@ -24,18 +24,9 @@ enum InviteEndpoints {
         let filter = InviteFilter(
             status: call.query.optionalString("status").flatMap(Invite.Status.init),
             text: call.query.optionalString("q"))
-        let rows = try await call.scope.invites(list, filter)
-        let count = try await call.scope.inviteCount(filter)
-        let page = rows.prefix(list.limit)
-        let next = rows.count > list.limit ? page.last : nil
-        return call.list(
-            page.map { $0.json(at: call.now) },
-            next: next.map {
-                Cursor(
-                    key: list.sort == .email ? $0.emailKey : "\($0.createdAt.microseconds)",
-                    id: $0.id)
-            },
-            total: Total(min(count, 10_000), exact: count <= 10_000))
+        return call.list(try await call.scope.invites(list, filter)) {
+            $0.write(to: &$1, at: call.now)
+        }
     }
 
     private static let create = Endpoint(

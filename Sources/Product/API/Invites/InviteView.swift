@@ -4,37 +4,40 @@ import Storage
 import Text
 
 extension InviteRow {
-    /// The invite as `/v1` shows it.
-    func json(at now: Timestamp) -> JSONValue {
-        .object(members(at: now))
+    /// The invite as `/v1` shows it; with a token, that and the link, which are shown once.
+    func write(
+        to json: inout JSONWriter, at now: Timestamp, token: String? = nil, publicURL: String = ""
+    ) {
+        json.object {
+            $0.member("id", id)
+            $0.member("tenant_id", tenantID)
+            $0.member("email", email)
+            $0.member("role", role.rawValue)
+            $0.member("status", status(at: now).rawValue)
+            $0.member("expires_at", expiresAt)
+            $0.member("message", message)
+            $0.member("delivery", delivery)
+            $0.object("invited_by") {
+                $0.member("type", inviterType)
+                $0.member("id", inviterID)
+                $0.member("name", inviterName)
+            }
+            $0.member("accepted_at", acceptedAt)
+            $0.member("accepted_user_id", acceptedUserID)
+            $0.member("sent_count", sentCount)
+            $0.member("created_at", createdAt)
+            $0.member("updated_at", updatedAt)
+            if let token {
+                $0.member("token", token)
+                $0.member("accept_url", "\(publicURL)/invite#token=\(token)")
+            }
+        }
     }
 
-    /// With the token and the link, which are shown once.
+    func json(at now: Timestamp) -> JSONValue { .written { write(to: &$0, at: now) } }
+
     func json(at now: Timestamp, token: String?, publicURL: String) -> JSONValue {
-        guard let token else { return json(at: now) }
-        return .object(
-            members(at: now) + [
-                .init("token", .string(token)),
-                .init("accept_url", .string("\(publicURL)/invite#token=\(token)")),
-            ])
-    }
-
-    private func members(at now: Timestamp) -> [JSONValue.Member] {
-        let inviter = JSONValue.object([
-            .init("type", .string(inviterType)), .init("id", .string(inviterID)),
-            .init("name", .string(inviterName)),
-        ])
-        return [
-            .init("id", .uuid(id)), .init("tenant_id", .uuid(tenantID)),
-            .init("email", .string(email)), .init("role", .string(role.rawValue)),
-            .init("status", .string(status(at: now).rawValue)),
-            .init("expires_at", .time(expiresAt)), .init("message", .text(message)),
-            .init("delivery", .string(delivery)), .init("invited_by", inviter),
-            .init("accepted_at", .time(acceptedAt)),
-            .init("accepted_user_id", .uuid(acceptedUserID)),
-            .init("sent_count", .int(sentCount)), .init("created_at", .time(createdAt)),
-            .init("updated_at", .time(updatedAt)),
-        ]
+        .written { write(to: &$0, at: now, token: token, publicURL: publicURL) }
     }
 
     var etag: String { ETag.version(version) }

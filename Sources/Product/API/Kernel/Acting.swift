@@ -19,23 +19,31 @@ extension Call {
     /// One page's query for a store, from `limit`, `cursor` and `sort`.
     package func listQuery(defaultSort: String = "-created_at") throws -> ListQuery {
         let page = try page(defaultSort: defaultSort)
+        let sort: ListQuery.Sort =
+            switch page.sort {
+            case "email": .email
+            case "occurred_at": .occurredAt
+            default: .createdAt
+            }
         return ListQuery(
-            limit: page.limit, sort: page.sort == "email" ? .email : .createdAt,
-            descending: page.descending, after: page.after.map { ($0.key, $0.id) })
+            limit: page.limit, sort: sort, descending: page.descending,
+            after: page.after.map { ($0.key, $0.id) },
+            total: page.after?.total.map { ListTotal($0.value, exact: $0.exact) })
     }
 }
 
 extension Call {
-    /// A page out of a store's rows, which are one more than the page where more follow. `count`
-    /// is exact up to 10,000.
+    /// A store's page as the answer.
     func list<Row>(
-        _ rows: [Row], _ query: ListQuery, count: Int, json: (Row) -> JSONValue,
-        cursor: (Row) -> Cursor
+        _ page: ListPage<Row>, write: (Row, inout JSONWriter) -> Void
     ) -> Response {
-        let page = rows.prefix(query.limit)
-        return list(
-            page.map(json), next: rows.count > query.limit ? page.last.map(cursor) : nil,
-            total: Total(min(count, 10_000), exact: count <= 10_000))
+        list(
+            page.rows, next: page.next.map { Cursor(key: $0.value, id: $0.id) },
+            total: Total(page.total.value, exact: page.total.exact), write: write)
+    }
+
+    func list(_ page: ListPage<some JSONView>) -> Response {
+        list(page) { $0.write(to: &$1) }
     }
 }
 

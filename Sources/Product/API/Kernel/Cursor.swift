@@ -7,10 +7,13 @@ import Text
 package struct Cursor: Sendable, Equatable {
     package var key: String
     package var id: UUID
+    /// What the list's first page counted, so that no other page has to.
+    package var total: Total?
 
-    package init(key: String, id: UUID) {
+    package init(key: String, id: UUID, total: Total? = nil) {
         self.key = key
         self.id = id
+        self.total = total
     }
 
     /// Path, sort and filters; not the limit, which may change from page to page.
@@ -24,20 +27,23 @@ package struct Cursor: Sendable, Equatable {
 
     func encoded(for list: String) -> String {
         var bytes: [UInt8] = []
-        for word in [id.high, id.low] { append(word, to: &bytes) }
+        let counted = total.map { UInt64($0.value) << 1 | ($0.exact ? 1 : 0) }
+        for word in [id.high, id.low, counted ?? .max] { append(word, to: &bytes) }
         bytes += Array(key.utf8)
         append(checksum(bytes, list), to: &bytes)
         return Base64URL.encoded(bytes)
     }
 
     init?(_ text: String, of list: String) {
-        guard let bytes = Base64URL.decoded(text), bytes.count >= 24 else { return nil }
+        guard let bytes = Base64URL.decoded(text), bytes.count >= 32 else { return nil }
         let content = Array(bytes.dropLast(8))
         guard word(bytes.suffix(8)) == checksum(content, list),
-            let key = String(validating: content.dropFirst(16), as: UTF8.self)
+            let key = String(validating: content.dropFirst(24), as: UTF8.self)
         else { return nil }
         self.key = key
         id = UUID(high: word(content[0..<8]), low: word(content[8..<16]))
+        let counted = word(content[16..<24])
+        total = counted == .max ? nil : Total(Int(clamping: counted >> 1), exact: counted & 1 == 1)
     }
 }
 

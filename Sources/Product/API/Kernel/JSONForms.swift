@@ -9,4 +9,91 @@ extension JSONValue {
         time.map { .string($0.description) } ?? .null
     }
     static func strings(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
+
+    /// What `body` writes, as a tree: for the few places that look into a view.
+    static func written(_ body: (inout JSONWriter) -> Void) -> JSONValue {
+        var writer = JSONWriter()
+        body(&writer)
+        return (try? JSONValue(parsing: writer.bytes)) ?? .null
+    }
+}
+
+/// What `/v1` shows of a thing, written as bytes without a tree between.
+protocol JSONView {
+    func write(to json: inout JSONWriter)
+}
+
+extension JSONView {
+    var json: JSONValue { .written(write) }
+}
+
+/// Members by name, in the same forms.
+extension JSONWriter {
+    mutating func member(_ name: StaticString, _ id: UUID?) {
+        self.name(name)
+        guard let id else { return null() }
+        id.withASCII { ascii($0) }
+    }
+
+    mutating func member(_ name: StaticString, _ text: String?) {
+        self.name(name)
+        guard let text else { return null() }
+        string(text)
+    }
+
+    mutating func member(_ name: StaticString, _ time: Timestamp?) {
+        self.name(name)
+        guard let time else { return null() }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 24) {
+            time.write(into: $0)
+            ascii(UnsafeBufferPointer($0))
+        }
+    }
+
+    mutating func member(_ name: StaticString, _ value: Int?) {
+        self.name(name)
+        guard let value else { return null() }
+        int(value)
+    }
+
+    mutating func member(_ name: StaticString, _ value: Bool) {
+        self.name(name)
+        bool(value)
+    }
+
+    mutating func member(_ name: StaticString, _ value: JSONValue) {
+        self.name(name)
+        self.value(value)
+    }
+
+    mutating func member(_ name: StaticString, _ texts: [String]) {
+        self.name(name)
+        beginArray()
+        for text in texts { string(text) }
+        endArray()
+    }
+
+    mutating func member(_ name: StaticString, _ views: [some JSONView]) {
+        self.name(name)
+        beginArray()
+        for view in views { view.write(to: &self) }
+        endArray()
+    }
+
+    mutating func member(_ name: StaticString, _ view: (some JSONView)?) {
+        self.name(name)
+        guard let view else { return null() }
+        view.write(to: &self)
+    }
+
+    mutating func object(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
+        self.name(name)
+        object(members)
+    }
+
+    mutating func object(_ members: (inout JSONWriter) -> Void) {
+        beginObject()
+        members(&self)
+        endObject()
+    }
 }

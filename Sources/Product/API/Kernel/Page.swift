@@ -47,19 +47,32 @@ extension Call {
     }
 
     /// `{"items", "next_cursor", "total"}` with `Link: rel="next"`. `next` is the last item's sort
-    /// key and id where more follow, else nil.
+    /// key and id where more follow, else nil; it carries the total on.
     package func list(_ items: [JSONValue], next: Cursor?, total: Total) -> Response {
+        list(items, next: next, total: total) { $1.value($0) }
+    }
+
+    /// The same, each item written as bytes by `write`.
+    func list<Items: Collection>(
+        _ items: Items, next: Cursor?, total: Total,
+        write: (Items.Element, inout JSONWriter) -> Void
+    ) -> Response {
+        var next = next
+        next?.total = total
         let cursor = next?.encoded(for: listIdentity)
-        let body = JSONValue.object([
-            .init("items", .array(items)),
-            .init("next_cursor", cursor.map { .string($0) } ?? .null),
-            .init(
-                "total",
-                .object([
-                    .init("value", .int(total.value)), .init("exact", .bool(total.exact)),
-                ])),
-        ])
-        var response = Response.ok(body)
+        var json = JSONWriter(reserving: 256 + 512 * items.count)
+        json.object { json in
+            json.name("items")
+            json.beginArray()
+            for item in items { write(item, &json) }
+            json.endArray()
+            json.member("next_cursor", cursor)
+            json.object("total") {
+                $0.member("value", total.value)
+                $0.member("exact", total.exact)
+            }
+        }
+        var response = Response.json(bytes: json.bytes)
         if let cursor {
             var pairs = request.query.split(separator: "&").filter { !$0.hasPrefix("cursor=") }
             pairs.append("cursor=\(cursor)")

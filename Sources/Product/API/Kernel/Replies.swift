@@ -17,6 +17,24 @@ extension Response {
         json(200, bytes: value.encoded(), etag: etag)
     }
 
+    /// 200 with what is shown of a thing.
+    static func ok(_ view: some JSONView, etag: String? = nil) -> Response {
+        json(200, bytes: written(view), etag: etag)
+    }
+
+    /// 201 with what is shown of a thing.
+    static func created(_ view: some JSONView, at location: String, etag: String?) -> Response {
+        var response = json(201, bytes: written(view), etag: etag)
+        response.fields.append(Field("location", location))
+        return response
+    }
+
+    private static func written(_ view: some JSONView) -> [UInt8] {
+        var json = JSONWriter()
+        view.write(to: &json)
+        return json.bytes
+    }
+
     /// 201 with the object, `Location` and `ETag`.
     package static func created(
         _ value: JSONValue, at location: String, etag: String?

@@ -23,11 +23,7 @@ enum OperatorEndpoints {
         let database = try call.services.database
         let scope = call.principal.tenant
         let text = call.query.optionalString("q")
-        let rows = try await database.operators(list, scope: scope, matching: text)
-        let count = try await database.operatorCount(scope: scope, matching: text)
-        return call.list(rows, list, count: count, json: \.json) {
-            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
-        }
+        return call.list(try await database.operators(list, scope: scope, matching: text))
     }
 
     private static let create = Endpoint(
@@ -73,7 +69,7 @@ enum OperatorEndpoints {
         access: .right("readOperators"), answers: [.ok(OperatorRow.shape)]
     ) { call in
         let row = try await visible(call)
-        return .ok(row.json, etag: row.etag)
+        return .ok(row, etag: row.etag)
     }
 
     private static let change: ObjectShape = {
@@ -110,7 +106,7 @@ enum OperatorEndpoints {
             try keepLastOwner(row, others, becoming: staysOwner ? .owner : nil)
             return try await change.updateOperator(row, to: next)
         }
-        return .ok(row.json, etag: row.etag)
+        return .ok(row, etag: row.etag)
     }
 
     private static let delete = Endpoint(

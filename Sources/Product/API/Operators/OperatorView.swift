@@ -2,15 +2,19 @@ import JSON
 import Storage
 import Text
 
-extension OperatorRow {
-    var json: JSONValue {
-        .object([
-            .init("id", .uuid(id)), .init("email", .string(email)), .init("name", .text(name)),
-            .init("role", .string(role)),
-            .init("scope", .object([.init("tenant_id", .uuid(tenant))])),
-            .init("status", .string(status)), .init("created_at", .time(createdAt)),
-            .init("updated_at", .time(updatedAt)), .init("last_sign_in_at", .time(lastSignInAt)),
-        ])
+extension OperatorRow: JSONView {
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("email", email)
+            $0.member("name", name)
+            $0.member("role", role)
+            $0.object("scope") { $0.member("tenant_id", tenant) }
+            $0.member("status", status)
+            $0.member("created_at", createdAt)
+            $0.member("updated_at", updatedAt)
+            $0.member("last_sign_in_at", lastSignInAt)
+        }
     }
 
     var etag: String { ETag.version(version) }

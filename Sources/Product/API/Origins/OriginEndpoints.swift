@@ -68,7 +68,7 @@ enum OriginEndpoints {
             try await replaceAll(entries, change, call)
             return (try await change.allOrigins(), listTag(try await change.originListVersion()))
         }
-        var answer = call.list(rows.map(\.json), next: nil, total: Total(rows.count))
+        var answer = call.list(ListPage(whole: rows))
         answer.fields.append(Field("etag", etag))
         return answer
     }
@@ -96,14 +96,7 @@ enum OriginEndpoints {
         let text = call.query.optionalString("q")
         // First the version: a change in between then shows as a failed If-Match, never as a lost one.
         let version = try await scope.originListVersion()
-        let rows = try await scope.origins(list, matching: text)
-        let count = try await scope.originCount(matching: text)
-        let page = rows.prefix(list.limit)
-        var answer = call.list(
-            page.map(\.json),
-            next: rows.count > list.limit
-                ? page.last.map { Cursor(key: "\($0.createdAt.microseconds)", id: $0.id) } : nil,
-            total: Total(min(count, 10_000), exact: count <= 10_000))
+        var answer = call.list(try await scope.origins(list, matching: text))
         answer.fields.append(Field("etag", listTag(version)))
         return answer
     }

@@ -2,20 +2,22 @@ import JSON
 import Storage
 import Text
 
-extension OriginListing {
+extension OriginListing: JSONView {
     /// The line as `/v1` shows it; the platform's has no tenant.
-    var json: JSONValue {
-        .object([
-            .init("id", .uuid(id)), .init("tenant_id", .uuid(tenant == .platform ? nil : tenant)),
-            .init("origin", .string(origin)), .init("credentials", .bool(credentials)),
-            .init("label", .text(label)), .init("expires_at", .time(expiresAt)),
-            .init("created_at", .time(createdAt)),
-            .init(
-                "created_by",
-                .object([
-                    .init("type", .string(createdByType)), .init("id", .string(createdByID)),
-                ])),
-        ])
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("tenant_id", tenant == .platform ? nil : tenant)
+            $0.member("origin", origin)
+            $0.member("credentials", credentials)
+            $0.member("label", label)
+            $0.member("expires_at", expiresAt)
+            $0.member("created_at", createdAt)
+            $0.object("created_by") {
+                $0.member("type", createdByType)
+                $0.member("id", createdByID)
+            }
+        }
     }
 
     /// A line is only ever made, changed as a whole, and removed.

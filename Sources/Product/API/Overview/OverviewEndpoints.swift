@@ -59,6 +59,8 @@ enum OverviewEndpoints {
     }
 
     private static let most = 10
+    /// A total given is not counted.
+    private static let best = ListQuery(limit: most, total: ListTotal(most, exact: false))
 
     private static let search = Endpoint(
         .get, "/v1/search", id: "search", tag: "Overview",
@@ -87,9 +89,8 @@ enum OverviewEndpoints {
         let text = try call.query.string("q")
         let database = try call.services.database
         guard let home = call.principal.tenant else {
-            let tenants = try await database.tenants(
-                ListQuery(limit: most), status: nil, matching: text)
-            return .ok(.object([.init("items", .array(tenants.prefix(most).map(found)))]))
+            let tenants = try await database.tenants(best, status: nil, matching: text)
+            return .ok(.object([.init("items", .array(tenants.rows.map(found)))]))
         }
         let scope = database.scope(home)
         let own = try await scope.tenantRow().map { [$0] } ?? []
@@ -97,7 +98,7 @@ enum OverviewEndpoints {
         let tenants = own.filter {
             $0.slug.contains(wanted) || $0.name.lowercased().contains(wanted)
         }
-        let users = try await scope.findUsers(text, limit: most).map { user in
+        let users = try await scope.users(best, UserFilter(text: text)).rows.map { user in
             JSONValue.object([
                 .init("type", .string("user")), .init("id", .uuid(user.id)),
                 .init("name", .string(user.name ?? user.email)),

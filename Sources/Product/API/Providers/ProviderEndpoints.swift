@@ -22,11 +22,7 @@ enum ProviderEndpoints {
         let list = try call.listQuery()
         let kind = call.query.optionalString("kind")
         let owner = call.providerOwner
-        let rows = try await database.providers(list, owner: owner, kind: kind)
-        let count = try await database.providerCount(owner: owner, kind: kind)
-        return call.list(rows, list, count: count, json: \.json) {
-            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
-        }
+        return call.list(try await database.providers(list, owner: owner, kind: kind))
     }
 
     private static let create = Endpoint(
@@ -50,7 +46,7 @@ enum ProviderEndpoints {
                 kind: input.kind, name: input.name, issuer: input.issuer,
                 document: input.document)
         }
-        return .created(row.json, at: "/v1/providers/\(row.id)", etag: row.etag)
+        return .created(row, at: "/v1/providers/\(row.id)", etag: row.etag)
     }
 
     private static let get = Endpoint(
@@ -59,7 +55,7 @@ enum ProviderEndpoints {
         answers: [.ok(ProviderRow.shape)]
     ) { call in
         let row = try await current(call)
-        return .ok(row.json, etag: row.etag)
+        return .ok(row, etag: row.etag)
     }
 
     private static let update = Endpoint(
@@ -78,7 +74,7 @@ enum ProviderEndpoints {
             return try await change.updateProvider(
                 row, name: input.name, issuer: input.issuer, document: input.document)
         }
-        return .ok(row.json, etag: row.etag)
+        return .ok(row, etag: row.etag)
     }
 
     private static let delete = Endpoint(

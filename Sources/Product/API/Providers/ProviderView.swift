@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-extension ProviderRow {
+extension ProviderRow: JSONView {
     /// The settings of the document with their defaults, in the order of the wire.
     static let settings: [(name: String, standard: JSONValue)] = [
         ("client_id", .null), ("email_trust", .null), ("domains", .array([])),
@@ -13,19 +13,20 @@ extension ProviderRow {
     ]
 
     /// The provider as `/v1` shows it; a secret never stands in it.
-    var json: JSONValue {
-        var members: [JSONValue.Member] = [
-            .init("id", .string(id.description)),
-            .init("tenant_id", tenantID.map { .string($0.description) } ?? .null),
-            .init("kind", .string(kind)), .init("name", .string(name)),
-            .init("issuer", .string(issuer)),
-        ]
-        for setting in Self.settings {
-            members.append(.init(setting.name, document[setting.name] ?? setting.standard))
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("id", id)
+            json.member("tenant_id", tenantID)
+            json.member("kind", kind)
+            json.member("name", name)
+            json.member("issuer", issuer)
+            for setting in Self.settings {
+                json.name(setting.name)
+                json.value(document[setting.name] ?? setting.standard)
+            }
+            json.member("created_at", createdAt)
+            json.member("updated_at", updatedAt)
         }
-        members.append(.init("created_at", .string(createdAt.description)))
-        members.append(.init("updated_at", .string(updatedAt.description)))
-        return .object(members)
     }
 
     var etag: String { ETag.version(version) }

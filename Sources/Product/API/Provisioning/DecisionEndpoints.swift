@@ -43,15 +43,7 @@ enum DecisionEndpoints {
                 filter.emailKey = email.key
             }
             let tenant = call.decisionTenant
-            let rows = try await database.decisions(list, tenant: tenant, filter)
-            let count = try await database.decisionCount(tenant: tenant, filter)
-            let page = rows.prefix(list.limit)
-            return call.list(
-                page.map(\.json),
-                next: rows.count > list.limit
-                    ? page.last.map { Cursor(key: "\($0.createdAt.microseconds)", id: $0.id) }
-                    : nil,
-                total: Total(min(count, 10_000), exact: count <= 10_000))
+            return call.list(try await database.decisions(list, tenant: tenant, filter))
         }
     }
 
@@ -63,7 +55,7 @@ enum DecisionEndpoints {
             let row = try await call.services.database.decision(
                 call.id(), tenant: call.decisionTenant)
             guard let row else { throw Problem.notFound("decision") }
-            return .ok(row.json, etag: ETag.version(1))
+            return .ok(row, etag: ETag.version(1))
         }
     }
 }
@@ -75,21 +67,26 @@ extension Call {
     }
 }
 
-extension DecisionRow {
-    var json: JSONValue {
-        func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
-        return .object([
-            .init("id", text(id.description)), .init("created_at", text(createdAt.description)),
-            .init("outcome", text(outcome)), .init("reason", text(reason)),
-            .init("reference", text(reference)), .init("email", text(email)),
-            .init("provider", text(provider)), .init("issuer", text(issuer)),
-            .init("subject", text(subject)), .init("tenant_id", text(tenantID?.description)),
-            .init("user_id", text(userID?.description)),
-            .init("invite_id", text(inviteID?.description)),
-            .init("policy_version", policyVersion.map { .int($0) } ?? .null),
-            .init("trace", trace), .init("duration_ms", .number("\(durationMilliseconds)")),
-            .init("replay_of", .null),
-        ])
+extension DecisionRow: JSONView {
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("created_at", createdAt)
+            $0.member("outcome", outcome)
+            $0.member("reason", reason)
+            $0.member("reference", reference)
+            $0.member("email", email)
+            $0.member("provider", provider)
+            $0.member("issuer", issuer)
+            $0.member("subject", subject)
+            $0.member("tenant_id", tenantID)
+            $0.member("user_id", userID)
+            $0.member("invite_id", inviteID)
+            $0.member("policy_version", policyVersion)
+            $0.member("trace", trace)
+            $0.member("duration_ms", JSONValue.number("\(durationMilliseconds)"))
+            $0.member("replay_of", JSONValue.null)
+        }
     }
 
     static let shape = ObjectShape(

@@ -63,7 +63,7 @@ enum SetupEndpoint {
             requestID: call.request.id, ip: call.request.remoteAddress)
         try await call.services.database.startOperatorSession(
             row, tokenHash: hash, userAgent: call.request.first("user-agent"), by: actor)
-        var answer = Response.created(row.json, at: "/v1/operators/\(row.id)", etag: row.etag)
+        var answer = Response.created(row, at: "/v1/operators/\(row.id)", etag: row.etag)
         answer.fields.append(SessionCookie.set(token, isTLS: call.request.isTLS))
         answer.fields.append(Field("cache-control", "no-store"))
         return answer

@@ -22,16 +22,12 @@ enum TenantEndpoints {
             let own = try await call.principal.tenant.asyncFlatMap {
                 try await database.scope($0).tenantRow()
             }
-            let rows = own.map { [$0.json] } ?? []
-            return call.list(rows, next: nil, total: Total(rows.count))
+            return call.list(ListPage(whole: own.map { [$0] } ?? []))
         }
-        let rows = try await database.tenants(
-            list, status: call.query.optionalString("status"),
-            matching: call.query.optionalString("q"))
-        let count = try await database.tenantCount()
-        return call.list(rows, list, count: count, json: \.json) {
-            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
-        }
+        return call.list(
+            try await database.tenants(
+                list, status: call.query.optionalString("status"),
+                matching: call.query.optionalString("q")))
     }
 
     private static let create = Endpoint(
@@ -44,7 +40,7 @@ enum TenantEndpoints {
         let row = try await call.services.database.createTenant(
             slug: call.input.string("slug"), name: call.input.string("name"),
             policy: .object([]), by: call.actor)
-        return .created(row.json, at: "/v1/tenants/\(row.id)", etag: row.etag)
+        return .created(row, at: "/v1/tenants/\(row.id)", etag: row.etag)
     }
 
     private static let get = Endpoint(
@@ -52,7 +48,7 @@ enum TenantEndpoints {
         access: .right("tenants:read"), answers: [.ok(TenantRow.shape)]
     ) { call in
         let row = try await current(call)
-        return .ok(row.json, etag: row.etag)
+        return .ok(row, etag: row.etag)
     }
 
     private static let update = Endpoint(
@@ -123,7 +119,7 @@ enum TenantEndpoints {
             try call.requireMatch(row.etag)
             return try await body(change, row)
         }
-        return .ok(row.json, etag: row.etag)
+        return .ok(row, etag: row.etag)
     }
 }
 

@@ -2,15 +2,17 @@ import JSON
 import Storage
 import Text
 
-extension TenantRow {
+extension TenantRow: JSONView {
     /// The tenant as `/v1` shows it.
-    var json: JSONValue {
-        .object([
-            .init("id", .string(id.description)), .init("slug", .string(slug)),
-            .init("name", .string(name)), .init("status", .string(status)),
-            .init("created_at", .string(createdAt.description)),
-            .init("updated_at", .string(updatedAt.description)),
-        ])
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("slug", slug)
+            $0.member("name", name)
+            $0.member("status", status)
+            $0.member("created_at", createdAt)
+            $0.member("updated_at", updatedAt)
+        }
     }
 
     var etag: String { ETag.version(version) }

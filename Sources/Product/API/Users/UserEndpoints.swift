@@ -22,24 +22,21 @@ enum UserEndpoints {
                 QueryParameter("status", .enumeration(UserRow.statuses)),
                 QueryParameter("role", .enumeration(UserRow.roles)),
                 QueryParameter("provider", .enumeration(IdentityRow.providers)),
+                QueryParameter("last_sign_in_since", .timestamp, "Not before."),
+                QueryParameter("last_sign_in_until", .timestamp, "Before."),
+                QueryParameter("never_signed_in", .bool, "Only those who never did."),
             ],
         answers: [.list(UserRow.shape)]
     ) { call in
         let list = try call.listQuery()
-        let filter = UserFilter(
+        var filter = UserFilter(
             text: call.query.optionalString("q"), status: call.query.optionalString("status"),
             role: call.query.optionalString("role"),
             provider: call.query.optionalString("provider"))
-        let (rows, count) = try await call.scope.users(list, filter)
-        let page = rows.prefix(list.limit)
-        return call.list(
-            page.map(\.json),
-            next: rows.count > list.limit
-                ? page.last.map {
-                    let key = list.sort == .email ? $0.emailKey : "\($0.createdAt.microseconds)"
-                    return Cursor(key: key, id: $0.id)
-                } : nil,
-            total: Total(min(count, 10_000), exact: count <= 10_000))
+        filter.signedInSince = call.query.optionalTimestamp("last_sign_in_since")
+        filter.signedInUntil = call.query.optionalTimestamp("last_sign_in_until")
+        filter.neverSignedIn = call.query.flag("never_signed_in")
+        return call.list(try await call.scope.users(list, filter))
     }
 
     private static let create = Endpoint(
@@ -58,7 +55,7 @@ enum UserEndpoints {
                 database: database)
         }
         return .created(
-            row.json, at: "/v1/tenants/\(row.tenant)/users/\(row.id)", etag: row.etag)
+            row, at: "/v1/tenants/\(row.tenant)/users/\(row.id)", etag: row.etag)
     }
 
     private static let get = Endpoint(
@@ -68,7 +65,7 @@ enum UserEndpoints {
         guard let row = try await call.scope.user(call.id()) else {
             throw Problem.notFound("user")
         }
-        return .ok(row.json, etag: row.etag)
+        return .ok(row, etag: row.etag)
     }
 
     private static let update = Endpoint(
@@ -129,7 +126,7 @@ enum UserEndpoints {
             try call.requireMatch(row.etag)
             return try await body(change, row)
         }
-        return .ok(row.json, etag: row.etag)
+        return .ok(row, etag: row.etag)
     }
 
     @Sendable static func exists(_ call: Call) async throws -> Bool {

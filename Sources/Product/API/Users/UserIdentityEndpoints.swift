@@ -16,8 +16,7 @@ enum UserIdentityEndpoints {
         guard let row = try await call.scope.user(call.id()) else {
             throw Problem.notFound("user")
         }
-        return call.list(
-            row.identities.map(\.json), next: nil, total: Total(row.identities.count))
+        return call.list(ListPage(whole: row.identities))
     }
 
     private static let link = Endpoint(
@@ -42,7 +41,7 @@ enum UserIdentityEndpoints {
             throw Problem.internalError
         }
         return .created(
-            identity.json,
+            identity,
             at: "/v1/tenants/\(user.tenant)/users/\(user.id)/identities/\(made)",
             etag: "\"\(made)\"")
     }

@@ -17,10 +17,7 @@ enum UserSessionEndpoints {
         let id = try call.id()
         let list = try call.listQuery()
         guard try await UserEndpoints.exists(call) else { throw Problem.notFound("user") }
-        let (rows, count) = try await call.scope.sessions(of: id, list)
-        return call.list(rows, list, count: count, json: \.json) {
-            Cursor(key: "\($0.createdAt.microseconds)", id: $0.id)
-        }
+        return call.list(try await call.scope.sessions(of: id, list))
     }
 
     private static let endAll = Endpoint(

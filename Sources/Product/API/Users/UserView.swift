@@ -3,18 +3,23 @@ import JSON
 import Storage
 import Text
 
-extension UserRow {
+extension UserRow: JSONView {
     /// The user as `/v1` shows it.
-    var json: JSONValue {
-        .object([
-            .init("id", .uuid(id)), .init("tenant_id", .uuid(tenant)),
-            .init("email", .string(email)), .init("email_verified_at", .time(emailVerifiedAt)),
-            .init("name", .text(name)), .init("role", .string(role)),
-            .init("status", .string(status)), .init("source", .string(source)),
-            .init("identities", .array(identities.map(\.json))),
-            .init("created_at", .time(createdAt)), .init("updated_at", .time(updatedAt)),
-            .init("last_sign_in_at", .time(lastSignInAt)),
-        ])
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("tenant_id", tenant)
+            $0.member("email", email)
+            $0.member("email_verified_at", emailVerifiedAt)
+            $0.member("name", name)
+            $0.member("role", role)
+            $0.member("status", status)
+            $0.member("source", source)
+            $0.member("identities", identities)
+            $0.member("created_at", createdAt)
+            $0.member("updated_at", updatedAt)
+            $0.member("last_sign_in_at", lastSignInAt)
+        }
     }
 
     var etag: String { ETag.version(version) }
@@ -48,14 +53,17 @@ extension UserRow {
     }()
 }
 
-extension IdentityRow {
-    var json: JSONValue {
-        .object([
-            .init("id", .uuid(id)), .init("provider", .string(provider)),
-            .init("issuer", .string(issuer)), .init("subject", .string(subject)),
-            .init("email", .text(email)), .init("created_at", .time(createdAt)),
-            .init("last_used_at", .time(lastUsedAt)),
-        ])
+extension IdentityRow: JSONView {
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("provider", provider)
+            $0.member("issuer", issuer)
+            $0.member("subject", subject)
+            $0.member("email", email)
+            $0.member("created_at", createdAt)
+            $0.member("last_used_at", lastUsedAt)
+        }
     }
 
     static let providers = ProviderKind.allCases.map(\.rawValue)
@@ -77,15 +85,19 @@ extension IdentityRow {
         ])
 }
 
-extension UserSessionRow {
-    var json: JSONValue {
-        .object([
-            .init("id", .uuid(id)), .init("user_id", .uuid(user)),
-            .init("client", .string(client)), .init("device", .text(device)),
-            .init("created_at", .time(createdAt)), .init("last_seen_at", .time(lastSeenAt)),
-            .init("ip", .text(ip)), .init("user_agent", .text(userAgent)),
-            .init("current", .bool(false)),
-        ])
+extension UserSessionRow: JSONView {
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("user_id", user)
+            $0.member("client", client)
+            $0.member("device", device)
+            $0.member("created_at", createdAt)
+            $0.member("last_seen_at", lastSeenAt)
+            $0.member("ip", ip)
+            $0.member("user_agent", userAgent)
+            $0.member("current", false)
+        }
     }
 
     static let shape = ObjectShape(

@@ -3,12 +3,15 @@ import Postgres
 import Text
 
 /// An API key as stored: the domain's key, who made it, and its version.
-package struct APIKeyRow: Sendable {
+package struct APIKeyRow: ListedRow {
     package var key: APIKey
     package var createdByType: String
     package var createdByID: String
     package var version: Int
     package var updatedAt: Timestamp
+
+    package var id: UUID { key.id }
+    package var createdAt: Timestamp { key.createdAt }
 
     static let columns: SQL =
         """

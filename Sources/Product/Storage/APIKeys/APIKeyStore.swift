@@ -41,30 +41,18 @@ package struct APIKeyFilter: Sendable {
 
 /// API keys of one tenant, or of the platform under the nil tenant.
 extension TenantScope {
-    /// One more than the page where more follow.
     package func apiKeys(
         _ list: ListQuery, _ filter: APIKeyFilter
-    ) async throws(PostgresError) -> [APIKeyRow] {
+    ) async throws(PostgresError) -> ListPage<APIKeyRow> {
         await database.writeKeyUses(of: tenant)
-        let rows = try await read(
-            """
-            SELECT \(APIKeyRow.columns) FROM api_keys
-            WHERE tenant_id = \(tenant)\(filter.condition(at: database.clock()))\(list.tail)
-            """)
-        var keys: [APIKeyRow] = []
-        for row in rows { keys.append(try APIKeyRow(row)) }
-        return keys
+        return try await read(apiKeyList(filter).page(list)).page(list, APIKeyRow.init)
     }
 
-    /// Counted up to 10,001.
-    package func apiKeyCount(_ filter: APIKeyFilter) async throws(PostgresError) -> Int {
-        let rows = try await read(
-            """
-            SELECT count(*) FROM (SELECT 1 FROM api_keys
-                WHERE tenant_id = \(tenant)\(filter.condition(at: database.clock()))
-                LIMIT 10001) AS capped
-            """)
-        return try rows.first?.get(0, as: Int.self) ?? 0
+    func apiKeyList(_ filter: APIKeyFilter) -> ListStatement {
+        let condition = filter.condition(at: database.clock())
+        return ListStatement(
+            columns: APIKeyRow.columns,
+            source: "api_keys WHERE tenant_id = \(tenant)\(condition)")
     }
 
     package func apiKey(_ id: UUID) async throws(PostgresError) -> APIKeyRow? {

@@ -4,7 +4,7 @@ import Postgres
 import Text
 
 /// One audit event as stored.
-package struct AuditRow: Sendable {
+package struct AuditRow: ListedRow {
     package var tenant: UUID
     package var id: UUID
     package var seq: Int?
@@ -20,9 +20,11 @@ package struct AuditRow: Sendable {
     package var ip: String?
     package var changes: JSONValue
 
+    package var createdAt: Timestamp { occurredAt }
+
     static let columns: SQL =
         """
-        tenant_id, id, seq, created_at, actor_type, actor_id, actor_name, action, target_type,
+        tenant_id, id, seq, occurred_at, actor_type, actor_id, actor_name, action, target_type,
         target_id, target_name, request_id, ip, changes
         """
 
@@ -76,16 +78,12 @@ package struct AuditFilter: Sendable {
     }
 }
 
-/// A page of events and their number, counted up to 10,001.
+/// Pages of events. The caller's query is ordered by `occurredAt`.
 extension TenantScope {
     package func auditEvents(
         _ list: ListQuery, _ filter: AuditFilter
-    ) async throws(PostgresError) -> (rows: [AuditRow], count: Int) {
-        let source: SQL = "audit_events WHERE tenant_id = \(tenant)\(filter.condition)"
-        return (
-            try Database.auditRows(try await read(Database.auditPage(source, list))),
-            try Database.auditCount(try await read(Database.auditCounting(source)))
-        )
+    ) async throws(PostgresError) -> ListPage<AuditRow> {
+        try await read(AuditRow.list(of: tenant, filter).page(list)).page(list, AuditRow.init)
     }
 }
 
@@ -93,33 +91,16 @@ extension Database {
     /// Over every tenant, for the platform.
     package func auditEvents(
         _ list: ListQuery, _ filter: AuditFilter
-    ) async throws(PostgresError) -> (rows: [AuditRow], count: Int) {
-        let source: SQL = "audit_events WHERE true\(filter.condition)"
-        return (
-            try Self.auditRows(try await platform.read(Self.auditPage(source, list))),
-            try Self.auditCount(try await platform.read(Self.auditCounting(source)))
-        )
+    ) async throws(PostgresError) -> ListPage<AuditRow> {
+        try await platform.read(AuditRow.list(of: nil, filter).page(list))
+            .page(list, AuditRow.init)
     }
+}
 
-    /// The list's order is by `created_at`, as everywhere.
-    fileprivate static func auditPage(_ source: SQL, _ list: ListQuery) -> SQL {
-        """
-        SELECT \(AuditRow.columns) FROM (SELECT *, occurred_at AS created_at FROM \(source))
-            AS events WHERE true\(list.tail)
-        """
-    }
-
-    fileprivate static func auditCounting(_ source: SQL) -> SQL {
-        "SELECT count(*) FROM (SELECT 1 FROM \(source) LIMIT 10001) AS capped"
-    }
-
-    fileprivate static func auditRows(_ rows: Rows) throws(PostgresError) -> [AuditRow] {
-        var events: [AuditRow] = []
-        for row in rows { events.append(try AuditRow(row)) }
-        return events
-    }
-
-    fileprivate static func auditCount(_ rows: Rows) throws(PostgresError) -> Int {
-        try rows.first?.get(0, as: Int.self) ?? 0
+extension AuditRow {
+    static func list(of tenant: UUID?, _ filter: AuditFilter) -> ListStatement {
+        let place: SQL = tenant.map { "tenant_id = \($0)" } ?? "true"
+        return ListStatement(
+            columns: columns, source: "audit_events WHERE \(place)\(filter.condition)")
     }
 }

@@ -2,7 +2,7 @@ import Postgres
 import Text
 
 /// A claim on an email domain as stored.
-package struct DomainRow: Sendable {
+package struct DomainRow: ListedRow {
     package var id: UUID
     /// A-label, lower case.
     package var domain: String

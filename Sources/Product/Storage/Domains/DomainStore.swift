@@ -13,26 +13,11 @@ extension TenantScope {
 
     package func domains(
         _ list: ListQuery, status: String?
-    ) async throws(PostgresError) -> [DomainRow] {
-        var sql: SQL = "SELECT \(DomainRow.columns) FROM domains WHERE tenant_id = \(tenant)"
-        if let status { sql += " AND status = \(status)" }
-        var found: [DomainRow] = []
-        for row in try await read(sql + list.tail) { found.append(try DomainRow(row)) }
-        return found
-    }
-
-    /// Counted up to 10,001.
-    package func domainCount(status: String?) async throws(PostgresError) -> Int {
-        var sql: SQL = "SELECT 1 FROM domains WHERE tenant_id = \(tenant)"
-        if let status { sql += " AND status = \(status)" }
-        return try await countCapped(sql)
-    }
-
-    /// How many rows `sql` gives, up to 10,001.
-    func countCapped(_ sql: SQL) async throws(PostgresError) -> Int {
-        let rows = try await read("SELECT count(*) FROM (\(sql) LIMIT 10001) AS capped")
-        guard let row = rows.first else { return 0 }
-        return try row.get(0)
+    ) async throws(PostgresError) -> ListPage<DomainRow> {
+        var source: SQL = "domains WHERE tenant_id = \(tenant)"
+        if let status { source += " AND status = \(status)" }
+        let statement = ListStatement(columns: DomainRow.columns, source: source)
+        return try await read(statement.page(list)).page(list, DomainRow.init)
     }
 }
 

@@ -40,24 +40,14 @@ extension TenantScope {
 
     package func invites(
         _ list: ListQuery, _ filter: InviteFilter
-    ) async throws(PostgresError) -> [InviteRow] {
-        let sql: SQL =
-            """
-            SELECT \(InviteRow.columns) FROM invites
-            WHERE tenant_id = \(tenant)\(filter.condition(database.clock()))
-            """
-        var found: [InviteRow] = []
-        for row in try await read(sql + list.tail) { found.append(try InviteRow(row)) }
-        return found
+    ) async throws(PostgresError) -> ListPage<InviteRow> {
+        try await read(inviteList(filter).page(list)).page(list, InviteRow.init)
     }
 
-    /// Counted up to 10,001.
-    package func inviteCount(_ filter: InviteFilter) async throws(PostgresError) -> Int {
-        try await countCapped(
-            """
-            SELECT 1 FROM invites
-            WHERE tenant_id = \(tenant)\(filter.condition(database.clock()))
-            """)
+    func inviteList(_ filter: InviteFilter) -> ListStatement {
+        ListStatement(
+            columns: InviteRow.columns,
+            source: "invites WHERE tenant_id = \(tenant)\(filter.condition(database.clock()))")
     }
 }
 

@@ -3,7 +3,7 @@ import Postgres
 import Text
 
 /// An invite as stored; the token is kept as a hash alone.
-package struct InviteRow: Sendable {
+package struct InviteRow: ListedRow {
     package var id: UUID
     package var tenantID: UUID
     package var email: String
@@ -62,6 +62,10 @@ package struct InviteRow: Sendable {
         case "revoked": .revoked
         default: now < expiresAt ? .pending : .expired
         }
+    }
+
+    package func value(of sort: ListQuery.Sort) -> String {
+        sort == .email ? emailKey : "\(createdAt.microseconds)"
     }
 
     var target: AuditTarget { AuditTarget("invite", id, email) }

@@ -16,19 +16,6 @@ package struct OperatorChange: Sendable {
 }
 
 extension Database {
-    /// Counted up to 10,001.
-    package func operatorCount(
-        scope: UUID?, matching text: String?
-    ) async throws(PostgresError) -> Int {
-        let filter = Self.operatorFilter(scope, text)
-        let rows = try await app.read(
-            """
-            SELECT count(*) FROM (SELECT 1 FROM operators o WHERE true\(filter) LIMIT 10001)
-                AS capped
-            """)
-        return try rows.first?.get(0, as: Int.self) ?? 0
-    }
-
     static func operatorFilter(_ scope: UUID?, _ text: String?) -> SQL {
         var sql: SQL = ""
         if let scope { sql += " AND o.tenant_id = \(scope)" }

@@ -2,7 +2,7 @@ import Postgres
 import Text
 
 /// Somebody who signs in to the console, as stored. The password's hash is read only to check it.
-package struct OperatorRow: Sendable {
+package struct OperatorRow: ListedRow {
     package var id: UUID
     package var email: String
     package var emailKey: String

@@ -30,13 +30,11 @@ extension Database {
     /// `scope` nil: every operator; a tenant: its own alone.
     package func operators(
         _ list: ListQuery, scope: UUID?, matching text: String? = nil
-    ) async throws(PostgresError) -> [OperatorRow] {
-        let filter = Self.operatorFilter(scope, text)
-        let sql: SQL =
-            "SELECT \(OperatorRow.columns) FROM operators o WHERE true\(filter)\(list.tail)"
-        var found: [OperatorRow] = []
-        for row in try await app.read(sql) { found.append(try OperatorRow(row)) }
-        return found
+    ) async throws(PostgresError) -> ListPage<OperatorRow> {
+        let statement = ListStatement(
+            columns: OperatorRow.columns,
+            source: "operators o WHERE true\(Self.operatorFilter(scope, text))")
+        return try await app.read(statement.page(list)).page(list, OperatorRow.init)
     }
 
     /// Makes an operator; 409 `email_taken` where the address has one.

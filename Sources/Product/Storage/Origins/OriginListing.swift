@@ -3,7 +3,7 @@ import Postgres
 import Text
 
 /// One stored line of an allow list.
-package struct OriginListing: Sendable {
+package struct OriginListing: ListedRow {
     package var tenant: UUID
     package var id: UUID
     /// Canonical.

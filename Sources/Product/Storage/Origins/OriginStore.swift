@@ -8,27 +8,11 @@ extension TenantScope {
     /// `text`: part of the origin, or nil.
     package func origins(
         _ list: ListQuery, matching text: String?
-    ) async throws(PostgresError) -> [OriginListing] {
-        let filter = Self.originFilter(text)
-        let rows = try await read(
-            """
-            SELECT \(OriginListing.columns) FROM cors_origins
-            WHERE tenant_id = \(tenant)\(filter)\(list.tail)
-            """)
-        var listings: [OriginListing] = []
-        for row in rows { listings.append(try OriginListing(row)) }
-        return listings
-    }
-
-    /// Counted up to 10,001.
-    package func originCount(matching text: String?) async throws(PostgresError) -> Int {
-        let filter = Self.originFilter(text)
-        let rows = try await read(
-            """
-            SELECT count(*) FROM (SELECT 1 FROM cors_origins
-                WHERE tenant_id = \(tenant)\(filter) LIMIT 10001) AS capped
-            """)
-        return try rows.first?.get(0, as: Int.self) ?? 0
+    ) async throws(PostgresError) -> ListPage<OriginListing> {
+        let statement = ListStatement(
+            columns: OriginListing.columns,
+            source: "cors_origins WHERE tenant_id = \(tenant)\(Self.originFilter(text))")
+        return try await read(statement.page(list)).page(list, OriginListing.init)
     }
 
     /// Changes with every change of the list, whatever page of it is read.

@@ -62,31 +62,3 @@ extension Database {
             verifications: try counts.first?.get(2) ?? 0)
     }
 }
-
-/// A user as a search shows one.
-package struct FoundUser: Sendable {
-    package var id: UUID
-    package var email: String
-    package var name: String?
-}
-
-extension TenantScope {
-    /// Users by any part of address or name; under three characters by how they begin.
-    package func findUsers(_ text: String, limit: Int) async throws(PostgresError) -> [FoundUser] {
-        let lower = Database.escapeLike(text.lowercased())
-        let pattern = (text.unicodeScalars.count < 3 ? "" : "%") + lower + "%"
-        let rows = try await read(
-            """
-            SELECT id, email, name FROM users
-            WHERE tenant_id = \(tenant) AND status <> 'deleted'
-                AND id IN (SELECT user_search_find(\(tenant), \(pattern), \(limit * 2)::integer))
-            ORDER BY created_at DESC, id DESC LIMIT \(limit)
-            """)
-        var users: [FoundUser] = []
-        for row in rows {
-            users.append(
-                FoundUser(id: try row.get(0), email: try row.get(1), name: try row.get(2)))
-        }
-        return users
-    }
-}

@@ -4,7 +4,7 @@ import Postgres
 import Text
 
 /// A provider as stored; `tenantID` nil is the platform's own.
-package struct ProviderRow: Sendable {
+package struct ProviderRow: ListedRow {
     package var id: UUID
     package var tenantID: UUID?
     package var kind: String

@@ -8,23 +8,12 @@ extension Database {
     /// `owner` nil: every provider, for the platform; else that tenant's own.
     package func providers(
         _ list: ListQuery, owner: UUID?, kind: String?
-    ) async throws(PostgresError) -> [ProviderRow] {
-        var sql: SQL = "SELECT \(ProviderRow.columns) FROM providers WHERE true"
-        if let owner { sql += " AND tenant_id = \(owner)" }
-        if let kind { sql += " AND kind = \(kind)" }
-        sql += list.tail
-        var found: [ProviderRow] = []
-        for row in try await app.read(sql) { found.append(try ProviderRow(row)) }
-        return found
-    }
-
-    package func providerCount(owner: UUID?, kind: String?) async throws(PostgresError) -> Int {
-        var inner: SQL = "SELECT 1 FROM providers WHERE true"
-        if let owner { inner += " AND tenant_id = \(owner)" }
-        if let kind { inner += " AND kind = \(kind)" }
-        let rows = try await app.read(
-            "SELECT count(*) FROM (\(inner) LIMIT 10001) AS capped")
-        return try rows.first?.get(0, as: Int.self) ?? 0
+    ) async throws(PostgresError) -> ListPage<ProviderRow> {
+        var source: SQL = "providers WHERE true"
+        if let owner { source += " AND tenant_id = \(owner)" }
+        if let kind { source += " AND kind = \(kind)" }
+        let statement = ListStatement(columns: ProviderRow.columns, source: source)
+        return try await app.read(statement.page(list)).page(list, ProviderRow.init)
     }
 
     /// nil where there is none that `owner` may see; nil sees all.

@@ -4,7 +4,7 @@ import Postgres
 import Text
 
 /// A recorded decision; `tenantID` nil where none was found.
-package struct DecisionRow: Sendable {
+package struct DecisionRow: ListedRow {
     package var id: UUID
     package var createdAt: Timestamp
     package var outcome: String
@@ -69,26 +69,21 @@ package struct DecisionFilter: Sendable {
     }
 }
 
+extension DecisionRow {
+    static func list(of tenant: UUID?, _ filter: DecisionFilter) -> ListStatement {
+        let place: SQL = tenant.map { "tenant_id = \($0)" } ?? "true"
+        return ListStatement(
+            columns: columns, source: "decisions WHERE \(place)\(filter.condition)")
+    }
+}
+
 extension Database {
     /// `tenant` nil: of all tenants, and those without one, for the platform.
     package func decisions(
         _ list: ListQuery, tenant: UUID?, _ filter: DecisionFilter
-    ) async throws(PostgresError) -> [DecisionRow] {
-        var sql: SQL = "SELECT \(DecisionRow.columns) FROM decisions WHERE "
-        sql += tenant.map { "tenant_id = \($0)" } ?? "true"
-        sql += filter.condition + list.tail
-        var found: [DecisionRow] = []
-        for row in try await read(sql, of: tenant) { found.append(try DecisionRow(row)) }
-        return found
-    }
-
-    package func decisionCount(
-        tenant: UUID?, _ filter: DecisionFilter
-    ) async throws(PostgresError) -> Int {
-        var sql: SQL = "SELECT count(*) FROM (SELECT 1 FROM decisions WHERE "
-        sql += tenant.map { "tenant_id = \($0)" } ?? "true"
-        sql += filter.condition + " LIMIT 10001) AS capped"
-        return try await read(sql, of: tenant).first?.get(0, as: Int.self) ?? 0
+    ) async throws(PostgresError) -> ListPage<DecisionRow> {
+        try await read(DecisionRow.list(of: tenant, filter).page(list), of: tenant)
+            .page(list, DecisionRow.init)
     }
 
     package func decision(

@@ -2,7 +2,7 @@ import Postgres
 import Text
 
 /// A tenant as stored.
-package struct TenantRow: Sendable {
+package struct TenantRow: ListedRow {
     package var id: UUID
     package var slug: String
     package var name: String

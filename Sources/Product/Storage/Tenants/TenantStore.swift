@@ -24,25 +24,15 @@ extension Database {
     /// Every tenant, for the platform's operators and keys.
     package func tenants(
         _ list: ListQuery, status: String?, matching text: String?
-    ) async throws(PostgresError) -> [TenantRow] {
-        var sql: SQL = "SELECT \(TenantRow.columns) FROM tenants WHERE true"
-        if let status { sql += " AND status = \(status)" }
+    ) async throws(PostgresError) -> ListPage<TenantRow> {
+        var source: SQL = "tenants WHERE true"
+        if let status { source += " AND status = \(status)" }
         if let text {
             let pattern = "%" + Self.escapeLike(text) + "%"
-            sql += " AND (slug ILIKE \(pattern) OR name ILIKE \(pattern))"
+            source += " AND (slug ILIKE \(pattern) OR name ILIKE \(pattern))"
         }
-        sql += list.tail
-        var tenants: [TenantRow] = []
-        for row in try await platform.read(sql) { tenants.append(try TenantRow(row)) }
-        return tenants
-    }
-
-    /// How many tenants there are, counted up to 10,001.
-    package func tenantCount() async throws(PostgresError) -> Int {
-        let rows = try await platform.read(
-            "SELECT count(*) FROM (SELECT 1 FROM tenants LIMIT 10001) AS capped")
-        guard let row = rows.first else { return 0 }
-        return Int(try row.get(0, as: Int64.self))
+        let statement = ListStatement(columns: TenantRow.columns, source: source)
+        return try await platform.read(statement.page(list)).page(list, TenantRow.init)
     }
 
     /// Makes a tenant with its slug, its locator and the first policy.

@@ -9,6 +9,11 @@ package struct UserFilter: Sendable {
     package var status: String?
     package var role: String?
     package var provider: String?
+    /// The last sign-in: not before, and before.
+    package var signedInSince: Timestamp?
+    package var signedInUntil: Timestamp?
+    /// True: those who never signed in.
+    package var neverSignedIn = false
 
     package init(
         text: String? = nil, status: String? = nil, role: String? = nil, provider: String? = nil
@@ -18,40 +23,55 @@ package struct UserFilter: Sendable {
         self.role = role
         self.provider = provider
     }
+
+    fileprivate func condition(in tenant: UUID) -> SQL {
+        var sql: SQL = "tenant_id = \(tenant)"
+        if let status {
+            sql += " AND status = \(status)"
+        } else {
+            sql += " AND status <> 'deleted'"
+        }
+        if let role { sql += " AND role = \(role)" }
+        if let provider {
+            sql += """
+                 AND id IN (SELECT i.user_id FROM identities i
+                WHERE i.tenant_id = \(tenant) AND i.provider = \(provider))
+                """
+        }
+        if let signedInSince { sql += " AND last_sign_in_at >= \(signedInSince)" }
+        if let signedInUntil { sql += " AND last_sign_in_at < \(signedInUntil)" }
+        if neverSignedIn { sql += " AND last_sign_in_at IS NULL" }
+        return sql
+    }
 }
 
-/// How the text is searched: few matches are fetched by the trigrams and then ordered; many are
-/// met soon enough by walking the list's own order.
-private enum TextSearch {
+/// How a text is searched: few matches are fetched by the trigrams and then ordered; many are met
+/// soon enough by walking the list's own order.
+enum TextSearch: Sendable {
     case none
     case narrow([UUID])
-    case broad(String)
+    /// With some of the matches: their count is the least that the list has.
+    case broad(String, some: [UUID])
 }
 
 /// A million users in a tenant: every list walks an index of the order it is asked for.
 extension TenantScope {
-    /// Beyond so many matches a search walks the list.
-    private static let most = 2000
-
-    /// One page, one row more than asked where there is a next one, and the count up to 10,001.
     package func users(
         _ list: ListQuery, _ filter: UserFilter
-    ) async throws -> (rows: [UserRow], count: Int) {
-        let condition = try await condition(filter)
-        async let counted = read(
-            "SELECT count(*) FROM (SELECT 1 FROM users \(condition) LIMIT 10001) AS capped")
-        let found = try await read(Self.page(condition, list))
-        let count = try await counted.only { row throws(PostgresError) in
-            Int(try row.get(0, as: Int64.self))
+    ) async throws(PostgresError) -> ListPage<UserRow> {
+        let search = try await search(filter.text)
+        let rows = try await read(userList(filter, search, list))
+        var found: [UserRow] = []
+        for row in rows {
+            if let last = found.indices.last, try row.get(0) == found[last].id {
+                if let identity = try IdentityRow(row) { found[last].identities.append(identity) }
+            } else {
+                found.append(try UserRow(row, identity: IdentityRow(row)))
+            }
         }
-        return (try found.map { try UserRow($0) }, count)
-    }
-
-    /// The plan of the page's statement as PostgreSQL's JSON, for the tests of speed.
-    package func explainUsers(_ list: ListQuery, _ filter: UserFilter) async throws -> String {
-        let sql: SQL =
-            "EXPLAIN (FORMAT JSON) \(Self.page(try await condition(filter), list))"
-        return try await read(sql).only { row throws(PostgresError) in try row.get(0) }
+        var total = try rows.total(list)
+        if case .broad = search, list.total == nil { total.exact = false }
+        return ListPage(found, list, total: total)
     }
 
     package func user(_ id: UUID) async throws(PostgresError) -> UserRow? {
@@ -60,33 +80,30 @@ extension TenantScope {
         return try rows.first.map(UserRow.init)
     }
 
-    private static func page(_ condition: SQL, _ list: ListQuery) -> SQL {
-        "SELECT \(UserRow.columns) FROM users \(condition)\(list.tail)"
-    }
-
-    private func condition(_ filter: UserFilter) async throws(PostgresError) -> SQL {
-        var sql: SQL = "WHERE tenant_id = \(tenant)"
-        if let status = filter.status {
-            sql += " AND status = \(status)"
-        } else {
-            sql += " AND status <> 'deleted'"
-        }
-        if let role = filter.role { sql += " AND role = \(role)" }
-        if let provider = filter.provider {
-            sql += """
-                 AND id IN (SELECT i.user_id FROM identities i
-                WHERE i.tenant_id = \(tenant) AND i.provider = \(provider))
-                """
-        }
-        switch try await search(filter.text) {
+    /// The page first, then its users' sign-ins, one row each: a document of sign-ins for every
+    /// user costs the database more than all the rest.
+    func userList(_ filter: UserFilter, _ search: TextSearch, _ list: ListQuery) -> SQL {
+        let condition = filter.condition(in: tenant)
+        var source: SQL = "users WHERE \(condition)"
+        var counted = source
+        switch search {
         case .none: break
-        case .narrow(let ids): sql += " AND id = ANY (\(ids))"
-        case .broad(let text):
+        case .narrow(let ids):
+            source += " AND id = ANY (\(ids))"
+            counted = source
+        case .broad(let text, let some):
             // Behind row-level security the planner takes any LIKE for rare; a CASE it takes for
             // even odds, and walks the index.
-            sql += " AND CASE WHEN \(Self.matches(text)) THEN true ELSE false END"
+            source += " AND CASE WHEN \(Self.matches(text)) THEN true ELSE false END"
+            counted += " AND id = ANY (\(some))"
         }
-        return sql
+        let counting = ListStatement(columns: "", source: counted).counting(list)
+        return """
+            SELECT \(UserRow.ownColumns), \(IdentityRow.columns)\(counting)
+            FROM (SELECT * FROM \(source)\(list.tail)) AS users
+            LEFT JOIN identities i ON i.tenant_id = \(tenant) AND i.user_id = users.id
+            \(list.order(of: "users.")), i.created_at, i.id
+            """
     }
 
     private static func matches(_ text: String) -> SQL {
@@ -97,26 +114,19 @@ extension TenantScope {
         return "email_key || ' ' || lower(coalesce(name, '')) LIKE \(part)"
     }
 
-    private func search(_ text: String?) async throws(PostgresError) -> TextSearch {
+    /// Asks the database for so many matches that it either gives all or the text is broad. At
+    /// this number both ways of making a page cost the same at a million users.
+    func search(_ text: String?) async throws(PostgresError) -> TextSearch {
         guard let lower = text?.lowercased() else { return .none }
+        let most = 4000
         let escaped = Database.escapeLike(lower)
-        let most = Self.most + 1
-        let rows: Rows
-        if lower.unicodeScalars.count < 3 {
-            let (start, word) = (escaped + "%", "% " + escaped + "%")
-            rows = try await read(
-                """
-                SELECT user_search_find(\(tenant), \(start), \(most)::integer)
-                UNION SELECT user_search_find(\(tenant), \(word), \(most)::integer)
-                """)
-        } else {
-            let part = "%" + escaped + "%"
-            rows = try await read(
-                "SELECT user_search_find(\(tenant), \(part), \(most)::integer)")
-        }
-        guard rows.count <= Self.most else { return .broad(escaped) }
+        let isPrefix = lower.unicodeScalars.count < 3
+        let patterns = isPrefix ? [escaped + "%", "% " + escaped + "%"] : ["%" + escaped + "%"]
+        let rows = try await read(
+            "SELECT user_search_matches(\(tenant), \(patterns), \(most + 1)::integer)")
         var ids: [UUID] = []
+        ids.reserveCapacity(rows.count)
         for row in rows { ids.append(try row.get(0)) }
-        return .narrow(ids)
+        return ids.count > most ? .broad(escaped, some: ids) : .narrow(ids)
     }
 }

@@ -3,7 +3,7 @@ import Postgres
 import Text
 
 /// A user as stored, with the sign-ins, oldest first.
-package struct UserRow: Sendable {
+package struct UserRow: ListedRow {
     package var id: UUID
     package var tenant: UUID
     package var email: String
@@ -22,12 +22,17 @@ package struct UserRow: Sendable {
     package var statusBefore: String?
     package var identities: [IdentityRow]
 
-    /// Columns of `users`, by that name, and the identities as one JSON document.
-    static let columns: SQL =
+    static let ownColumns: SQL =
         """
         users.id, users.tenant_id, users.email, users.email_key, users.email_verified_at,
         users.name, users.role, users.status, users.source, users.version, users.created_at,
-        users.updated_at, users.last_sign_in_at, users.deleted_at, users.status_before,
+        users.updated_at, users.last_sign_in_at, users.deleted_at, users.status_before
+        """
+
+    /// With the identities as one JSON document.
+    static let columns: SQL =
+        """
+        \(ownColumns),
         (SELECT coalesce(jsonb_agg(jsonb_build_array(i.id, i.provider, i.issuer, i.subject, i.email,
             (extract(epoch FROM i.created_at) * 1000000)::bigint,
             (extract(epoch FROM i.last_used_at) * 1000000)::bigint)
@@ -35,7 +40,18 @@ package struct UserRow: Sendable {
         FROM identities i WHERE i.tenant_id = users.tenant_id AND i.user_id = users.id)
         """
 
+    /// Out of `columns`.
     init(_ row: Row) throws(PostgresError) {
+        try self.init(row, identities: IdentityRow.list(row.get(15, as: JSONB.self)))
+    }
+
+    /// Out of `ownColumns`, with the first of the identities.
+    init(_ row: Row, identity: IdentityRow?) throws(PostgresError) {
+        try self.init(row, identities: identity.map { [$0] } ?? [])
+    }
+
+    private init(_ row: Row, identities: [IdentityRow]) throws(PostgresError) {
+        self.identities = identities
         id = try row.get(0)
         tenant = try row.get(1)
         email = try row.get(2)
@@ -51,7 +67,10 @@ package struct UserRow: Sendable {
         lastSignInAt = try row.get(12)
         deletedAt = try row.get(13)
         statusBefore = try row.get(14)
-        identities = try IdentityRow.list(row.get(15, as: JSONB.self))
+    }
+
+    package func value(of sort: ListQuery.Sort) -> String {
+        sort == .email ? emailKey : "\(createdAt.microseconds)"
     }
 
     /// What people call the user in the audit.
@@ -67,6 +86,21 @@ package struct IdentityRow: Sendable {
     package var email: String?
     package var createdAt: Timestamp
     package var lastUsedAt: Timestamp?
+
+    /// Behind a user's own columns; all NULL where there is none.
+    static let columns: SQL =
+        "i.id AS i1, i.provider, i.issuer, i.subject, i.email AS i2, i.created_at AS i3, i.last_used_at"
+
+    init?(_ row: Row) throws(PostgresError) {
+        guard let id = try row.get(15, as: UUID?.self) else { return nil }
+        self.id = id
+        provider = try row.get(16)
+        issuer = try row.get(17)
+        subject = try row.get(18)
+        email = try row.get(19)
+        createdAt = try row.get(20)
+        lastUsedAt = try row.get(21)
+    }
 
     static func list(_ document: JSONB) throws(PostgresError) -> [IdentityRow] {
         guard let parsed = try? JSONValue(parsing: Array(document.text.utf8)),

@@ -3,7 +3,7 @@ import Postgres
 import Text
 
 /// A user's session as stored, without its token's hash.
-package struct UserSessionRow: Sendable {
+package struct UserSessionRow: ListedRow {
     package var id: UUID
     package var user: UUID
     package var client: String
@@ -29,23 +29,14 @@ extension TenantScope {
     /// The living sessions of a user, one row more than the page, and how many there are.
     package func sessions(
         of user: UUID, _ list: ListQuery
-    ) async throws -> (rows: [UserSessionRow], count: Int) {
-        let condition: SQL =
-            """
-            FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user)
-                AND expires_at > \(database.clock())
-            """
-        async let counted = read(
-            "SELECT count(*) FROM (SELECT 1 \(condition) LIMIT 10001) AS capped")
-        let found = try await read(
-            """
-            SELECT id, user_id, client, device, created_at, last_seen_at, ip, user_agent
-            \(condition)\(list.tail)
-            """)
-        let count = try await counted.only { row throws(PostgresError) in
-            Int(try row.get(0, as: Int64.self))
-        }
-        return (try found.map { try UserSessionRow($0) }, count)
+    ) async throws(PostgresError) -> ListPage<UserSessionRow> {
+        let statement = ListStatement(
+            columns: "id, user_id, client, device, created_at, last_seen_at, ip, user_agent",
+            source: """
+                sessions WHERE tenant_id = \(tenant) AND user_id = \(user)
+                    AND expires_at > \(database.clock())
+                """)
+        return try await read(statement.page(list)).page(list, UserSessionRow.init)
     }
 }
 

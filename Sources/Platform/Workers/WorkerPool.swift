@@ -1,12 +1,12 @@
 import Glibc
 
-/// A fixed number of threads for work that holds a core for milliseconds, so that neither the
-/// event loop nor the concurrency pool stalls under it. The queue is bounded.
+/// A fixed number of threads for work that holds a core or waits in a C library, so that neither
+/// the event loop nor the concurrency pool stalls under it. The queue is bounded.
 ///
 /// `@unchecked`: `jobs` and `stopping` are touched only with `mutex` held, and the two pthread
 /// objects live at fixed addresses until the last thread and the pool have let go.
-final class WorkerPool: @unchecked Sendable {
-    typealias Job = @Sendable () -> Void
+package final class WorkerPool: @unchecked Sendable {
+    package typealias Job = @Sendable () -> Void
 
     private final class Shared: @unchecked Sendable {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -44,7 +44,7 @@ final class WorkerPool: @unchecked Sendable {
     private let shared = Shared()
     private let queueLimit: Int
 
-    init(threads: Int, queueLimit: Int) {
+    package init(threads: Int, queueLimit: Int) {
         self.queueLimit = queueLimit
         for _ in 0..<max(1, threads) {
             var thread = pthread_t()
@@ -69,12 +69,21 @@ final class WorkerPool: @unchecked Sendable {
     }
 
     /// False if the queue is full; the job then never runs.
-    func submit(_ job: @escaping Job) -> Bool {
+    package func submit(_ job: @escaping Job) -> Bool {
         pthread_mutex_lock(shared.mutex)
         defer { pthread_mutex_unlock(shared.mutex) }
         guard shared.jobs.count < queueLimit else { return false }
         shared.jobs.append(job)
         pthread_cond_signal(shared.wake)
         return true
+    }
+
+    /// Waits without holding a thread; nil if the queue is full, and `work` then never runs.
+    package func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value? {
+        await withCheckedContinuation { continuation in
+            if !submit({ continuation.resume(returning: work()) }) {
+                continuation.resume(returning: nil)
+            }
+        }
     }
 }

@@ -1,0 +1,161 @@
+import CCurl
+import Glibc
+import HTTP
+import Text
+
+/// One request and its answer, on the thread that calls `run`. libcurl calls back into this object
+/// during that call alone.
+final class CurlTransfer {
+    private let request: OutboundRequest
+    private let policy: OutboundPolicy
+    private var isPlain = false
+    private var head: [UInt8] = []
+    private var body: [UInt8] = []
+    private var isTooLarge = false
+    private var wasRefused = false
+
+    init(_ request: OutboundRequest, policy: OutboundPolicy) {
+        self.request = request
+        self.policy = policy
+    }
+
+    func run(until deadline: ContinuousClock.Instant) throws(OutboundFailure) -> OutboundResponse {
+        try checkURL()
+        guard let handle = CurlHandle() else { throw .busy }
+        guard handle.setTimeouts(until: deadline, connecting: policy.connecting) else {
+            throw .timedOut
+        }
+        try configure(handle)
+        listen(to: handle)
+        let code = curl_easy_perform(handle.raw)
+        guard code == CURLE_OK else { throw failure(code) }
+        var status = 0
+        _ = gh_curl_status(handle.raw, &status)
+        guard (200...599).contains(status) else { throw .malformed }
+        return OutboundResponse(
+            status: status, fields: AnswerHead.fields(of: head), body: body)
+    }
+
+    /// By libcurl's own parser, so that what is checked is what is connected to.
+    private func checkURL() throws(OutboundFailure) {
+        let isClean = request.url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard isClean, let url = curl_url() else { throw .invalidRequest }
+        defer { curl_url_cleanup(url) }
+        let flags = UInt32(CURLU_DISALLOW_USER)
+        guard curl_url_set(url, CURLUPART_URL, request.url, flags) == CURLUE_OK else {
+            throw .invalidRequest
+        }
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(url, CURLUPART_SCHEME, &text, 0) == CURLUE_OK, let text else {
+            throw .invalidRequest
+        }
+        defer { curl_free(text) }
+        switch String(cString: text) {
+        case "https": isPlain = false
+        case "http" where policy.allowsLoopback: isPlain = true
+        default: throw .invalidRequest
+        }
+    }
+
+    private func configure(_ handle: CurlHandle) throws(OutboundFailure) {
+        handle.set(CURLOPT_URL, request.url)
+        handle.set(CURLOPT_PROTOCOLS_STR, isPlain ? "http" : "https")
+        handle.set(CURLOPT_FOLLOWLOCATION, 0)
+        handle.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+        handle.set(CURLOPT_HTTP_VERSION, 2)
+        handle.set(CURLOPT_USERAGENT, "Gatehouse")
+        if let authorities = policy.authorities { handle.set(CURLOPT_CAINFO, authorities) }
+        switch request.method {
+        case .get: handle.set(CURLOPT_HTTPGET, 1)
+        case .head: handle.set(CURLOPT_NOBODY, 1)
+        case .post, .put, .patch, .delete, .options:
+            handle.set(body: request.body)
+            handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+        }
+        handle.set(CURLOPT_HTTPHEADER, try lines())
+    }
+
+    private func lines() throws(OutboundFailure) -> [String] {
+        var lines = ["Expect:"]
+        for field in request.fields {
+            let isToken = field.name.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20) || $0 == 0x2D
+            }
+            let isLine = field.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+            guard isToken, isLine, !field.name.isEmpty else { throw .invalidRequest }
+            // A name with a semicolon is how libcurl is told of an empty value.
+            lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+        }
+        return lines
+    }
+
+    private func listen(to handle: CurlHandle) {
+        handle.set(CURLOPT_WRITEDATA, to: self)
+        handle.set(CURLOPT_WRITEFUNCTION) { bytes, _, count, object in
+            CurlTransfer.at(object)?.take(UnsafeRawBufferPointer(start: bytes, count: count)) ?? 0
+        }
+        handle.set(CURLOPT_HEADERDATA, to: self)
+        handle.set(CURLOPT_HEADERFUNCTION) { bytes, _, count, object in
+            CurlTransfer.at(object)?
+                .takeHead(UnsafeRawBufferPointer(start: bytes, count: count)) ?? 0
+        }
+        handle.set(CURLOPT_OPENSOCKETDATA, to: self)
+        _ = gh_curl_socket_opener(handle.raw) { object, _, address in
+            CurlTransfer.at(object)?.open(address) ?? -1
+        }
+    }
+
+    private static func at(_ object: UnsafeMutableRawPointer?) -> CurlTransfer? {
+        object.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Fewer bytes than came make libcurl give up.
+    private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard body.count + bytes.count <= policy.bodyLimit else {
+            isTooLarge = true
+            return 0
+        }
+        body.append(contentsOf: bytes)
+        return bytes.count
+    }
+
+    private func takeHead(_ bytes: UnsafeRawBufferPointer) -> Int {
+        // A new status line ends an interim answer.
+        if bytes.starts(with: "HTTP/".utf8) { head = [] }
+        guard head.count + bytes.count <= OutboundPolicy.headLimit else {
+            isTooLarge = true
+            return 0
+        }
+        head.append(contentsOf: bytes)
+        return bytes.count
+    }
+
+    private func open(_ address: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
+        guard let address else { return -1 }
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = Int(gh_curl_address(address, &bytes))
+        guard let found = IPAddress(bytes: Array(bytes.prefix(count))),
+            policy.permits(found, isPlain: isPlain)
+        else {
+            wasRefused = true
+            return -1
+        }
+        let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        return socket(address.pointee.family, kind, address.pointee.protocol)
+    }
+
+    private func failure(_ code: CURLcode) -> OutboundFailure {
+        if isTooLarge { return .tooLarge }
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST: return .unresolved
+        case CURLE_COULDNT_CONNECT: return wasRefused ? .refusedAddress : .unreachable
+        case CURLE_OPERATION_TIMEDOUT: return .timedOut
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE:
+            return .untrusted
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE:
+            return .unreachable
+        case CURLE_URL_MALFORMAT: return .invalidRequest
+        default: return .malformed
+        }
+    }
+}

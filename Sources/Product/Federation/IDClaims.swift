@@ -1,0 +1,26 @@
+import Domain
+import JSON
+
+/// What a provider says of a person, its signature and every rule checked.
+package struct IDClaims: Sendable {
+    package let subject: String
+    /// The client of ours that the token was given to.
+    package let audience: String
+    /// All claims, as they came.
+    package let all: JSONValue
+
+    package var email: String? { all["email"]?.string }
+    package var name: String? { all["name"]?.string }
+    /// Google's `hd`.
+    package var hostedDomain: String? { all["hd"]?.string }
+
+    /// Absent is not the same as an explicit false.
+    package var emailVerified: Bool? {
+        switch all["email_verified"] {
+        case nil: CognitoMapping.emailVerified(.absent)
+        case .string(let text): CognitoMapping.emailVerified(.text(text))
+        case .bool(let value): CognitoMapping.emailVerified(.bool(value))
+        default: CognitoMapping.emailVerified(.other)
+        }
+    }
+}

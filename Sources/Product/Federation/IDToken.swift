@@ -1,0 +1,66 @@
+import Cryptography
+import JSON
+
+/// An id token that nobody has vouched for yet (OpenID Connect Core section 2, RFC 7519).
+package struct IDToken: Sendable {
+    let jws: JWS
+    let algorithm: VerificationKey.Algorithm
+    let keyID: String?
+    let claims: JSONValue
+    /// Claimed, not proved: for finding whose keys to ask.
+    package let claimedIssuer: String
+    /// Claimed, not proved.
+    package let claimedAudiences: [String]
+
+    package init(_ text: [UInt8]) throws(IDTokenFault) {
+        guard let jws = JWS(compact: text) else { throw .notCompact }
+        guard let header = Self.object(jws.header) else { throw .headerMalformed }
+        (algorithm, keyID) = try Self.read(header)
+        guard let claims = Self.object(jws.payload) else { throw .claimsMalformed }
+        guard let issuer = claims["iss"]?.string else { throw .issuerMismatch }
+        guard let audiences = Self.audiences(claims["aud"]) else { throw .audienceMismatch }
+        self.jws = jws
+        self.claims = claims
+        claimedIssuer = issuer
+        claimedAudiences = audiences
+    }
+
+    /// Duplicate members are refused by the parser: two readers must not see two tokens.
+    private static func object(_ bytes: [UInt8]) -> JSONValue? {
+        guard let value = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)),
+            value.members != nil
+        else { return nil }
+        return value
+    }
+
+    private static func read(
+        _ header: JSONValue
+    ) throws(IDTokenFault) -> (VerificationKey.Algorithm, String?) {
+        guard let name = header["alg"]?.string,
+            let algorithm = VerificationKey.Algorithm(rawValue: name),
+            algorithm.rawValue.utf8.elementsEqual(name.utf8)
+        else { throw .algorithmRefused }
+        for name in ["crit", "jku", "x5u", "jwk", "b64", "zip", "enc"] where header[name] != nil {
+            throw .headerRefused
+        }
+        if let type = header["typ"] {
+            guard let text = type.string,
+                text.utf8.elementsEqual("JWT".utf8)
+                    || text.utf8.elementsEqual("jwt".utf8)
+            else { throw .typeRefused }
+        }
+        guard let kid = header["kid"] else { return (algorithm, nil) }
+        guard let text = kid.string, (1...255).contains(text.utf8.count) else {
+            throw .headerMalformed
+        }
+        return (algorithm, text)
+    }
+
+    /// One text or a list of texts that is not empty (RFC 7519 section 4.1.3).
+    private static func audiences(_ value: JSONValue?) -> [String]? {
+        if let one = value?.string { return one.isEmpty ? nil : [one] }
+        guard let list = value?.array, !list.isEmpty else { return nil }
+        let texts = list.compactMap(\.string)
+        return texts.count == list.count && texts.allSatisfy { !$0.isEmpty } ? texts : nil
+    }
+}

@@ -1,0 +1,91 @@
+import Cryptography
+import Domain
+import JSON
+import Text
+
+/// The rules that an id token is held to (OpenID Connect Core section 3.1.3.7, RFC 8725). Pure:
+/// keys and time are given.
+package struct IDTokenCheck: Sendable {
+    /// How far the provider's clock may be off, in seconds.
+    package static let leeway: Int64 = 60
+
+    package var party: RelyingParty
+    package var now: Timestamp
+    /// What this sign-in was begun with; nil where nobody here began it.
+    package var nonce: String?
+
+    package init(party: RelyingParty, now: Timestamp, nonce: String? = nil) {
+        self.party = party
+        self.now = now
+        self.nonce = nonce
+    }
+
+    package func claims(of token: IDToken, keys: KeySet) throws(IDTokenFault) -> IDClaims {
+        let candidates = keys.keys(id: token.keyID, algorithm: token.algorithm)
+        guard !candidates.isEmpty else { throw .keyUnknown }
+        guard candidates.contains(where: { token.jws.isSigned(by: $0) }) else {
+            throw .signatureInvalid
+        }
+        guard party.isIssuer(token.claimedIssuer) else { throw .issuerMismatch }
+        let audience = try audience(of: token)
+        try checkTimes(token.claims)
+        if let nonce {
+            guard let given = token.claims["nonce"]?.string, sameBytes(given, nonce) else {
+                throw .nonceMismatch
+            }
+        }
+        if party.kind == .cognito {
+            guard let use = token.claims["token_use"]?.string, sameBytes(use, "id") else {
+                throw .useMismatch
+            }
+        }
+        guard let subject = token.claims["sub"]?.string, (1...255).contains(subject.utf8.count),
+            subject.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+        else { throw .subjectMalformed }
+        return IDClaims(subject: subject, audience: audience, all: token.claims)
+    }
+
+    /// The audience that is ours. A token for several must name us as the party it was given to.
+    private func audience(of token: IDToken) throws(IDTokenFault) -> String {
+        let ours = token.claimedAudiences.first { takes($0) }
+        guard let ours else { throw .audienceMismatch }
+        let party = token.claims["azp"]
+        guard let party else {
+            guard token.claimedAudiences.count == 1 else { throw .authorizedPartyMismatch }
+            return ours
+        }
+        guard let text = party.string, takes(text) else { throw .authorizedPartyMismatch }
+        return ours
+    }
+
+    private func takes(_ audience: String) -> Bool {
+        if party.audiences.isEmpty { return party.kind == .cognito }
+        return party.audiences.contains { sameBytes($0, audience) }
+    }
+
+    private func checkTimes(_ claims: JSONValue) throws(IDTokenFault) {
+        let now = self.now.microseconds / 1_000_000
+        guard let expires = Self.seconds(claims["exp"]), now < expires + Self.leeway else {
+            throw .expired
+        }
+        guard let issued = Self.seconds(claims["iat"]), issued <= now + Self.leeway else {
+            throw .issuedInFuture
+        }
+        if let begin = claims["nbf"] {
+            guard let time = Self.seconds(begin), time <= now + Self.leeway else {
+                throw .notYetValid
+            }
+        }
+    }
+
+    /// Whole seconds of a NumericDate; a fraction is cut off. Beyond the year 9999 is no date.
+    private static func seconds(_ value: JSONValue?) -> Int64? {
+        guard case .number(let text) = value else { return nil }
+        let whole = text.utf8.prefix { $0 != UInt8(ascii: ".") }
+        let rest = text.utf8.dropFirst(whole.count)
+        guard rest.dropFirst().allSatisfy({ ASCII.isDigit($0) }),
+            let number = ASCII.number(whole, digits: 12), number <= 253_402_300_799
+        else { return nil }
+        return Int64(number)
+    }
+}

@@ -1,0 +1,28 @@
+/// Why an id token is refused: for the log. Whoever sent it is told one text for all of them.
+package enum IDTokenFault: String, Error, Sendable, CaseIterable {
+    case notCompact = "not_compact"
+    case headerMalformed = "header_malformed"
+    case typeRefused = "type_refused"
+    case algorithmRefused = "algorithm_refused"
+    /// `crit`, or a header that brings its own key.
+    case headerRefused = "header_refused"
+    case claimsMalformed = "claims_malformed"
+    case keyUnknown = "key_unknown"
+    case signatureInvalid = "signature_invalid"
+    case issuerMismatch = "issuer_mismatch"
+    case audienceMismatch = "audience_mismatch"
+    case authorizedPartyMismatch = "authorized_party_mismatch"
+    case expired
+    case issuedInFuture = "issued_in_future"
+    case notYetValid = "not_yet_valid"
+    case nonceMismatch = "nonce_mismatch"
+    case subjectMalformed = "subject_malformed"
+    case useMismatch = "use_mismatch"
+}
+
+/// Why a provider's word cannot be checked at all.
+package enum FederationFault: Error, Sendable, Equatable {
+    case token(IDTokenFault)
+    /// Its documents cannot be had now, or are none: with what failed, for the log.
+    case unavailable(String)
+}

@@ -1,0 +1,209 @@
+import Domain
+import HTTP
+import Outbound
+import Synchronization
+import Text
+
+/// What providers publish, fetched when it is needed, kept, and shared by all who wait for it. A
+/// provider is asked once a minute at most, however many tokens name keys that it does not have.
+package final class ProviderDocuments: Sendable {
+    package static let providerLimit = 1024
+    /// Seconds. A fetch that failed before anything was known may be tried again sooner.
+    package static let leastInterval: Int64 = 60
+    package static let intervalAfterFailure: Int64 = 5
+    /// Seconds until the documents are asked for again, and until they no longer count.
+    package static let freshness: Int64 = 600
+    package static let lifetime: Int64 = 3600
+    /// For both documents together.
+    package static let fetchTime: Duration = .seconds(4)
+
+    struct Documents: Sendable {
+        var metadata: ProviderMetadata
+        var keys: KeySet
+        var fetchedAt: Timestamp
+    }
+
+    private struct Entry: Sendable {
+        var documents: Documents?
+        var failure = ""
+        var triedAt: Timestamp?
+        var isFetching = false
+        var waiting: [UnsafeContinuation<Void, Never>] = []
+    }
+
+    private let http: OutboundHTTP
+    private let clock: @Sendable () -> Timestamp
+    private let entries = Mutex<[String: Entry]>([:])
+
+    package init(http: OutboundHTTP, clock: @escaping @Sendable () -> Timestamp) {
+        self.http = http
+        self.clock = clock
+    }
+
+    /// Checks a token by the provider's keys.
+    package func claims(
+        of token: IDToken, from party: RelyingParty, nonce: String? = nil
+    ) async throws(FederationFault) -> IDClaims {
+        let documents = try await documents(of: party) {
+            !$0.keys.keys(id: token.keyID, algorithm: token.algorithm).isEmpty
+        }
+        let check = IDTokenCheck(party: party, now: clock(), nonce: nonce)
+        do throws(IDTokenFault) {
+            return try check.claims(of: token, keys: documents.keys)
+        } catch {
+            throw .token(error)
+        }
+    }
+
+    package func metadata(
+        of party: RelyingParty
+    ) async throws(FederationFault) -> ProviderMetadata {
+        try await documents(of: party) { _ in true }.metadata
+    }
+
+    // MARK: keeping
+
+    private enum Step {
+        case known(Documents)
+        case failed(String)
+        case wait, fetch
+    }
+
+    /// Documents that `isEnough` accepts, or the best there are while another fetch is not due.
+    private func documents(
+        of party: RelyingParty, isEnough: @Sendable (Documents) -> Bool
+    ) async throws(FederationFault) -> Documents {
+        let key = Self.key(party)
+        var hasWaited = false
+        while true {
+            switch step(key, hasWaited: hasWaited, isEnough) {
+            case .known(let documents): return documents
+            case .failed(let reason): throw .unavailable(reason)
+            case .wait: await wait(key)
+            case .fetch: finish(key, await fetch(party))
+            }
+            hasWaited = true
+        }
+    }
+
+    private func step(
+        _ key: String, hasWaited: Bool, _ isEnough: (Documents) -> Bool
+    ) -> Step {
+        let now = clock()
+        return entries.withLock { entries in
+            var entry = entries[key] ?? Entry()
+            let age = entry.documents.map { Self.seconds(from: $0.fetchedAt, to: now) }
+            let usable = age.map { $0 < Self.lifetime } ?? false ? entry.documents : nil
+            if let usable, let age, hasWaited || age < Self.freshness && isEnough(usable) {
+                return .known(usable)
+            }
+            if entry.isFetching { return .wait }
+            let pause = usable == nil ? Self.intervalAfterFailure : Self.leastInterval
+            let sinceTry = entry.triedAt.map { Self.seconds(from: $0, to: now) }
+            if hasWaited || sinceTry.map({ $0 < pause }) ?? false {
+                return usable.map { .known($0) } ?? .failed(entry.failure)
+            }
+            entry.isFetching = true
+            entry.triedAt = now
+            Self.makeRoom(in: &entries)
+            entries[key] = entry
+            return .fetch
+        }
+    }
+
+    private func wait(_ key: String) async {
+        await withUnsafeContinuation { continuation in
+            let isOver = entries.withLock { entries in
+                guard entries[key]?.isFetching ?? false else { return true }
+                entries[key]?.waiting.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    private func finish(_ key: String, _ result: Result<Documents, FetchFailure>) {
+        let waiting = entries.withLock { entries in
+            var entry = entries[key] ?? Entry()
+            switch result {
+            case .success(let documents): entry.documents = documents
+            case .failure(let failure): entry.failure = failure.reason
+            }
+            let waiting = entry.waiting
+            entry.waiting = []
+            entry.isFetching = false
+            entries[key] = entry
+            return waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// The one that was asked longest ago makes room; one that is being asked stays.
+    private static func makeRoom(in entries: inout [String: Entry]) {
+        guard entries.count >= providerLimit else { return }
+        let idle = entries.filter { !$0.value.isFetching }
+        let oldest = idle.min {
+            ($0.value.triedAt?.microseconds ?? 0) < ($1.value.triedAt?.microseconds ?? 0)
+        }
+        if let oldest { entries[oldest.key] = nil }
+    }
+
+    /// A clock that was set back makes everything old rather than young for ever.
+    private static func seconds(from start: Timestamp, to end: Timestamp) -> Int64 {
+        let passed = (end.microseconds - start.microseconds) / 1_000_000
+        return passed < 0 ? .max : passed
+    }
+
+    /// Whatever decides what is fetched; two owners of one issuer share its documents.
+    private static func key(_ party: RelyingParty) -> String {
+        let overrides = RelyingParty.Endpoint.allCases.map { party.endpoints[$0] ?? "" }
+        return ([party.issuer] + overrides).joined(separator: "\n")
+    }
+
+    // MARK: fetching
+
+    private struct FetchFailure: Error { var reason: String }
+
+    private func fetch(_ party: RelyingParty) async -> Result<Documents, FetchFailure> {
+        let deadline = ContinuousClock.now + Self.fetchTime
+        do throws(FetchFailure) {
+            var metadata = ProviderMetadata(overrides: party.endpoints)
+            if !Self.isComplete(metadata) {
+                let bytes = try await get(party.discoveryURL, until: deadline)
+                guard let found = ProviderMetadata(bytes, of: party) else {
+                    throw FetchFailure(reason: "no discovery document of this issuer")
+                }
+                metadata = found
+            }
+            guard let url = metadata.endpoints[.keys] else {
+                throw FetchFailure(reason: "no jwks_uri")
+            }
+            guard let keys = KeySet(try await get(url, until: deadline)) else {
+                throw FetchFailure(reason: "no key set")
+            }
+            return .success(Documents(metadata: metadata, keys: keys, fetchedAt: clock()))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static func isComplete(_ metadata: ProviderMetadata) -> Bool {
+        [.authorization, .token, .keys].allSatisfy { metadata.endpoints[$0] != nil }
+    }
+
+    private func get(
+        _ url: String, until deadline: ContinuousClock.Instant
+    ) async throws(FetchFailure) -> [UInt8] {
+        do throws(OutboundFailure) {
+            let answer = try await http.send(
+                OutboundRequest(.get, url, fields: [Field("accept", "application/json")]),
+                until: deadline)
+            guard answer.status == 200 else {
+                throw OutboundFailure.malformed
+            }
+            return answer.body
+        } catch {
+            throw FetchFailure(reason: "\(url): \(error.rawValue)")
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Domain
+import Text
+
+/// What is needed to sign people in at one registered provider: who it must say it is, and for
+/// whom its tokens must be.
+package struct RelyingParty: Sendable, Equatable {
+    /// By the names of OpenID Connect Discovery, as `endpoints` of a provider has them.
+    package enum Endpoint: String, Sendable, CaseIterable {
+        case authorization = "authorization_endpoint"
+        case token = "token_endpoint"
+        case userInfo = "userinfo_endpoint"
+        case keys = "jwks_uri"
+        case deviceAuthorization = "device_authorization_endpoint"
+        /// The discovery document itself, where it does not stand below the issuer.
+        case discovery = "openid_configuration"
+        /// What `iss` of a Cognito pool's tokens says, where it is not Amazon's address.
+        case issuer
+    }
+
+    package var provider: UUID
+    package var kind: ProviderKind
+    /// What `iss` must be.
+    package var issuer: String
+    package var clientID: String?
+    /// Whose tokens are taken: the client id and the clients that lead to tenants. Empty takes any
+    /// client, which only a Cognito pool may: all its clients are its owner's.
+    package var audiences: [String]
+    package var endpoints: [Endpoint: String]
+
+    /// `name`d `issuer` is what the provider was registered with: of a Cognito pool its id.
+    package init(
+        provider: UUID, kind: ProviderKind, issuer: String, clientID: String?,
+        otherAudiences: [String] = [], endpoints: [Endpoint: String] = [:]
+    ) {
+        self.provider = provider
+        self.kind = kind
+        self.clientID = clientID
+        audiences = (clientID.map { [$0] } ?? []) + otherAudiences
+        self.endpoints = endpoints
+        self.issuer =
+            kind == .cognito
+            ? endpoints[.issuer] ?? Self.cognitoIssuer(pool: issuer) : issuer
+    }
+
+    /// `eu-central-1_abc` stands at `https://cognito-idp.eu-central-1.amazonaws.com/`.
+    private static func cognitoIssuer(pool: String) -> String {
+        let region = String(decoding: pool.utf8.prefix { $0 != 0x5F }, as: UTF8.self)
+        return "https://cognito-idp.\(region).amazonaws.com/\(pool)"
+    }
+
+    /// Whether a token that calls itself so may be this provider's. Google's older tokens leave
+    /// the scheme out.
+    package func isIssuer(_ text: String) -> Bool {
+        sameBytes(text, issuer)
+            || kind == .google && sameBytes("https://" + text, issuer)
+    }
+
+    /// OpenID Connect Discovery section 4.1.
+    var discoveryURL: String {
+        if let given = endpoints[.discovery] { return given }
+        let base = issuer.utf8.last == UInt8(ascii: "/") ? String(issuer.dropLast()) : issuer
+        return base + "/.well-known/openid-configuration"
+    }
+}

@@ -1,0 +1,63 @@
+import HTTP
+import Networking
+import Outbound
+import Serving
+import TestSupport
+import Testing
+
+struct OutboundTLSTests {
+    /// A server on 127.0.0.1 whose certificate is for `name`, signed by itself.
+    private func serving(
+        as name: String, _ body: (_ port: Int, _ certificate: String) async throws -> Void
+    ) async throws {
+        let directory = try String(Shell.run(["mktemp", "-d", "/tmp/gh-tls.XXXXXX"]).dropLast())
+        defer { _ = try? Shell.run(["rm", "-rf", directory]) }
+        let (certificate, key) = ("\(directory)/cert.pem", "\(directory)/key.pem")
+        try Shell.run([
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+            "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", certificate,
+            "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=\(name)",
+        ])
+        let server = Server(loops: [Loops.shared[0]]) { request in
+            Response(200, type: "text/plain", Array(request.path.utf8))
+        }
+        let port = try await server.start(
+            address: "127.0.0.1:0",
+            tls: try TLSContext(certificateChain: certificate, privateKey: key))
+        try await body(port, certificate)
+        await server.drain(deadline: .zero)
+    }
+
+    private func get(_ url: String, _ authorities: String?) async throws(OutboundFailure) -> String
+    {
+        let client = OutboundHTTP(
+            policy: OutboundPolicy(allowsLoopback: true, authorities: authorities))
+        let answer = try await client.send(OutboundRequest(.get, url))
+        return String(decoding: answer.body, as: UTF8.self)
+    }
+
+    @Test func `a certificate of a trusted authority for that name is accepted`() async throws {
+        try await serving(as: "DNS:localhost,IP:127.0.0.1") { port, certificate in
+            let named = try await get("https://localhost:\(port)/a", certificate)
+            let numbered = try await get("https://127.0.0.1:\(port)/b", certificate)
+            #expect(named == "/a")
+            #expect(numbered == "/b")
+        }
+    }
+
+    @Test func `an unknown authority is refused`() async throws {
+        try await serving(as: "DNS:localhost") { port, _ in
+            await #expect(throws: OutboundFailure.untrusted) {
+                try await get("https://localhost:\(port)/", nil)
+            }
+        }
+    }
+
+    @Test func `a certificate for another name is refused`() async throws {
+        try await serving(as: "DNS:other.example") { port, certificate in
+            await #expect(throws: OutboundFailure.untrusted) {
+                try await get("https://localhost:\(port)/", certificate)
+            }
+        }
+    }
+}

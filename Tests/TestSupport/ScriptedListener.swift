@@ -1,0 +1,113 @@
+import Glibc
+import Synchronization
+
+/// A TCP listener of 127.0.0.1 that plays a part, each connection on a thread of its own: for
+/// servers that answer what no decent server would.
+package final class ScriptedListener: Sendable {
+    package let port: Int
+    private let descriptor: Int32
+
+    package init(_ play: @escaping @Sendable (ScriptedConnection) -> Void) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                precondition(bind(descriptor, $0, length) == 0, "no port")
+                getsockname(descriptor, $0, &length)
+            }
+        }
+        listen(descriptor, 64)
+        self.descriptor = descriptor
+        port = Int(UInt16(bigEndian: address.sin_port))
+        Self.thread {
+            while true {
+                let peer = accept(descriptor, nil, nil)
+                guard peer >= 0 else { return }
+                Self.thread { play(ScriptedConnection(peer)) }
+            }
+        }
+    }
+
+    /// Ends listening; connections end when their part is played.
+    package func stop() {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        close(descriptor)
+    }
+
+    private static func thread(_ work: @escaping @Sendable () -> Void) {
+        final class Box: Sendable {
+            let work: @Sendable () -> Void
+            init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+        }
+        var thread = pthread_t()
+        let box = Unmanaged.passRetained(Box(work))
+        pthread_create(
+            &thread, nil,
+            { raw in
+                if let raw { Unmanaged<Box>.fromOpaque(raw).takeRetainedValue().work() }
+                return nil
+            }, box.toOpaque())
+        pthread_detach(thread)
+    }
+}
+
+/// The listener's end of one connection; a read that waits over ten seconds gives up.
+package final class ScriptedConnection: Sendable {
+    private let descriptor: Int32
+    private let pending = Mutex<[UInt8]>([])
+
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    /// False once the peer is gone.
+    @discardableResult
+    package func send(_ text: String) -> Bool {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return false }
+            bytes = bytes.dropFirst(count)
+        }
+        return true
+    }
+
+    /// What came up to and with `end`; nil when the peer ends first.
+    package func read(until end: String) -> String? {
+        let end = Array(end.utf8)
+        return pending.withLock { pending in
+            while true {
+                if let range = Self.find(end, in: pending) {
+                    defer { pending.removeSubrange(..<range.upperBound) }
+                    return String(decoding: pending[..<range.upperBound], as: UTF8.self)
+                }
+                var buffer = [UInt8](repeating: 0, count: 4096)
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                guard count > 0 else { return nil }
+                pending += buffer[..<count]
+            }
+        }
+    }
+
+    /// Returns when the peer has closed, and lets nothing through.
+    package func waitForEnd() { while read(until: "\n") != nil {} }
+
+    private static func find(_ part: [UInt8], in bytes: [UInt8]) -> Range<Int>? {
+        guard bytes.count >= part.count else { return nil }
+        for start in 0...(bytes.count - part.count)
+        where bytes[start..<(start + part.count)].elementsEqual(part) {
+            return start..<(start + part.count)
+        }
+        return nil
+    }
+}
