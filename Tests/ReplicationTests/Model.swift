@@ -9,6 +9,7 @@ struct Model {
     static let tick: Int64 = 10
     static let lease: Int64 = 20
     static let lastTick = 3
+    let ticks: Int
 
     /// What the server sends to one replica, in order.
     enum Message: Hashable {
@@ -60,9 +61,11 @@ struct Model {
     static let ids = [UUID(high: 1, low: 1), UUID(high: 2, low: 2)]
 
     init(
-        replicas count: Int, fills: Int, losses: Int, takesTokenBefore: Bool = true,
+        replicas count: Int, fills: Int, losses: Int, ticks: Int = Model.lastTick,
+        takesTokenBefore: Bool = true,
         renewsWhereItListens: Bool = true
     ) {
+        self.ticks = ticks
         self.takesTokenBefore = takesTokenBefore
         self.renewsWhereItListens = renewsWhereItListens
         replicas = Self.ids.prefix(count).map {
@@ -94,7 +97,7 @@ struct Model {
 
     func steps() -> [Step] {
         var steps: [Step] = []
-        if now < Int64(Self.lastTick) * Self.tick {
+        if now < Int64(ticks) * Self.tick {
             steps.append(step("time passes") { $0.now += Self.tick })
         }
         steps += revokerSteps()
@@ -165,7 +168,8 @@ struct Model {
     private func replicaSteps(_ index: Int) -> [Step] {
         let replica = replicas[index]
         var steps: [Step] = []
-        if replica.believesConnected, replica.renewalSent == nil, now < 20 {
+        if replica.believesConnected, replica.renewalSent == nil, now < Int64(ticks - 1) * Self.tick
+        {
             steps.append(
                 step("\(index) sends a renewal") { $0.replicas[index].renewalSent = $0.now })
         }

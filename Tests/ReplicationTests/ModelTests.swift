@@ -18,7 +18,6 @@ struct ModelTests {
         var queue: [(Model, Int)] = [(start, 0)]
         var at = 0
         while at < queue.count {
-            if seen.count % 20000 == 0 { print(seen.count, queue.count - at) }
             let (model, place) = queue[at]
             at += 1
             if at > 4096 {
@@ -51,11 +50,13 @@ struct ModelTests {
         return names.reversed()
     }
 
-    @Test(arguments: [(1, 1, 1), (2, 1, 0)])
+    @Test(arguments: [(1, 1, 1, 3), (2, 1, 0, 2)])
     func `no order of events lets a stale yes out after the return`(
-        size: (replicas: Int, fills: Int, losses: Int)
+        size: (replicas: Int, fills: Int, losses: Int, ticks: Int)
     ) {
-        let walk = Self.walk(Model(replicas: size.replicas, fills: size.fills, losses: size.losses))
+        let walk = Self.walk(
+            Model(
+                replicas: size.replicas, fills: size.fills, losses: size.losses, ticks: size.ticks))
         #expect(walk.counterexample == nil, "\(walk.counterexample ?? [])")
         #expect(walk.sawAnswerFromMemory && walk.sawReturn && walk.states > 1000)
         print(size, walk.states)

@@ -113,12 +113,15 @@ package struct Tag: Sendable, Hashable {
     }
 }
 
-/// The tags of one answer, at most four.
+/// The tags of one answer, at most eight.
 package struct Tags: Sendable, Hashable {
-    let indices: SIMD4<UInt16>
+    let indices: SIMD8<UInt16>
 
-    package init(_ first: Tag, _ second: Tag? = nil, _ third: Tag? = nil, _ fourth: Tag? = nil) {
-        let all = [first, second ?? first, third ?? first, fourth ?? first]
-        indices = SIMD4(all.map { UInt16($0.index) })
+    package init(_ first: Tag, _ others: Tag?...) {
+        var indices = SIMD8<UInt16>(repeating: UInt16(first.index))
+        for (lane, tag) in others.prefix(7).enumerated() {
+            if let tag { indices[lane + 1] = UInt16(tag.index) }
+        }
+        self.indices = indices
     }
 }

@@ -38,6 +38,9 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         return entry
     }
 
+    /// The entry, fresh or not: whoever answers it asks `Replica.holds` last.
+    package func found(_ key: Key) -> Entry? { find(key) }
+
     package func keep(_ value: Value, for key: Key, token: Freshness.Token, tags: Tags) {
         let half = half
         shard(key).halves.withLock { halves in

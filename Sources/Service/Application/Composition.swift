@@ -14,6 +14,7 @@ package struct Composition: Sendable {
     package let database: Database
     package let dispatcher: Dispatcher
     package let passwords: PasswordHasher
+    let judge: OriginJudge
 
     /// `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
     package init(
@@ -31,6 +32,7 @@ package struct Composition: Sendable {
         let passwords = passwords ?? PasswordHasher(pepper: pepper, threads: 2)
         self.database = database
         self.passwords = passwords
+        self.judge = judge
         dispatcher = try Dispatcher(
             endpoints: Routes.all,
             services: Services(

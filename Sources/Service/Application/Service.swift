@@ -55,7 +55,13 @@ package final class Service: Sendable {
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
             dispatcher: composition.dispatcher, database: composition.database)
-        server = Server(loops: loops) { await site.respond(to: $0) }
+        let remembered = RememberedAnswers(
+            database: composition.database, judge: composition.judge)
+        server = Server(
+            loops: loops,
+            respond: { request in
+                await remembered.respond(to: request) { await site.respond(to: $0) }
+            }, fast: { remembered.answer($0, $1) })
         var tls: TLSContext?
         if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {
             tls = try TLSContext(certificateChain: chain, privateKey: key)

@@ -31,6 +31,22 @@ package struct OriginJudge: Sendable {
         return Self.verdict(try await decide(asked, holder))
     }
 
+    /// How long the verdict about this request stands while no list changes: microseconds of the
+    /// clock, `.max` where nothing in it ends by itself, nil where that is not in memory.
+    package func stands(until request: Request) -> Int64? {
+        let asked = Self.question(request, nil)
+        let place = OriginPlace(path: request.path)
+        if place == .publicDocument { return .max }
+        let now = database.clock()
+        let bare = OriginPolicy(own: own, rows: []).decide(asked, at: now)
+        guard bare.reason == .notListed, let origin = asked.origins.first else { return .max }
+        let holder = place.holder(
+            isPreflight: asked.isPreflight, locator: Self.locator(request))
+        let listed = Self.listed(String(decoding: origin, as: UTF8.self))
+        guard let found = database.rememberedOrigins(listed, of: holder) else { return nil }
+        return found.rows.map { $0.expiresAt?.microseconds ?? .max }.min() ?? .max
+    }
+
     /// The same for a request that was only described.
     func decide(
         _ asked: OriginRequest, _ holder: Database.OriginHolder

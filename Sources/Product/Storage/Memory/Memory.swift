@@ -20,7 +20,7 @@ package struct KeyHash: Hashable, Sendable {
     private let words: SIMD4<UInt64>
 
     /// Nil unless there are 32 bytes.
-    package init?(_ bytes: some Sequence<UInt8>) {
+    package init?(_ bytes: [UInt8]) {
         var words = SIMD4<UInt64>()
         var count = 0
         for byte in bytes {
@@ -37,6 +37,18 @@ package struct KeyHash: Hashable, Sendable {
 package struct OriginLookup: Hashable, Sendable {
     let holder: Database.OriginHolder
     let listed: [String]
+}
+
+extension Memory {
+    /// Tags of an answer about one key to a caller with another.
+    package static func tags(_ caller: PresentedKey, _ key: PresentedKey) -> Tags {
+        Tags(
+            Tag(caller.id), Tag(caller.tenant), caller.ownerUser.map(Tag.init), Tag(key.id),
+            Tag(key.tenant), key.ownerUser.map(Tag.init))
+    }
+
+    /// Tags of an answer made of lists of origins, whosoever they are.
+    package static let originTags = Tags(.anyTenant)
 }
 
 extension Database {
@@ -69,6 +81,13 @@ extension Database {
         ) {
             try await origins(listed, of: holder)
         }
+    }
+}
+
+extension Database {
+    /// Nil where they are not in memory.
+    package func rememberedOrigins(_ listed: [String], of holder: OriginHolder) -> FoundOrigins? {
+        memory.origins.fresh(OriginLookup(holder: holder, listed: listed))?.value
     }
 }
 

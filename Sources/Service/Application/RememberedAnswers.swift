@@ -1,0 +1,180 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Replication
+import Serving
+import Storage
+import Synchronization
+import Text
+
+/// Whole answers of the hottest requests (our own small pages, preflights that pass, keys found
+/// good), given again without any of the ordinary steps. What depends on rows is remembered under
+/// the lease, and that it still holds is asked last, when the answer stands composed; so a process
+/// that was frozen before that moment gives none. They are counted as all others are.
+final class RememberedAnswers: Sendable {
+    private struct Answer: Sendable {
+        var status: Int
+        /// The lines of its fields, without the request's id.
+        var head: [UInt8]
+        var body: [UInt8]
+        var hasRequestID: Bool
+        /// Microseconds of the clock.
+        var until: Int64 = .max
+        var use: Use?
+    }
+
+    /// The keys that an answer about a key uses.
+    private struct Use: Sendable {
+        var caller: PresentedKey
+        var key: PresentedKey
+        var ip: String?
+    }
+
+    private static let largestBody = 32 << 10
+    private static let pageLimit = 512
+
+    private let database: Database
+    private let judge: OriginJudge
+    private let leased: LeasedCache<AnswerQuestion, Answer>
+    /// Pages do not change while the service runs.
+    private let pages = Mutex<[AnswerQuestion: Answer]>([:])
+
+    init(database: Database, judge: OriginJudge) {
+        self.database = database
+        self.judge = judge
+        leased = LeasedCache(of: database.replica, capacity: 100_000)
+    }
+
+    // MARK: giving
+
+    /// True when the answer was written.
+    func answer(_ request: FastRequest, _ writer: ResponseWriter) -> Bool {
+        guard
+            let question = AnswerQuestion(
+                request.head, body: request.body, isTLS: request.isTLS)
+        else { return false }
+        if question.kind == .page {
+            guard let answer = pages.withLock({ $0[question] }) else { return false }
+            Self.write(answer, to: request, writer)
+            return true
+        }
+        guard let entry = leased.found(question) else { return false }
+        let now = database.clock()
+        let length = writer.out.count
+        Self.write(entry.value, to: request, writer)
+        guard now.microseconds < entry.value.until,
+            database.replica.holds(entry.token, entry.tags)
+        else {
+            writer.out.truncate(to: length)
+            return false
+        }
+        if let use = entry.value.use {
+            database.keyUses.note(
+                use.caller, at: now, ip: request.remoteAddress, isVerified: false)
+            database.keyUses.note(use.key, at: now, ip: use.ip, isVerified: true)
+        }
+        return true
+    }
+
+    private static func write(
+        _ answer: Answer, to request: FastRequest, _ writer: ResponseWriter
+    ) {
+        writer.begin(answer.status)
+        writer.out.append(answer.head)
+        if answer.hasRequestID { request.writeRequestID(to: writer) }
+        answer.body.withUnsafeBytes { writer.finish($0) }
+    }
+
+    // MARK: remembering
+
+    /// Answers the ordinary way, and remembers the answer where that may be done.
+    func respond(
+        to request: Request, by ordinary: (Request) async -> Response
+    ) async -> Response {
+        let question = request.body.withUnsafeBytes {
+            AnswerQuestion(request, body: $0, isTLS: request.isTLS)
+        }
+        guard let question else { return await ordinary(request) }
+        // Before anything is read: what changes from now on kills the answer.
+        let token = database.replica.token
+        let response = await ordinary(request)
+        remember(response, to: request, question, token)
+        return response
+    }
+
+    private func remember(
+        _ response: Response, to request: Request, _ question: AnswerQuestion,
+        _ token: Freshness.Token
+    ) {
+        guard var answer = Self.rendered(response) else { return }
+        switch question.kind {
+        case .page:
+            guard answer.status == 200 else { return }
+            pages.withLock { pages in
+                if pages.count < Self.pageLimit { pages[question] = answer }
+            }
+        case .preflight:
+            guard answer.status == 204, let until = judge.stands(until: request) else { return }
+            answer.until = until
+            leased.keep(answer, for: question, token: token, tags: Memory.originTags)
+        case .verification:
+            guard answer.status == 200, answer.body.starts(with: #"{"valid":true"#.utf8),
+                let use = use(in: request)
+            else { return }
+            answer.use = use
+            answer.until = min(Self.end(of: use.caller), Self.end(of: use.key))
+            leased.keep(
+                answer, for: question, token: token, tags: Memory.tags(use.caller, use.key))
+        }
+    }
+
+    private static func rendered(_ response: Response) -> Answer? {
+        var body: [UInt8] = []
+        switch response.body {
+        case .empty: break
+        case .bytes(let bytes): body = bytes
+        case .stream: return nil
+        }
+        guard body.count <= largestBody else { return nil }
+        let out = OutputBuffer(capacity: 1024)
+        let writer = ResponseWriter(out: out)
+        for field in response.fields where field.name != "x-request-id" {
+            guard field.name != "set-cookie", !ResponseWriter.isOurs(field.name) else {
+                if field.name == "set-cookie" { return nil }
+                continue
+            }
+            writer.field(field.name, field.value)
+        }
+        return Answer(
+            status: response.status, head: Array(out.bytes), body: body,
+            hasRequestID: response.first("x-request-id") != nil)
+    }
+
+    /// The two keys of a verification, while they are in memory and nothing but rows and time
+    /// decides on them: no address, no limit of uses.
+    private func use(in request: Request) -> Use? {
+        guard let line = request.first("authorization"), line.utf8.count > 7,
+            let body = try? JSONValue(parsing: request.body),
+            let caller = known(String(line.utf8.dropFirst(7)) ?? ""),
+            let key = known(body["key"]?.string ?? ""),
+            caller.allowedIPs.isEmpty, caller.allowedOrigins.isEmpty, caller.rateLimit == nil,
+            key.rateLimit == nil
+        else { return nil }
+        return Use(caller: caller, key: key, ip: body["ip"]?.string)
+    }
+
+    private func known(_ text: String) -> PresentedKey? {
+        guard let secret = APIKeySecret(text),
+            let hash = KeyHash(SHA256.hash(Array(secret.text.utf8)))
+        else { return nil }
+        return database.memory.keys.fresh(hash)?.value
+    }
+
+    private static func end(of key: PresentedKey) -> Int64 {
+        let end = key.expiresAt?.microseconds ?? .max
+        guard key.isPrevious else { return end }
+        return min(end, key.previousUntil?.microseconds ?? 0)
+    }
+}
