@@ -2,6 +2,7 @@ import API
 import HTTP
 import JSON
 import Routing
+import Storage
 import Synchronization
 import Text
 
@@ -208,7 +209,9 @@ final class MemoryIdempotencyStore: IdempotencyStore {
         }
     }
 
-    func complete(_ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool) {
+    func complete(
+        _ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool, with change: HeldChange
+    ) {
         entries.withLock { $0[name(claim)]?.answer = answer }
     }
 

@@ -60,12 +60,13 @@ import Text
     {
         let service = try await TestService.make()
         let row = IdempotencyRow(
-            principal: "key 1", method: "POST", path: "/x", keyHash: [1], bodyHash: [2])
+            principal: "key 1", method: "POST", path: "/x", keyHash: [1], bodyHash: [2],
+            claim: .random())
         let storage = service.storage
         #expect(try await storage.claimIdempotency(row) == .fresh)
         #expect(try await storage.claimIdempotency(row) == .inProgress)
         _ = try await storage.app.query(
-            "UPDATE idempotency SET created_at = created_at - interval '61 seconds'")
+            "UPDATE idempotency SET created_at = created_at - interval '11 seconds'")
         #expect(try await storage.claimIdempotency(row) == .fresh)
         try await storage.keepAnswer([9], of: row)
         #expect(try await storage.claimIdempotency(row) == .kept([9]))
@@ -74,6 +75,53 @@ import Text
         #expect(try await storage.claimIdempotency(row) == .fresh)
         try await storage.dropClaim(row)
         #expect(try await storage.claimIdempotency(row) == .fresh)
+        await service.stop()
+    }
+
+    @Test func `an answer is kept in the transaction of the change that it tells of`() async throws
+    {
+        let service = try await TestService.make()
+        try await service.makeTenant("acme")
+        let made = try await service.send(
+            .post, path, json: body, as: .platformOwner, fields: key)
+        #expect(made.status == 201)
+        let administrator = service.database.client(as: service.database.administrator)
+        let rows = try await administrator.read(
+            "SELECT i.xmin::text = k.xmin::text FROM idempotency AS i, api_keys AS k")
+        #expect(rows.count == 1)
+        #expect(try rows.first?.get(0, as: Bool.self) == true)
+        await administrator.close()
+        await service.stop()
+    }
+
+    @Test func `a request that was taken over for dead changes nothing`() async throws {
+        let service = try await TestService.make()
+        let tenant = try await service.makeTenant("acme")
+        let storage = service.storage
+        var late = IdempotencyRow(
+            principal: "key 1", method: "POST", path: "/x", keyHash: [1], bodyHash: [2],
+            claim: .random())
+        #expect(try await storage.claimIdempotency(late) == .fresh)
+        _ = try await storage.app.query(
+            "UPDATE idempotency SET created_at = created_at - interval '11 seconds'")
+        let change = HeldChange()
+        try await HeldChange.$current.withValue(change) {
+            try await storage.scope(tenant.id).change(by: .system) { change in
+                try await change.audit("probe", AuditTarget("tenant", tenant.id, "late"))
+            }
+        }
+        var next = late
+        next.claim = .random()
+        #expect(try await storage.claimIdempotency(next) == .fresh)
+        await #expect(throws: StorageFailure.self) {
+            try await storage.keepAnswer([1], of: late, with: change)
+        }
+        try await storage.keepAnswer([2], of: next)
+        late.claim = .random()
+        #expect(try await storage.claimIdempotency(late) == .kept([2]))
+        let written = try await storage.platform.read(
+            "SELECT 1 FROM audit_events WHERE action = 'probe'")
+        #expect(written.isEmpty)
         await service.stop()
     }
 }

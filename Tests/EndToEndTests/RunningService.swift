@@ -8,14 +8,15 @@ final class RunningService: Sendable {
     let database: TestDatabase
     let service: Service
 
-    init() async throws {
+    init(_ change: (inout ServiceConfiguration) -> Void = { _ in }) async throws {
         database = try await TestDatabase.make()
-        service = try await Service.start(
-            ServiceConfiguration(
-                appConninfo: database.app, platformConninfo: database.platform,
-                secretKey: [UInt8](repeating: 9, count: 32), listen: "127.0.0.1:0", threads: 2,
-                consoleDirectory: TestCluster.root + "/Public",
-                logger: Logger(level: .error, format: .text)))
+        var configuration = ServiceConfiguration(
+            appConninfo: database.app, platformConninfo: database.platform,
+            secretKey: [UInt8](repeating: 9, count: 32), listen: "127.0.0.1:0", threads: 2,
+            consoleDirectory: TestCluster.root + "/Public",
+            logger: Logger(level: .error, format: .text))
+        change(&configuration)
+        service = try await Service.start(configuration)
     }
 
     func stop() async {
@@ -41,12 +42,12 @@ final class RunningService: Sendable {
     }
 
     /// Sends bytes on a connection of its own and reads until the server closes it.
-    func exchange(_ text: String) throws -> Answer {
+    func exchange(_ text: String, port: Int? = nil) throws -> Answer {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(service.port).bigEndian
+        address.sin_port = UInt16(port ?? service.port).bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         let connected = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -77,13 +78,15 @@ final class RunningService: Sendable {
 
     /// One request that closes its connection.
     func send(
-        _ method: String, _ target: String, body: String? = nil, fields: [String] = []
+        _ method: String, _ target: String, body: String? = nil, fields: [String] = [],
+        port: Int? = nil
     ) throws -> Answer {
         var lines = ["\(method) \(target) HTTP/1.1", "Host: 127.0.0.1:\(service.port)"]
         lines += fields + ["Connection: close"]
         if let body {
             lines += ["Content-Type: application/json", "Content-Length: \(body.utf8.count)"]
         }
-        return try exchange(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
+        return try exchange(
+            lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""), port: port)
     }
 }

@@ -59,7 +59,6 @@ struct ModelTests {
                 replicas: size.replicas, fills: size.fills, losses: size.losses, ticks: size.ticks))
         #expect(walk.counterexample == nil, "\(walk.counterexample ?? [])")
         #expect(walk.sawAnswerFromMemory && walk.sawReturn && walk.states > 1000)
-        print(size, walk.states)
     }
 
     @Test func `a fill that takes its token after its question is found out`() throws {

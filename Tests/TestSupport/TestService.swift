@@ -5,6 +5,8 @@ import Domain
 import HTTP
 import JSON
 import Networking
+import Observability
+import Outbound
 import Postgres
 import Storage
 import Synchronization
@@ -28,7 +30,7 @@ package final class TestService: Sendable {
     private let platform: Postgres
     private let sessions = Mutex<[String: String]>([:])
 
-    private init(database: TestDatabase) throws {
+    private init(database: TestDatabase, outside: Outside, logger: Logger?) throws {
         self.database = database
         app = database.client(as: database.app)
         platform = database.client(as: database.platform)
@@ -38,12 +40,17 @@ package final class TestService: Sendable {
             cost: PasswordHasher.Cost(kibibytes: 64, passes: 1, lanes: 1))
         composition = try Composition(
             app: app, platform: platform, secretKey: [UInt8](repeating: 7, count: 32),
-            publicURL: "http://gatehouse.test", passwords: passwords,
+            publicURL: "http://gatehouse.test", passwords: passwords, logger: logger,
+            outside: outside,
             clock: Timestamp.systemClock)
     }
 
-    package static func make() async throws -> TestService {
-        try TestService(database: await TestDatabase.make())
+    /// `outside` reaches this machine alone unless a test says otherwise.
+    package static func make(
+        outside: Outside = Outside(providers: OutboundPolicy(allowsLoopback: true)),
+        logger: Logger? = nil
+    ) async throws -> TestService {
+        try TestService(database: await TestDatabase.make(), outside: outside, logger: logger)
     }
 
     package func stop() async {

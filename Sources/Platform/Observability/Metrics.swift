@@ -4,6 +4,8 @@ import Synchronization
 package final class Counter: Sendable {
     private let value = Atomic<Int>(0)
 
+    package init() {}
+
     package func increment(by amount: Int = 1) { value.wrappingAdd(amount, ordering: .relaxed) }
     package var current: Int { value.load(ordering: .relaxed) }
 }
@@ -11,6 +13,8 @@ package final class Counter: Sendable {
 /// A number that goes up and down.
 package final class Gauge: Sendable {
     private let value = Atomic<Int>(0)
+
+    package init() {}
 
     package func set(_ new: Int) { value.store(new, ordering: .relaxed) }
     package func add(_ amount: Int) { value.wrappingAdd(amount, ordering: .relaxed) }
@@ -26,12 +30,16 @@ package final class Histogram: Sendable {
     private let buckets = (0...bounds).map { _ in Counter() }
     private let total = Atomic<Int>(0)
 
+    package init() {}
+
     package func record(nanoseconds: Int64) {
         let value = max(0, Int(nanoseconds))
         let bit = value <= 1 ? 0 : Int.bitWidth - (value - 1).leadingZeroBitCount
         buckets[min(max(bit - Self.firstBit, 0), Self.bounds)].increment()
         total.wrappingAdd(value, ordering: .relaxed)
     }
+
+    var isEmpty: Bool { buckets.allSatisfy { $0.current == 0 } }
 
     /// Counts of the buckets, and the sum in nanoseconds.
     var snapshot: (counts: [Int], sum: Int) {
@@ -53,18 +61,29 @@ package final class Metrics: Sendable {
         var help: String
         var labels: String
         var kind: Kind
+        var isSparse: Bool
+
+        var isUnused: Bool {
+            switch kind {
+            case .counter(let counter): counter.current == 0
+            case .gauge: false
+            case .histogram(let histogram): histogram.isEmpty
+            }
+        }
     }
 
     private let entries = Mutex<[Entry]>([])
 
     package init() {}
 
-    /// Names are of `[a-z0-9_]`, by convention with `gatehouse_` before and `_total` after.
+    /// Names are of `[a-z0-9_]`, by convention with `gatehouse_` before and `_total` after. A
+    /// sparse one is not shown before its first count: for many label values of which few occur.
     package func counter(
-        _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = []
+        _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = [],
+        sparse: Bool = false
     ) -> Counter {
         register(
-            name, help, labels, make: { .counter(Counter()) },
+            name, help, labels, sparse: sparse, make: { .counter(Counter()) },
             unwrap: {
                 if case .counter(let found) = $0 { found } else { nil }
             }) ?? Counter()
@@ -81,10 +100,11 @@ package final class Metrics: Sendable {
     }
 
     package func histogram(
-        _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = []
+        _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = [],
+        sparse: Bool = false
     ) -> Histogram {
         register(
-            name, help, labels, make: { .histogram(Histogram()) },
+            name, help, labels, sparse: sparse, make: { .histogram(Histogram()) },
             unwrap: {
                 if case .histogram(let found) = $0 { found } else { nil }
             }) ?? Histogram()
@@ -92,7 +112,7 @@ package final class Metrics: Sendable {
 
     private func register<Metric: Sendable>(
         _ name: StaticString, _ help: StaticString, _ labels: [(StaticString, String)],
-        make: () -> Kind, unwrap: (Kind) -> Metric?
+        sparse: Bool = false, make: () -> Kind, unwrap: (Kind) -> Metric?
     ) -> Metric? {
         let text = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
         return entries.withLock { entries -> Metric? in
@@ -102,7 +122,8 @@ package final class Metrics: Sendable {
             let kind = make()
             entries.append(
                 Entry(
-                    name: name.description, help: help.description, labels: text, kind: kind))
+                    name: name.description, help: help.description, labels: text, kind: kind,
+                    isSparse: sparse))
             return unwrap(kind)
         }
     }
@@ -112,7 +133,7 @@ package final class Metrics: Sendable {
         var text = ""
         var described: Set<String> = []
         let sorted = entries.withLock { $0 }.sorted { ($0.name, $0.labels) < ($1.name, $1.labels) }
-        for entry in sorted {
+        for entry in sorted where !(entry.isSparse && entry.isUnused) {
             if described.insert(entry.name).inserted {
                 text += "# HELP \(entry.name) \(entry.help)\n# TYPE \(entry.name) "
                 text += "\(Self.type(entry.kind))\n"

@@ -1,4 +1,5 @@
 import Networking
+import Observability
 
 /// The connections of one login role on one loop.
 ///
@@ -24,6 +25,7 @@ final class Pool: @unchecked Sendable {
     var companions: [Connection] = []
 
     struct Waiter {
+        var since: Int64
         var deadline: Int64
         var finish: (Connection?) -> Void
     }
@@ -51,6 +53,7 @@ final class Pool: @unchecked Sendable {
         guard !closed else { return statement.complete(.failure(unavailable)) }
         statement.deadline = loop.now + acquireNanoseconds
         guard waitingReads.count < configuration.queueLimit else {
+            configuration.measures.refusals.increment()
             return statement.complete(.failure(PostgresError(.unavailable, "queue full")))
         }
         // A pool without read connections of its own serves reads from the others.
@@ -84,6 +87,8 @@ final class Pool: @unchecked Sendable {
         var sent = 0
         while sent < waitingReads.count, let reader = leastLoaded() {
             let statement = waitingReads[sent]
+            let began = statement.deadline - acquireNanoseconds
+            configuration.measures.waits.record(nanoseconds: loop.now - began)
             if statement.retried { reader.submitAlone(statement) } else { reader.submit(statement) }
             sent += 1
         }
@@ -106,9 +111,12 @@ final class Pool: @unchecked Sendable {
         while let connection = idle.popLast() {
             if connection.isOpen { return finish(connection) }
         }
-        guard waitingWriters.count < configuration.queueLimit else { return finish(nil) }
+        guard waitingWriters.count < configuration.queueLimit else {
+            configuration.measures.refusals.increment()
+            return finish(nil)
+        }
         waitingWriters.append(
-            Waiter(deadline: loop.now + acquireNanoseconds, finish: finish))
+            Waiter(since: loop.now, deadline: loop.now + acquireNanoseconds, finish: finish))
         startTick()
         openMissing()
     }
@@ -120,7 +128,9 @@ final class Pool: @unchecked Sendable {
         if waitingWriters.isEmpty {
             idle.append(connection)
         } else {
-            waitingWriters.removeFirst().finish(connection)
+            let waiter = waitingWriters.removeFirst()
+            configuration.measures.waits.record(nanoseconds: loop.now - waiter.since)
+            waiter.finish(connection)
         }
     }
 
@@ -182,6 +192,7 @@ final class Pool: @unchecked Sendable {
         }
         connection.onLost = { [weak self, weak connection] cause in
             guard let self else { return }
+            configuration.measures.connections.add(-1)
             readers.removeAll { $0 === connection }
             writers.removeAll { $0 === connection }
             idle.removeAll { $0 === connection }
@@ -189,6 +200,7 @@ final class Pool: @unchecked Sendable {
             configuration.log("postgres.lost", cause)
             openMissing()
         }
+        configuration.measures.connections.add(1)
         startTick()
         if reader {
             readers.append(connection)
@@ -223,10 +235,12 @@ final class Pool: @unchecked Sendable {
         let late = waitingReads.filter { $0.deadline <= now }
         if !late.isEmpty {
             waitingReads.removeAll { $0.deadline <= now }
+            configuration.measures.refusals.increment(by: late.count)
             for statement in late { statement.complete(.failure(unavailable)) }
         }
         while let first = waitingWriters.first, first.deadline <= now {
             waitingWriters.removeFirst()
+            configuration.measures.refusals.increment()
             first.finish(nil)
         }
         // The server ends a statement by itself at its timeout; past it, nobody is there.

@@ -1,3 +1,5 @@
+import Observability
+
 /// How one login role reaches the database, and the limits it keeps to. Times in milliseconds.
 package struct PostgresConfiguration: Sendable {
     /// A libpq conninfo string or `postgresql://` URL.
@@ -22,7 +24,21 @@ package struct PostgresConfiguration: Sendable {
     /// Told of connections opened, lost and refused: an event's name and its cause.
     package var log: @Sendable (_ event: StaticString, _ detail: String) -> Void = { _, _ in }
 
+    package var measures = PostgresMeasures()
+
     package init(conninfo: String) {
         self.conninfo = conninfo
     }
+}
+
+/// What the pools of a role count.
+package struct PostgresMeasures: Sendable {
+    /// Open connections.
+    package var connections = Gauge()
+    /// How long a statement or a transaction waited that found no connection free.
+    package var waits = Histogram()
+    /// Those that got none in time, or found the queue full.
+    package var refusals = Counter()
+
+    package init() {}
 }

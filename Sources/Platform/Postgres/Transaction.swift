@@ -86,14 +86,41 @@ final class TransactionSession: @unchecked Sendable {
     }
 }
 
+/// A transaction whose end is its holder's to call, exactly once.
+package struct OpenTransaction: Sendable {
+    package let transaction: Transaction
+
+    /// `.commitUnknown` if the answer to COMMIT was lost.
+    package func commit() async throws(PostgresError) {
+        if let error = await transaction.session.commit() { throw error }
+    }
+
+    package func rollback() async { await transaction.session.rollback() }
+}
+
 extension Postgres {
-    /// Runs `body` in a transaction: BEGIN and the settings (SET LOCAL, as literals) travel with
-    /// its first statement. A throw rolls back and is passed on. `.commitUnknown` if the answer to
-    /// COMMIT was lost. A caller that hangs up breaks no connection.
+    /// Runs `body` in a transaction; a throw rolls back and is passed on. Otherwise as `begin`.
     package func transaction<T: Sendable>(
         settings: [(StaticString, String)] = [],
         _ body: (Transaction) async throws -> T
     ) async throws -> T {
+        let open = try await begin(settings: settings)
+        let value: T
+        do {
+            value = try await body(open.transaction)
+        } catch {
+            await open.rollback()
+            throw error
+        }
+        try await open.commit()
+        return value
+    }
+
+    /// Takes a connection for a transaction: BEGIN and the settings (SET LOCAL, as literals)
+    /// travel with its first statement. A caller that hangs up breaks no connection.
+    package func begin(
+        settings: [(StaticString, String)] = []
+    ) async throws(PostgresError) -> OpenTransaction {
         if Task.isCancelled { throw PostgresError(.cancelled) }
         var prelude = ["BEGIN"]
         for (name, value) in settings {
@@ -115,15 +142,7 @@ extension Postgres {
             }
         }
         guard let session = held else { throw pool.unavailable }
-        let value: T
-        do {
-            value = try await body(Transaction(session: session))
-        } catch {
-            await session.rollback()
-            throw error
-        }
-        if let error = await session.commit() { throw error }
-        return value
+        return OpenTransaction(transaction: Transaction(session: session))
     }
 
     /// A transaction with `app.tenant` set.

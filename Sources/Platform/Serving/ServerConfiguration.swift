@@ -1,4 +1,5 @@
 import HTTP
+import Observability
 
 /// Limits of a server. Times are in nanoseconds of the monotonic clock and are looked at once each
 /// `sweepInterval`, so that a deadline costs a request one store.
@@ -19,6 +20,18 @@ package struct ServerConfiguration: Sendable {
     package var sweepInterval: Int64 = 1_000_000_000
     /// Connections of the whole server; further ones wait unaccepted.
     package var connections = 10_000
+
+    package var measures = ServerMeasures()
+
+    package init() {}
+}
+
+/// What a server counts of its connections.
+package struct ServerMeasures: Sendable {
+    package var open = Gauge()
+    package var accepted = Counter()
+    /// How often accepting paused because the server was full or out of descriptors.
+    package var pauses = Counter()
 
     package init() {}
 }

@@ -1,6 +1,7 @@
 import Glibc
 import HTTP
 import Networking
+import Observability
 
 /// What one loop keeps for all its connections. Confined to that loop, except that it is made
 /// before the loop hands it anything.
@@ -77,6 +78,8 @@ final class Worker {
         let connection = Connection(
             socket: Socket(descriptor: descriptor, tls: session), worker: self)
         connections[descriptor] = connection
+        configuration.measures.accepted.increment()
+        configuration.measures.open.add(1)
         loop.watch(descriptor) { readable, writable in
             connection.ready(readable, writable)
         }
@@ -84,6 +87,7 @@ final class Worker {
 
     private func pauseAccepting() {
         acceptPaused = true
+        configuration.measures.pauses.increment()
         for (listener, _) in listeners {
             loop.rewatch(listener.descriptor, readable: false, writable: false)
         }
@@ -99,7 +103,9 @@ final class Worker {
 
     /// The connection has closed its descriptor.
     func forget(_ descriptor: Int32) {
-        connections[descriptor] = nil
+        if connections.removeValue(forKey: descriptor) != nil {
+            configuration.measures.open.add(-1)
+        }
         resumeAccepting()
         if draining, connections.isEmpty { finishDraining() }
     }

@@ -12,6 +12,7 @@ package enum Routes {
         + ProviderEndpoints.all
         + HookEndpoints.all
         + CognitoEndpoints.all
+        + TokenSignInEndpoint.all
         + DecisionEndpoints.all
         + UserEndpoints.all
         + PolicyEndpoints.all

@@ -47,20 +47,14 @@ package struct IDTokenCheck: Sendable {
 
     /// The audience that is ours. A token for several must name us as the party it was given to.
     private func audience(of token: IDToken) throws(IDTokenFault) -> String {
-        let ours = token.claimedAudiences.first { takes($0) }
+        let ours = token.claimedAudiences.first { party.takes($0) }
         guard let ours else { throw .audienceMismatch }
-        let party = token.claims["azp"]
-        guard let party else {
+        guard let named = token.claims["azp"] else {
             guard token.claimedAudiences.count == 1 else { throw .authorizedPartyMismatch }
             return ours
         }
-        guard let text = party.string, takes(text) else { throw .authorizedPartyMismatch }
+        guard let text = named.string, party.takes(text) else { throw .authorizedPartyMismatch }
         return ours
-    }
-
-    private func takes(_ audience: String) -> Bool {
-        if party.audiences.isEmpty { return party.kind == .cognito }
-        return party.audiences.contains { sameBytes($0, audience) }
     }
 
     private func checkTimes(_ claims: JSONValue) throws(IDTokenFault) {

@@ -27,7 +27,7 @@ package struct RelyingParty: Sendable, Equatable {
     package var audiences: [String]
     package var endpoints: [Endpoint: String]
 
-    /// `name`d `issuer` is what the provider was registered with: of a Cognito pool its id.
+    /// `issuer` is what the provider was registered with: of a Cognito pool its id.
     package init(
         provider: UUID, kind: ProviderKind, issuer: String, clientID: String?,
         otherAudiences: [String] = [], endpoints: [Endpoint: String] = [:]
@@ -53,6 +53,14 @@ package struct RelyingParty: Sendable, Equatable {
     package func isIssuer(_ text: String) -> Bool {
         sameBytes(text, issuer)
             || kind == .google && sameBytes("https://" + text, issuer)
+    }
+
+    /// Whether a token for these audiences may be meant for us.
+    package func takesOne(of audiences: [String]) -> Bool { audiences.contains { takes($0) } }
+
+    func takes(_ audience: String) -> Bool {
+        if audiences.isEmpty { return kind == .cognito }
+        return audiences.contains { sameBytes($0, audience) }
     }
 
     /// OpenID Connect Discovery section 4.1.

@@ -1,3 +1,4 @@
+import Cryptography
 import Domain
 import Postgres
 import Replication
@@ -16,9 +17,15 @@ package struct Database: Sendable {
     /// This process among the others on the database.
     package let replica: Replica
     package let memory: Memory
+    /// For columns that hold secrets.
+    let sealer: Sealer
+    package var retention = Retention()
+    /// Told of each decision that was answered, retries too, dry runs not.
+    package var onDecision: @Sendable (Outcome) -> Void = { _ in }
 
     package init(
         app: Postgres, platform: Postgres, replica: Replica, directoryKey: [UInt8],
+        sealer: Sealer,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.app = app
@@ -26,6 +33,7 @@ package struct Database: Sendable {
         self.replica = replica
         memory = Memory(of: replica)
         self.directoryKey = directoryKey
+        self.sealer = sealer
         self.clock = clock
     }
 
@@ -53,29 +61,32 @@ package struct TenantScope: Sendable {
     }
 
     /// A transaction whose audit rows name the actor. Nothing is kept when `body` throws. When it
-    /// returns, no replica answers any more from what it remembered of before the change.
+    /// returns, no replica answers any more from what it remembered of before the change. Within
+    /// a `HeldChange` it is committed by the holder.
     package func change<Result: Sendable>(
         by actor: Actor, _ body: (Change) async throws -> Result
     ) async throws -> Result {
+        let held = HeldChange.current
+        // A request that changes twice holds the last change only.
+        try await held?.commit()
         let now = database.clock()
-        let notices = Notices(database.replica)
+        let open = OpenChange(
+            transaction: try await database.app.begin(
+                settings: [("app.tenant", tenant.description)]),
+            notices: Notices(database.replica))
+        let result: Result
         do {
-            let result = try await database.app.transaction(
-                settings: [("app.tenant", tenant.description)]
-            ) { transaction in
-                let result = try await body(
-                    Change(
-                        tenant: tenant, actor: actor, now: now, transaction: transaction,
-                        notices: notices))
-                try await notices.announce(in: transaction)
-                return result
-            }
-            await notices.settle()
-            return result
+            result = try await body(
+                Change(
+                    tenant: tenant, actor: actor, now: now,
+                    transaction: open.transaction.transaction, notices: open.notices))
+            try await open.notices.announce(in: open.transaction.transaction)
         } catch {
-            notices.withdraw()
+            await open.rollback()
             throw error
         }
+        if let held { held.hold(open) } else { try await open.commit() }
+        return result
     }
 }
 

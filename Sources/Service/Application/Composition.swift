@@ -1,9 +1,11 @@
 import API
 import Cryptography
 import Domain
+import Federation
 import HTTP
 import Networking
 import Observability
+import Outbound
 import Postgres
 import Replication
 import Storage
@@ -15,30 +17,44 @@ package struct Composition: Sendable {
     package let dispatcher: Dispatcher
     package let passwords: PasswordHasher
     let judge: OriginJudge
+    package let metrics: ServiceMetrics
+    let authenticator: Authenticator
 
     /// `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
     package init(
         app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
         passwords: PasswordHasher? = nil, lease: Duration = .seconds(3), logger: Logger? = nil,
+        outside: Outside = Outside(),
+        metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
         let pepper = SHA256.derive(from: secretKey, info: Array("password pepper".utf8))
-        let database = Database(
+        var storage = Database(
             app: app, platform: platform, replica: Replica(postgres: app, lease: lease),
-            directoryKey: directoryKey, clock: clock)
+            directoryKey: directoryKey,
+            sealer: try Sealer(
+                key: SHA256.derive(from: secretKey, info: Array("secrets at rest".utf8))),
+            clock: clock)
+        storage.retention = retention
+        storage.onDecision = { metrics.record($0) }
+        let database = storage
         let authenticator = Authenticator(database: database)
         let judge = OriginJudge(database: database, publicURL: publicURL)
         let passwords = passwords ?? PasswordHasher(pepper: pepper, threads: 2)
         self.database = database
         self.passwords = passwords
         self.judge = judge
+        self.metrics = metrics
+        self.authenticator = authenticator
+        var services = Services(
+            database: database, passwords: passwords, publicURL: publicURL,
+            providerDocuments: ProviderDocuments(
+                http: OutboundHTTP(policy: outside.providers), clock: clock))
+        services.onVerification = { metrics.record($0) }
         dispatcher = try Dispatcher(
             endpoints: Routes.all,
-            services: Services(
-                database: database,
-                passwords: passwords,
-                publicURL: publicURL),
+            services: services,
             hooks: Hooks(
                 authenticate: { try await authenticator.principal(of: $0) },
                 resolveTenant: { try await Self.resolve($0, $1, database) },
@@ -48,7 +64,10 @@ package struct Composition: Sendable {
                     database: database,
                     secret: SHA256.derive(from: secretKey, info: Array("kept answers".utf8))),
                 problem: storageProblem,
-                record: { Self.log($0, logger) },
+                record: {
+                    metrics.record($0)
+                    Self.log($0, logger)
+                },
                 now: clock))
     }
 
@@ -77,6 +96,9 @@ package struct Composition: Sendable {
             ("microseconds", .int(Int(record.microseconds))),
             ("ip", .text(record.remoteAddress)),
         ]
+        if let parent = TraceParent.trace(of: record.traceparent) {
+            fields.append(("trace_id", .text(parent)))
+        }
         if let fault = record.fault { fields.append(("fault", .text(fault))) }
         logger.log(record.status >= 500 ? .error : .info, "request", fields)
     }

@@ -36,6 +36,7 @@ struct DevelopmentCommand {
             publicURL: settings.publicURL, threads: settings.threads,
             consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey, lease: settings.lease,
+            outside: Outside(settings, isDevelopment: true),
             logger: Logger(level: .warning, format: .text))
         let helm = EventLoop(index: -1)
         helm.start()

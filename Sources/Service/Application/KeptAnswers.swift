@@ -26,12 +26,14 @@ struct KeptAnswers: IdempotencyStore {
         }
     }
 
-    func complete(_ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool) async throws {
+    func complete(
+        _ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool, with change: HeldChange
+    ) async throws {
         let bytes =
             sealed
             ? [Self.sealed] + (try sealer(claim).seal(answer, context: Self.context(claim)))
             : [Self.plain] + answer
-        try await database.keepAnswer(bytes, of: Self.row(claim))
+        try await database.keepAnswer(bytes, of: Self.row(claim), with: change)
     }
 
     func abandon(_ claim: IdempotencyClaim) async throws {
@@ -56,6 +58,7 @@ struct KeptAnswers: IdempotencyStore {
     private static func row(_ claim: IdempotencyClaim) -> IdempotencyRow {
         IdempotencyRow(
             principal: principal(claim), method: claim.method.rawValue, path: claim.path,
-            keyHash: SHA256.hash(Array(claim.key.utf8)), bodyHash: SHA256.hash(claim.body))
+            keyHash: SHA256.hash(Array(claim.key.utf8)), bodyHash: SHA256.hash(claim.body),
+            claim: claim.id)
     }
 }

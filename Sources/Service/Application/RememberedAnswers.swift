@@ -20,6 +20,8 @@ final class RememberedAnswers: Sendable {
         var head: [UInt8]
         var body: [UInt8]
         var hasRequestID: Bool
+        /// What it is counted under.
+        var place: String
         /// Microseconds of the clock.
         var until: Int64 = .max
         var use: Use?
@@ -37,11 +39,13 @@ final class RememberedAnswers: Sendable {
 
     private let database: Database
     private let judge: OriginJudge
+    private let metrics: ServiceMetrics
     private let leased: LeasedCache<AnswerQuestion, Answer>
     /// Pages do not change while the service runs.
     private let pages = Mutex<[AnswerQuestion: Answer]>([:])
 
-    init(database: Database, judge: OriginJudge) {
+    init(database: Database, judge: OriginJudge, metrics: ServiceMetrics) {
+        self.metrics = metrics
         self.database = database
         self.judge = judge
         leased = LeasedCache(of: database.replica, capacity: 100_000)
@@ -58,6 +62,7 @@ final class RememberedAnswers: Sendable {
         if question.kind == .page {
             guard let answer = pages.withLock({ $0[question] }) else { return false }
             Self.write(answer, to: request, writer)
+            metrics.record(place: answer.place, status: answer.status)
             return true
         }
         guard let entry = leased.found(question) else { return false }
@@ -70,7 +75,9 @@ final class RememberedAnswers: Sendable {
             writer.out.truncate(to: length)
             return false
         }
+        metrics.record(place: entry.value.place, status: entry.value.status)
         if let use = entry.value.use {
+            metrics.record(.valid)
             database.keyUses.note(
                 use.caller, at: now, ip: request.remoteAddress, isVerified: false)
             database.keyUses.note(use.key, at: now, ip: use.ip, isVerified: true)
@@ -108,7 +115,9 @@ final class RememberedAnswers: Sendable {
         _ response: Response, to request: Request, _ question: AnswerQuestion,
         _ token: Freshness.Token
     ) {
-        guard var answer = Self.rendered(response) else { return }
+        guard var answer = Self.rendered(response, place: Self.place(question, request)) else {
+            return
+        }
         switch question.kind {
         case .page:
             guard answer.status == 200 else { return }
@@ -130,7 +139,15 @@ final class RememberedAnswers: Sendable {
         }
     }
 
-    private static func rendered(_ response: Response) -> Answer? {
+    private static func place(_ question: AnswerQuestion, _ request: Request) -> String {
+        switch question.kind {
+        case .page: request.path.utf8.elementsEqual("/livez".utf8) ? "/livez" : "/console"
+        case .preflight: ServiceMetrics.preflight
+        case .verification: "verifyApiKey"
+        }
+    }
+
+    private static func rendered(_ response: Response, place: String) -> Answer? {
         var body: [UInt8] = []
         switch response.body {
         case .empty: break
@@ -149,7 +166,7 @@ final class RememberedAnswers: Sendable {
         }
         return Answer(
             status: response.status, head: Array(out.bytes), body: body,
-            hasRequestID: response.first("x-request-id") != nil)
+            hasRequestID: response.first("x-request-id") != nil, place: place)
     }
 
     /// The two keys of a verification, while they are in memory and nothing but rows and time

@@ -20,6 +20,7 @@ struct ServeCommand {
             secretKey: secret.bytes, listen: settings.listen.text, publicURL: settings.publicURL,
             threads: settings.threads, consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey, lease: settings.lease,
+            outside: Outside(settings),
             logger: Logger(format: settings.log == .text ? .text : .json))
         blockStopSignals()
         let helm = EventLoop(index: -1)

@@ -15,8 +15,12 @@ package final class Service: Sendable {
     private let app: Postgres
     private let platform: Postgres
     private let server: Server
+    private let metricsServer: Server?
+    private let housekeeping: Housekeeping
     package let composition: Composition
     package let port: Int
+    /// Of `/metrics`, where it has a listener of its own.
+    package let metricsPort: Int?
 
     /// Starts everything and returns once the port is open; `prepare` runs before that.
     package static func start(
@@ -34,11 +38,14 @@ package final class Service: Sendable {
     ) async throws {
         self.loops = loops
         let logger = configuration.logger
+        let metrics = ServiceMetrics()
         var appConfiguration = PostgresConfiguration(conninfo: configuration.appConninfo)
         appConfiguration.log = { event, detail in
             logger.log(.warning, event, [("detail", .text(detail))])
         }
+        appConfiguration.measures = metrics.database(role: "app")
         var platformConfiguration = appConfiguration
+        platformConfiguration.measures = metrics.database(role: "platform")
         platformConfiguration.conninfo = configuration.platformConninfo
         platformConfiguration.readsPerLoop = 1
         platformConfiguration.transactionsPerLoop = 1
@@ -48,17 +55,21 @@ package final class Service: Sendable {
         let composition = try Composition(
             app: app, platform: platform, secretKey: configuration.secretKey,
             publicURL: publicURL, lease: configuration.lease, logger: logger,
-            clock: Timestamp.systemClock)
+            outside: configuration.outside,
+            metrics: metrics, retention: configuration.retention, clock: Timestamp.systemClock)
         self.composition = composition
         composition.database.replica.start()
         try await prepare(composition)
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
-            dispatcher: composition.dispatcher, database: composition.database)
+            composition: composition, showsMetrics: configuration.metricsListen == nil)
+        var limits = ServerConfiguration()
+        limits.measures = metrics.server()
         let remembered = RememberedAnswers(
-            database: composition.database, judge: composition.judge)
+            database: composition.database, judge: composition.judge,
+            metrics: composition.metrics)
         server = Server(
-            loops: loops,
+            loops: loops, configuration: limits,
             respond: { request in
                 await remembered.respond(to: request) { await site.respond(to: $0) }
             }, fast: { remembered.answer($0, $1) })
@@ -66,9 +77,20 @@ package final class Service: Sendable {
         if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {
             tls = try TLSContext(certificateChain: chain, privateKey: key)
         }
-        let database = composition.database
-        loops[0].perform { Self.writeKeyUses(of: database, on: loops[0]) }
+        if let address = configuration.metricsListen {
+            let server = Server(loops: [loops[0]]) { request in
+                request.path == "/metrics" ? metrics.page() : Response(404)
+            }
+            metricsPort = try await server.start(address: address)
+            metricsServer = server
+        } else {
+            metricsPort = nil
+            metricsServer = nil
+        }
         port = try await server.start(address: configuration.listen, tls: tls)
+        housekeeping = Housekeeping(
+            loop: loops[0], database: composition.database, metrics: metrics, logger: logger)
+        housekeeping.start()
     }
 
     /// Each few seconds, for as long as the service runs.
@@ -81,7 +103,9 @@ package final class Service: Sendable {
 
     /// Answers what is in flight, then closes; nothing acknowledged is lost.
     package func stop() async {
+        housekeeping.stop()
         await server.drain(deadline: .seconds(10))
+        await metricsServer?.drain(deadline: .seconds(1))
         await composition.database.writeKeyUses()
         await composition.database.replica.stop()
         await app.close()

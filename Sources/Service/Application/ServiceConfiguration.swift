@@ -1,5 +1,6 @@
 import Configuration
 import Observability
+import Storage
 
 /// What the service needs to start, settled: from the environment or from the embedded default.
 package struct ServiceConfiguration: Sendable {
@@ -15,13 +16,18 @@ package struct ServiceConfiguration: Sendable {
     package var tlsKey: String?
     /// How long a replica may answer from memory after it last heard from the database.
     package var lease: Duration
+    package var outside: Outside
     package var logger: Logger
+    /// `host:port` of a listener for `/metrics` alone; nil: on the service's own port.
+    package var metricsListen: String?
+    package var retention = Retention()
 
     package init(
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
         tlsCertificate: String? = nil, tlsKey: String? = nil,
-        lease: Duration = .seconds(3), logger: Logger
+        lease: Duration = .seconds(3), outside: Outside = Outside(),
+        logger: Logger
     ) {
         self.appConninfo = appConninfo
         self.platformConninfo = platformConninfo
@@ -33,6 +39,7 @@ package struct ServiceConfiguration: Sendable {
         self.tlsCertificate = tlsCertificate
         self.tlsKey = tlsKey
         self.lease = lease
+        self.outside = outside
         self.logger = logger
     }
 }

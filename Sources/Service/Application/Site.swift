@@ -10,31 +10,54 @@ struct Site: Sendable {
     private let console: ConsoleFiles
     private let dispatcher: Dispatcher
     private let database: Database
+    private let metrics: ServiceMetrics
+    /// Nil where `/metrics` has a listener of its own.
+    private let metricsDoor: MetricsDoor?
     private let openAPI: [UInt8]
+    private let documentation: StaticPage
 
-    init(console: ConsoleFiles, dispatcher: Dispatcher, database: Database) {
+    init(console: ConsoleFiles, composition: Composition, showsMetrics: Bool) {
         self.console = console
-        self.dispatcher = dispatcher
-        self.database = database
-        openAPI = OpenAPIDocument(endpoints: Routes.all, version: Version.current).bytes
+        dispatcher = composition.dispatcher
+        database = composition.database
+        metrics = composition.metrics
+        let authenticator = composition.authenticator
+        metricsDoor =
+            showsMetrics
+            ? MetricsDoor(metrics: metrics) { try await authenticator.principal(of: $0) } : nil
+        let document = OpenAPIDocument(endpoints: Routes.all, version: Version.current)
+        openAPI = document.bytes
+        documentation = StaticPage(
+            html: document.page, styleDigest: DocumentPage.styleDigest)
     }
 
     func respond(to request: Request) async -> Response {
         guard request.method == .get || request.method == .head else {
             return await dispatcher.respond(to: request)
         }
+        guard let (place, answer) = await ownPlace(request) else {
+            return await dispatcher.respond(to: request)
+        }
+        metrics.record(place: place, status: answer.status)
+        return answer
+    }
+
+    /// The answer where the path is no endpoint's, and the name it is counted under.
+    private func ownPlace(_ request: Request) async -> (String, Response)? {
         switch request.path {
-        case "/livez": return Self.plain(200, "ok\n")
-        case "/readyz", "/healthz": return await ready()
+        case "/livez": return ("/livez", Self.plain(200, "ok\n"))
+        case "/readyz", "/healthz": return ("/readyz", await ready())
+        case "/metrics":
+            guard let metricsDoor else { return nil }
+            return ("/metrics", await metricsDoor.respond(to: request))
+        case "/docs": return ("/docs", documentation.response(for: request))
         case "/openapi.json":
             var answer = Response(200, type: "application/json", openAPI)
             answer.set("access-control-allow-origin", "*")
             answer.set("cache-control", "no-cache")
-            return answer
-        default: break
+            return ("/openapi.json", answer)
+        default: return console.response(for: request).map { ("/console", $0) }
         }
-        if let file = console.response(for: request) { return file }
-        return await dispatcher.respond(to: request)
     }
 
     /// 503 while the database cannot be asked: a balancer then sends nobody here.

@@ -27,6 +27,7 @@ enum KeyVerificationEndpoints {
         let finding = try await Finding(
             try call.input.string("key"), call, scopes: call.input.optionalStrings("scopes") ?? [],
             ip: call.input.optionalString("ip"), origin: call.input.optionalString("origin"))
+        call.services.onVerification(finding.verdict)
         guard finding.verdict == .valid, let key = finding.key else {
             return .ok(
                 .object([
@@ -88,6 +89,7 @@ enum KeyVerificationEndpoints {
             let token = fields.optionalString("token")
         else { throw Problem(.invalidRequest, "The form needs one `token`.") }
         let finding = try await Finding(token, call, scopes: [], ip: nil, origin: nil)
+        call.services.onVerification(finding.verdict)
         // Where a token is used from is the asking server's to check: it is not known here.
         let isActive = [.valid, .ipNotAllowed, .originNotAllowed].contains(finding.verdict)
         guard isActive, let key = finding.key else {

@@ -72,7 +72,10 @@ package struct Dispatcher: Sendable {
 
     /// What is not known to be a refusal is our fault: logged whole, answered without details.
     func problem(for error: any Error, _ exchange: inout Exchange) -> Problem {
-        if let problem = error as? Problem { return problem }
+        if let problem = error as? Problem {
+            exchange.fault = problem.cause
+            return problem
+        }
         if let convertible = error as? any ProblemConvertible { return convertible.problem }
         if let problem = hooks.problem(error) { return problem }
         exchange.fault = "\(error)"

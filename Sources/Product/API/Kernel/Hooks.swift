@@ -83,6 +83,6 @@ package struct RequestRecord: Sendable {
     package var tenant: UUID?
     package var remoteAddress: String
     package var traceparent: String?
-    /// What was thrown, where it was no refusal.
+    /// What was thrown, or why it was refused where the answer does not say.
     package var fault: String?
 }

@@ -1,9 +1,12 @@
 import HTTP
+import Storage
 import Text
 
 /// What one use of an `Idempotency-Key` stands for. The store keeps digests, never the key itself:
 /// it opens kept answers that hold a secret.
 package struct IdempotencyClaim: Sendable {
+    /// Of this one use: two requests under one key are two claims.
+    package var id = UUID.random()
     package var principal: Principal
     package var tenant: UUID?
     package var method: Method
@@ -50,8 +53,11 @@ package struct IdempotencyClaim: Sendable {
 /// Keeps answers for 24 hours, shared by all replicas.
 package protocol IdempotencyStore: Sendable {
     func begin(_ claim: IdempotencyClaim) async throws -> IdempotencyClaim.State
-    /// `sealed`: the answer holds a one-time secret and is encrypted under the key's value.
-    func complete(_ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool) async throws
+    /// Keeps the answer and commits `change`, both or neither. `sealed`: the answer holds a
+    /// one-time secret and is encrypted under the key's value.
+    func complete(
+        _ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool, with change: HeldChange
+    ) async throws
     /// The answer is not kept (401, 429, 5xx): the key may be used again.
     func abandon(_ claim: IdempotencyClaim) async throws
 }
@@ -76,18 +82,25 @@ extension Dispatcher {
             throw Problem(
                 .idempotencyMismatch, "This Idempotency-Key was used with another body.")
         }
+        let change = HeldChange()
+        let call = exchange.call
         var response: Response
         do {
-            response = try await endpoint.handle(exchange.call)
+            response = try await HeldChange.$current.withValue(change) {
+                try await endpoint.handle(call)
+            }
         } catch {
+            await change.rollback()
             let problem = self.problem(for: error, &exchange)
             // What may have been written must not be written again: the claim stays in progress.
             if problem.code == .commitUnknown { throw problem }
             response = problem.response(requestID: exchange.problemID)
         }
         if let bytes = response.keptBytes {
-            try await store.complete(claim, answer: bytes, sealed: endpoint.secret)
+            try await store.complete(
+                claim, answer: bytes, sealed: endpoint.secret, with: change)
         } else {
+            try await change.commit()
             try await store.abandon(claim)
         }
         return response

@@ -25,6 +25,8 @@ package struct Problem: Error, Sendable {
     package var fields: [Field]
     /// Further members of the document, as the id of the object that is in the way.
     package var members: [JSONValue.Member]
+    /// Why, for the log alone.
+    package var cause: String?
 
     package init(
         _ code: Code, _ detail: String, status: Int? = nil, errors: [FieldError] = [],

@@ -1,21 +1,28 @@
 import Cryptography
+import Domain
+import Federation
 import Storage
 
 /// What handlers reach through `call.services`; the composition root fills it once.
 package struct Services: Sendable {
     private let storage: Database?
     private let hasher: PasswordHasher?
+    private let documents: ProviderDocuments?
     /// Where people reach this server, without a trailing slash: links are made with it.
     package let publicURL: String
     /// The TXT records of a name; none where no resolver is set, so that nothing is proved by DNS.
     package var txtRecords: @Sendable (_ name: String) async -> [String] = { _ in [] }
 
+    /// Told of each verdict about a presented key.
+    package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }
+
     package init(
         database: Database? = nil, passwords: PasswordHasher? = nil,
-        publicURL: String = "http://127.0.0.1:8080"
+        publicURL: String = "http://127.0.0.1:8080", providerDocuments: ProviderDocuments? = nil
     ) {
         storage = database
         hasher = passwords
+        documents = providerDocuments
         self.publicURL = publicURL
     }
 
@@ -31,6 +38,14 @@ package struct Services: Sendable {
         get throws {
             guard let hasher else { throw Problem.internalError }
             return hasher
+        }
+    }
+
+    /// What providers publish, to check their id tokens by.
+    package var providerDocuments: ProviderDocuments {
+        get throws {
+            guard let documents else { throw Problem.internalError }
+            return documents
         }
     }
 }

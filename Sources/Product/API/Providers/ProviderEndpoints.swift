@@ -41,10 +41,12 @@ enum ProviderEndpoints {
             owner = tenant.id
         }
         let input = try await ProviderInput(call, current: nil)
-        let row = try await call.services.database.scope(owner).change(by: call.actor) {
-            try await $0.createProvider(
+        let database = try call.services.database
+        let row = try await database.scope(owner).change(by: call.actor) { change in
+            let row = try await change.createProvider(
                 kind: input.kind, name: input.name, issuer: input.issuer,
                 document: input.document)
+            return try await change.changeSecret(row, input.secret, in: database)
         }
         return .created(row, at: "/v1/providers/\(row.id)", etag: row.etag)
     }
@@ -65,14 +67,16 @@ enum ProviderEndpoints {
         problems: [.conflict], ifMatch: .honoured
     ) { call in
         let seen = try await current(call)
-        let scope = try call.services.database.scope(seen.tenantID ?? .platform)
+        let database = try call.services.database
+        let scope = database.scope(seen.tenantID ?? .platform)
         let row = try await scope.change(by: call.actor) { change in
             let row = try await change.lockProvider(seen.id)
             try call.requireMatch(row.etag)
             try call.input.checkRepeated(against: row.json)
             let input = try await ProviderInput(call, current: row)
-            return try await change.updateProvider(
+            let changed = try await change.updateProvider(
                 row, name: input.name, issuer: input.issuer, document: input.document)
+            return try await change.changeSecret(changed, input.secret, in: database)
         }
         return .ok(row, etag: row.etag)
     }

@@ -9,6 +9,7 @@ struct ProviderInput {
     var name: String
     var issuer: String
     var document: JSONValue
+    var secret: ProviderSecret
 
     /// `current` nil for a creation. 422 where a kind lacks what it needs.
     init(_ call: Call, current: ProviderRow?) async throws {
@@ -23,6 +24,9 @@ struct ProviderInput {
         }
         issuer = given ?? Self.standardIssuers[kind] ?? ""
         document = .object(members)
+        secret =
+            input.has("secret")
+            ? input.optionalString("secret").map { .set($0) } ?? .clear : .keep
         try check()
         document = .object(try await settle(members, call))
     }
@@ -43,6 +47,11 @@ struct ProviderInput {
         if kind == "password" {
             errors.append(FieldError("/kind", .notAllowed, "is built in and not registered"))
         }
+        for member in document["endpoints"]?.members ?? [] where !Self.isURL(member.value) {
+            errors.append(
+                FieldError(
+                    pointer("/endpoints", member.name), .invalid, "must be an https URL"))
+        }
         for (index, item) in (document["upstreams"]?.array ?? []).enumerated()
         where (item["kind"]?.string == nil) != (item["issuer"]?.string == nil) {
             errors.append(
@@ -51,6 +60,13 @@ struct ProviderInput {
             )
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
+    }
+
+    /// Plain http is for a provider on this machine; whether it is reached is another setting's.
+    private static func isURL(_ value: JSONValue) -> Bool {
+        guard let text = value.string else { return false }
+        return ["https://", "http://"].contains { text.utf8.starts(with: $0.utf8) }
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
     /// Domains as A-labels, `email_trust` none where the kind has no better word, tenants by id.

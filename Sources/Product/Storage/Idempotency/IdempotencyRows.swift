@@ -8,15 +8,19 @@ package struct IdempotencyRow: Sendable {
     package var path: String
     package var keyHash: [UInt8]
     package var bodyHash: [UInt8]
+    /// Whose claim it is: a request that was taken over keeps nothing.
+    package var claim: UUID
 
     package init(
-        principal: String, method: String, path: String, keyHash: [UInt8], bodyHash: [UInt8]
+        principal: String, method: String, path: String, keyHash: [UInt8], bodyHash: [UInt8],
+        claim: UUID
     ) {
         self.principal = principal
         self.method = method
         self.path = path
         self.keyHash = keyHash
         self.bodyHash = bodyHash
+        self.claim = claim
     }
 
     package enum State: Sendable, Equatable {
@@ -38,10 +42,9 @@ package struct IdempotencyRow: Sendable {
 
 /// Kept answers, for every replica.
 extension Database {
-    /// Seconds for which an answer is kept.
-    package static let answersKept: Int64 = 86_400
     /// Seconds after which a claim without an answer may be taken over: its server is gone.
-    package static let claimHolds: Int64 = 60
+    /// Every request is answered within half of it.
+    package static let claimHolds: Int64 = 10
 
     package func claimIdempotency(
         _ row: IdempotencyRow
@@ -50,12 +53,13 @@ extension Database {
         let claimed = try await app.query(
             """
             INSERT INTO idempotency AS held (principal, method, path, key_hash, body_hash,
-                created_at)
+                claim, created_at)
             VALUES (\(row.principal), \(row.method), \(row.path), \(row.keyHash),
-                \(row.bodyHash), \(now))
+                \(row.bodyHash), \(row.claim), \(now))
             ON CONFLICT (principal, method, path, key_hash) DO UPDATE
-                SET body_hash = excluded.body_hash, answer = NULL, created_at = excluded.created_at
-                WHERE held.created_at <= \(now.adding(seconds: -Self.answersKept))
+                SET body_hash = excluded.body_hash, claim = excluded.claim, answer = NULL,
+                    created_at = excluded.created_at
+                WHERE held.created_at <= \(now.adding(seconds: -retention.answers))
                     OR (held.answer IS NULL AND held.body_hash = excluded.body_hash
                         AND held.created_at <= \(now.adding(seconds: -Self.claimHolds)))
             RETURNING 1
@@ -70,25 +74,40 @@ extension Database {
         return .kept(answer)
     }
 
-    /// Keeps the answer of a claim; the first one stays.
+    /// Keeps the answer of a claim together with the change that it tells of, and commits both.
+    /// 409 and nothing kept where another request has taken the claim over.
     package func keepAnswer(
-        _ answer: [UInt8], of row: IdempotencyRow
-    ) async throws(PostgresError) {
-        _ = try await app.query(
+        _ answer: [UInt8], of row: IdempotencyRow, with change: HeldChange = HeldChange()
+    ) async throws {
+        let sql: SQL = """
+            UPDATE idempotency SET answer = \(answer)
+            WHERE \(row.condition) AND claim = \(row.claim) AND answer IS NULL
             """
-            UPDATE idempotency SET answer = \(answer) WHERE \(row.condition) AND answer IS NULL
-            """)
+        let rows: Rows
+        do {
+            if let held = change.transaction {
+                rows = try await held.query(sql)
+            } else {
+                rows = try await app.query(sql)
+            }
+            guard rows.affected == 1 else {
+                throw StorageFailure.conflict(
+                    code: "conflict", detail: "Another request took this Idempotency-Key over.",
+                    id: nil)
+            }
+        } catch {
+            await change.rollback()
+            throw error
+        }
+        try await change.commit()
     }
 
     /// Gives the claim up, so that the key may be used again.
     package func dropClaim(_ row: IdempotencyRow) async throws(PostgresError) {
         _ = try await app.query(
-            "DELETE FROM idempotency WHERE \(row.condition) AND answer IS NULL")
-    }
-
-    /// Removes what is past its time. Answers how many rows.
-    package func sweepIdempotency() async throws(PostgresError) -> Int {
-        let end = clock().adding(seconds: -Self.answersKept)
-        return try await app.query("DELETE FROM idempotency WHERE created_at <= \(end)").affected
+            """
+            DELETE FROM idempotency
+            WHERE \(row.condition) AND claim = \(row.claim) AND answer IS NULL
+            """)
     }
 }

@@ -12,12 +12,17 @@ package struct ProviderRow: ListedRow {
     package var issuer: String
     /// Every other setting, by its name on the wire.
     package var document: JSONValue
+    /// A secret is kept; it is read by `clientSecret(of:)` alone.
+    package var hasSecret: Bool
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
 
     static let columns: SQL =
-        "id, tenant_id, kind, name, issuer, document::text, version, created_at, updated_at"
+        """
+        id, tenant_id, kind, name, issuer, document::text, version, created_at, updated_at,
+        secret IS NOT NULL
+        """
 
     init(_ row: Row) throws(PostgresError) {
         id = try row.get(0)
@@ -29,6 +34,7 @@ package struct ProviderRow: ListedRow {
         version = try row.get(6)
         createdAt = try row.get(7)
         updatedAt = try row.get(8)
+        hasSecret = try row.get(9)
     }
 
     /// The provider as the rules read it; nil for a kind that they do not know.

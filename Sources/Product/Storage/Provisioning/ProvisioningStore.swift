@@ -18,11 +18,13 @@ extension Database {
         while true {
             tries += 1
             do {
-                return try await platformScope.change(by: actor) { change in
+                let result = try await platformScope.change(by: actor) { change in
                     let result = try await run(call, change, dryRun: dryRun, render)
                     if dryRun, let result { throw DryRun(result: result) }
                     return result
                 }
+                if let result { onDecision(result.verdict.outcome) }
+                return result
             } catch let end as DryRun {
                 return end.result
             } catch {

@@ -1,0 +1,178 @@
+import JSON
+
+/// The OpenAPI document as a page for people: every operation with what it takes and answers.
+extension OpenAPIDocument {
+    /// HTML, without script.
+    package var page: [UInt8] {
+        guard let document = try? JSONValue(parsing: bytes) else { return [] }
+        var page = DocumentWriter(document)
+        page.write()
+        return Array(page.html.utf8)
+    }
+}
+
+private struct DocumentWriter {
+    private struct Operation {
+        var method: String
+        var path: String
+        var value: JSONValue
+
+        var id: String { value["operationId"]?.string ?? "" }
+        var tag: String { value["tags"]?.array?.first?.string ?? "" }
+    }
+
+    private let document: JSONValue
+    private var operations: [Operation] = []
+    private(set) var html = ""
+
+    init(_ document: JSONValue) {
+        self.document = document
+        for path in document["paths"]?.members ?? [] {
+            for method in path.value.members ?? [] {
+                operations.append(
+                    Operation(method: method.name, path: path.name, value: method.value))
+            }
+        }
+    }
+
+    mutating func write() {
+        let tags = (document["tags"]?.array ?? []).compactMap { $0["name"]?.string }
+        html = """
+            <!doctype html><html lang="en"><head><meta charset="utf-8"><title>Gatehouse API</title>
+            <meta name="viewport" content="width=device-width,initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <link rel="icon" href="/favicon.svg" type="image/svg+xml">
+            <style>\(DocumentPage.style)</style></head><body><div class="page">
+            <nav aria-label="Contents"><b>Gatehouse API</b>
+            """
+        for tag in tags {
+            html += "<a href=\"#\(Self.anchor(tag))\">\(Self.escaped(tag))</a>"
+        }
+        html += "</nav><main>"
+        introduction()
+        for tag in tags {
+            html += "<h2 id=\"\(Self.anchor(tag))\">\(Self.escaped(tag))</h2>"
+            for operation in operations where operation.tag == tag { write(operation) }
+        }
+        html += "</main></div></body></html>"
+    }
+
+    private mutating func introduction() {
+        let version = document["info"]?["version"]?.string ?? ""
+        html += """
+            <h1>Gatehouse API</h1><p class="dim">Version \(Self.escaped(version)),
+            \(operations.count) operations; as a document for tools:
+            <a href="/openapi.json">/openapi.json</a>.</p>
+            <p>Send <code>Authorization: Bearer</code> and an API key. Bodies are JSON in snake_case,
+            times RFC 3339 in UTC. A refusal is <code>application/problem+json</code>: branch on
+            its <code>code</code>. Lists take <code>limit</code> and <code>cursor</code>. A POST
+            with an <code>Idempotency-Key</code> may be sent again and gives the same answer.</p>
+            """
+    }
+
+    private mutating func write(_ operation: Operation) {
+        let summary = operation.value["summary"]?.string ?? ""
+        html += """
+            <details id="\(Self.anchor(operation.id))"><summary>
+            <span class="verb \(operation.method)">\(operation.method.uppercased())</span>
+            <span class="path">\(Self.escaped(operation.path))</span>
+            <span class="what">\(Self.escaped(summary))</span></summary><div class="body">
+            """
+        if let text = operation.value["description"]?.string {
+            html += "<p>\(Self.marked(text))</p>"
+        }
+        parameters(operation.value["parameters"]?.array ?? [])
+        if let media = operation.value["requestBody"]?["content"]?.members?.first {
+            example("Body", media.name, media.value["example"])
+        }
+        answers(operation.value["responses"]?.members ?? [])
+        html += "</div></details>"
+    }
+
+    private mutating func parameters(_ parameters: [JSONValue]) {
+        guard !parameters.isEmpty else { return }
+        html += "<h3>Parameters</h3><div class=\"scroll\"><table>"
+        for parameter in parameters {
+            let name = Self.escaped(parameter["name"]?.string ?? "")
+            let place = Self.escaped(parameter["in"]?.string ?? "")
+            let need = parameter["required"] == .bool(true) ? ", required" : ""
+            let text = Self.marked(parameter["description"]?.string ?? "")
+            html += "<tr><td><code>\(name)</code></td><td class=\"dim\">\(place)\(need)</td>"
+            html += "<td>\(text)</td></tr>"
+        }
+        html += "</table></div>"
+    }
+
+    private mutating func answers(_ answers: [JSONValue.Member]) {
+        for answer in answers {
+            if let media = answer.value["content"]?.members?.first, answer.name.hasPrefix("2") {
+                example("Answer \(answer.name)", media.name, media.value["example"])
+            } else if answer.name.hasPrefix("2") {
+                html += "<h3>Answer \(answer.name)</h3>"
+            }
+        }
+        let refusals = answers.filter { !$0.name.hasPrefix("2") }
+        guard !refusals.isEmpty else { return }
+        html += "<h3>Refusals</h3><div class=\"scroll\"><table>"
+        for refusal in refusals {
+            let text = Self.escaped(refusal.value["description"]?.string ?? "")
+            html += "<tr><td>\(refusal.name)</td><td>\(text)</td></tr>"
+        }
+        html += "</table></div>"
+    }
+
+    private mutating func example(_ title: String, _ type: String, _ value: JSONValue?) {
+        html += "<h3>\(title) <span class=\"dim\">\(Self.escaped(type))</span></h3>"
+        guard let value else { return }
+        html += "<pre tabindex=\"0\">\(Self.escaped(Self.indented(value, "")))</pre>"
+    }
+
+    /// One member a line.
+    private static func indented(_ value: JSONValue, _ margin: String) -> String {
+        let inner = margin + "  "
+        if let members = value.members, !members.isEmpty {
+            let lines = members.map {
+                inner + String(decoding: JSONValue.string($0.name).encoded(), as: UTF8.self) + ": "
+                    + indented($0.value, inner)
+            }
+            return "{\n" + lines.joined(separator: ",\n") + "\n\(margin)}"
+        }
+        if let items = value.array, !items.isEmpty {
+            let lines = items.map { inner + indented($0, inner) }
+            return "[\n" + lines.joined(separator: ",\n") + "\n\(margin)]"
+        }
+        return String(decoding: value.encoded(), as: UTF8.self)
+    }
+
+    /// Text whose `code` is set as such.
+    private static func marked(_ text: String) -> String {
+        let parts = escaped(text).split(separator: "`", omittingEmptySubsequences: false)
+        guard parts.count % 2 == 1 else { return escaped(text) }
+        var marked = ""
+        for (index, part) in parts.enumerated() {
+            marked += index % 2 == 1 ? "<code>\(part)</code>" : String(part)
+        }
+        return marked
+    }
+
+    private static func anchor(_ text: String) -> String {
+        String(
+            text.unicodeScalars.map {
+                $0.isASCII && $0.properties.isAlphabetic ? Character($0) : "-"
+            })
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,147 @@
+import Cryptography
+import Domain
+import Federation
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// A sign-in that a provider's id token proves: the token checked, its provider found, its claims
+/// as an attempt.
+struct TokenSignIn {
+    let call: Call
+    let database: Database
+
+    init(_ call: Call) throws {
+        self.call = call
+        database = try call.services.database
+    }
+
+    func run() async throws -> Response {
+        let text = try bearer()
+        let token: IDToken
+        do throws(IDTokenFault) {
+            token = try IDToken(Array(text.utf8))
+        } catch {
+            throw Self.refused(error.rawValue)
+        }
+        let (provider, party) = try await provider(of: token)
+        let claims = try await claims(of: token, from: party)
+        var attempt = attempt(claims, provider)
+        attempt.email = claims.email
+        attempt.emailVerified = claims.emailVerified
+        attempt.hostedDomain = claims.hostedDomain
+        attempt.name = claims.name
+        attempt.clientID = claims.audience
+        attempt.tenant = call.input.optionalString("tenant")
+        attempt.inviteToken = call.input.optionalString("invite_token")
+        attempt.linkGrant = call.input.optionalString("link_grant")
+        attempt.eventID = event(text)
+        let actor = Actor(
+            type: "hook", id: provider.id.description, name: provider.name,
+            requestID: call.request.id, ip: call.request.remoteAddress)
+        let result = try await database.provision(attempt, by: actor) {
+            String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self)
+        }
+        guard let result else { throw Problem.internalError }
+        return .json(bytes: Array(result.answer.utf8))
+    }
+
+    /// The same token with the same body is the same attempt.
+    private func event(_ token: String) -> String {
+        let names = ["tenant", "invite_token", "link_grant"]
+        let texts = [token] + names.map { call.input.optionalString($0) ?? "" }
+        return "id-token " + Hex.encode(SHA256.hash(Array(texts.joined(separator: "\n").utf8)))
+    }
+
+    /// One text for every token that is not accepted; the reason is for the log alone.
+    static func refused(_ cause: String) -> Problem {
+        var problem = Problem(
+            .unauthorized, "The id token is not accepted.",
+            fields: [
+                Field("www-authenticate", "Bearer realm=\"gatehouse\", error=\"invalid_token\"")
+            ])
+        problem.cause = "id token: " + cause
+        return problem
+    }
+
+    private func bearer() throws -> String {
+        let lines = call.request.all("authorization")
+        guard let line = lines.first, lines.count == 1 else { throw Problem.unauthorized() }
+        let parts = line.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased().isSame(as: "bearer") else {
+            throw Problem.unauthorized()
+        }
+        return String(parts[1].trimmingSpaces)
+    }
+
+    /// The asked tenant's own provider before the platform's, and that before the only other one.
+    private func provider(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
+        let rows = try await database.providers(issuing: token.claimedIssuer)
+        var fitting: [(ProviderRow, RelyingParty)] = []
+        for row in rows {
+            guard let party = row.relyingParty, party.isIssuer(token.claimedIssuer) else {
+                continue
+            }
+            fitting.append((row, party))
+        }
+        guard !fitting.isEmpty else { throw Self.refused("issuer_unknown") }
+        fitting.removeAll { !$0.1.takesOne(of: token.claimedAudiences) }
+        guard !fitting.isEmpty else {
+            throw Self.refused(IDTokenFault.audienceMismatch.rawValue)
+        }
+        var asked: UUID?
+        if let text = call.input.optionalString("tenant") {
+            asked = try await database.tenant(text)?.id
+        }
+        if let own = fitting.first(where: { asked != nil && $0.0.tenantID == asked }) {
+            return own
+        }
+        if let platform = fitting.first(where: { $0.0.tenantID == nil }) { return platform }
+        guard fitting.count == 1 else { throw Self.refused("several providers") }
+        return fitting[0]
+    }
+
+    private func claims(
+        of token: IDToken, from party: RelyingParty
+    ) async throws -> IDClaims {
+        let documents = try call.services.providerDocuments
+        do throws(FederationFault) {
+            return try await documents.claims(of: token, from: party)
+        } catch {
+            switch error {
+            case .token(let fault): throw Self.refused(fault.rawValue)
+            case .unavailable(let reason):
+                var problem = Problem.unavailable
+                problem.detail = "The provider cannot be asked now; try again."
+                problem.cause = "provider documents: " + reason
+                throw problem
+            }
+        }
+    }
+
+    /// Whom the token names. Of a pool's federated user the identity behind it, so that it is the
+    /// same one that the pool's triggers name.
+    private func attempt(_ claims: IDClaims, _ provider: ProviderRow) -> ProvisioningCall {
+        guard provider.kind.isSame(as: ProviderKind.cognito.rawValue) else {
+            return ProvisioningCall(
+                provider: .attempt(
+                    provider.id.description, issuer: nil, subject: claims.subject))
+        }
+        var call: ProvisioningCall
+        if let first = claims.all["identities"]?.array?.first,
+            let upstream = first["providerName"]?.string, let user = first["userId"]?.string
+        {
+            call = ProvisioningCall(
+                provider: .pool(
+                    provider.issuer, .externalProvider, userName: "\(upstream)_\(user)"))
+        } else {
+            let name = claims.all["cognito:username"]?.string ?? claims.subject
+            call = ProvisioningCall(
+                provider: .pool(provider.issuer, .confirmSignUp, userName: name),
+                trigger: .nativeProved)
+        }
+        call.alias = claims.subject
+        return call
+    }
+}

@@ -1,0 +1,50 @@
+import Postgres
+import Text
+
+/// How long what ends by itself is kept, in seconds.
+package struct Retention: Sendable, Equatable {
+    /// Answers under an Idempotency-Key.
+    package var answers: Int64 = 24 * 3600
+    /// Decisions, and what recognises their retries.
+    package var decisions: Int64 = 90 * 86_400
+    /// Tokens after their end, so that a late click is told what happened.
+    package var tokens: Int64 = 86_400
+
+    package init() {}
+}
+
+/// Rows of one table that have ended.
+struct EndedRows: Sendable {
+    enum Kind: Sendable {
+        /// A table of the system: removed wherever they are.
+        case system
+        /// A tenant's table: found by the platform's role, removed by the app's, tenant by tenant.
+        case tenant
+        /// Decisions, which the app role removes by its one function only, with an audit row.
+        case decisions
+    }
+
+    var table: String
+    var kind: Kind
+    /// The column whose time tells the end.
+    var column: String
+    /// Rows are removed once the column's time is this many seconds ago.
+    var seconds: @Sendable (Retention) -> Int64
+
+    /// Every table whose rows end by themselves.
+    static let all: [EndedRows] = [
+        EndedRows(table: "idempotency", kind: .system, column: "created_at") { $0.answers },
+        EndedRows(table: "decisions", kind: .decisions, column: "created_at") { $0.decisions },
+        EndedRows(table: "provisioning_retries", kind: .system, column: "created_at") {
+            $0.decisions
+        },
+        EndedRows(table: "provisioning_attempts", kind: .system, column: "at") { $0.decisions },
+        EndedRows(table: "operator_sessions", kind: .system, column: "expires_at") { _ in 0 },
+        EndedRows(table: "operator_links", kind: .system, column: "expires_at") { $0.tokens },
+        EndedRows(table: "sign_in_failures", kind: .system, column: "last_at") { $0.tokens },
+        EndedRows(table: "pending_choices", kind: .system, column: "expires_at") { _ in 0 },
+        EndedRows(table: "reservations", kind: .system, column: "expires_at") { $0.tokens },
+        EndedRows(table: "sessions", kind: .tenant, column: "expires_at") { _ in 0 },
+        EndedRows(table: "link_grants", kind: .tenant, column: "expires_at") { $0.tokens },
+    ]
+}

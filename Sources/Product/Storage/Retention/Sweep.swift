@@ -1,0 +1,112 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// Removes what has ended, in batches, one replica at a time.
+extension Database {
+    /// Rows that one transaction removes at most, so that no lock is held for long.
+    static let sweepBatch = 1000
+    /// Batches of one table in one round; the rest waits for the next.
+    static let sweepBatches = 50
+    /// The advisory lock that every batch takes: whoever does not get it leaves the work to others.
+    static let sweepLock: Int64 = 0x6761_7465_0001
+
+    /// One round over every table. `removed` is told of each batch; false where another replica is
+    /// at work.
+    package func sweep(
+        removed: @Sendable (_ table: String, _ rows: Int) -> Void
+    ) async throws -> Bool {
+        for rows in EndedRows.all {
+            guard try await sweep(rows, removed) else { return false }
+        }
+        return true
+    }
+
+    /// The tables that are swept, for labels of metrics.
+    package static var sweptTables: [String] { EndedRows.all.map(\.table) }
+
+    private func sweep(
+        _ rows: EndedRows, _ removed: @Sendable (String, Int) -> Void
+    ) async throws -> Bool {
+        let end = clock().adding(seconds: -rows.seconds(retention))
+        for _ in 0..<Self.sweepBatches {
+            var count = 0
+            switch rows.kind {
+            case .system:
+                guard let done = try await removeBatch(rows, past: end) else { return false }
+                count = done
+            case .tenant, .decisions:
+                for tenant in try await tenants(with: rows, past: end) {
+                    guard let done = try await removeBatch(rows, past: end, of: tenant) else {
+                        return false
+                    }
+                    count += done
+                }
+            }
+            if count > 0 { removed(rows.table, count) }
+            if count < Self.sweepBatch { break }
+        }
+        return true
+    }
+
+    private func removeBatch(_ rows: EndedRows, past end: Timestamp) async throws -> Int? {
+        try await app.transaction { transaction in
+            guard try await Self.takeSweepLock(transaction) else { return nil }
+            return try await transaction.query(
+                """
+                DELETE FROM \(raw: rows.table) WHERE ctid = ANY (ARRAY(
+                    SELECT ctid FROM \(raw: rows.table) WHERE \(raw: rows.column) <= \(end)
+                    ORDER BY \(raw: rows.column) LIMIT \(Self.sweepBatch)))
+                """
+            ).affected
+        }
+    }
+
+    private func removeBatch(
+        _ rows: EndedRows, past end: Timestamp, of tenant: UUID
+    ) async throws -> Int? {
+        try await scope(tenant).change(by: .system) { change in
+            guard try await Self.takeSweepLock(change.transaction) else { return nil }
+            guard case .decisions = rows.kind else {
+                return try await change.query(
+                    """
+                    DELETE FROM \(raw: rows.table) WHERE tenant_id = \(tenant) AND id IN (
+                        SELECT id FROM \(raw: rows.table) WHERE tenant_id = \(tenant)
+                            AND \(raw: rows.column) <= \(end)
+                        ORDER BY \(raw: rows.column) LIMIT \(Self.sweepBatch))
+                    """
+                ).affected
+            }
+            let found = try await change.query(
+                "SELECT decisions_remove(\(tenant), \(end), \(Self.sweepBatch))")
+            let count = try found.only { row throws(PostgresError) in
+                try row.get(0, as: Int.self)
+            }
+            if count > 0 {
+                var changes = AuditChanges()
+                changes.add("removed", .null, .int(count))
+                try await change.audit(
+                    "decisions.expired", AuditTarget("tenant", tenant, "decisions"), changes)
+            }
+            return count
+        }
+    }
+
+    /// Tenants that own some of the rows that ended first.
+    private func tenants(with rows: EndedRows, past end: Timestamp) async throws -> [UUID] {
+        let found = try await platform.read(
+            """
+            SELECT DISTINCT tenant_id FROM (
+                SELECT tenant_id FROM \(raw: rows.table) WHERE \(raw: rows.column) <= \(end)
+                ORDER BY \(raw: rows.column) LIMIT \(Self.sweepBatch)) AS oldest
+            """)
+        return try found.map { row throws(PostgresError) in try row.get(0, as: UUID.self) }
+    }
+
+    private static func takeSweepLock(_ transaction: Transaction) async throws -> Bool {
+        let rows = try await transaction.query(
+            "SELECT pg_try_advisory_xact_lock(\(Self.sweepLock))")
+        return try rows.first?.get(0, as: Bool.self) ?? false
+    }
+}

@@ -1,0 +1,30 @@
+import Glibc
+import Observability
+
+/// The process as Linux sees it, under Prometheus' usual names; read when it is asked for.
+struct ProcessMeasures: Sendable {
+    private let resident: Gauge
+    private let descriptors: Gauge
+
+    init(_ registry: Metrics) {
+        resident = registry.gauge("process_resident_memory_bytes", "Resident memory.")
+        descriptors = registry.gauge("process_open_fds", "Open file descriptors.")
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        registry.gauge("process_start_time_seconds", "When the process began, in Unix time.")
+            .set(Int(now.tv_sec))
+    }
+
+    func read() {
+        let fields = (DataDirectory.read("/proc/self/statm") ?? []).split(separator: 0x20)
+        if fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self)) {
+            resident.set(pages * Int(sysconf(Int32(_SC_PAGESIZE))))
+        }
+        guard let folder = opendir("/proc/self/fd") else { return }
+        defer { closedir(folder) }
+        // The two dots and the folder itself are not counted.
+        var count = -3
+        while readdir(folder) != nil { count += 1 }
+        descriptors.set(max(0, count))
+    }
+}

@@ -1,0 +1,143 @@
+import API
+import Domain
+import HTTP
+import Observability
+import Postgres
+import Serving
+import Storage
+
+/// What the service counts, for `/metrics`. Every label has a closed set of values, known at the
+/// start: routes are templates, never paths.
+package final class ServiceMetrics: Sendable {
+    private struct Route: Sendable {
+        /// By the status' first digit; the last one takes what is none of 1 to 5.
+        var classes: [Counter]
+        var time: Histogram
+    }
+
+    private let registry = Metrics()
+    /// By operation id, and the few places that are no endpoint.
+    private let routes: [String: Route]
+    private let decisions: [Outcome: Counter]
+    private let verifications: [APIKeyVerdict: Counter]
+    private let swept: [String: Counter]
+    private let failures: Counter
+    private let rounds: Counter
+    private let memory: ProcessMeasures
+
+    private static let noRoute = "none"
+    static let preflight = "preflight"
+    private static let places = [
+        "/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/console",
+    ]
+
+    package init() {
+        let registry = registry
+        var routes: [String: Route] = [:]
+        for endpoint in Routes.all {
+            routes[endpoint.id] = Self.route(registry, endpoint.method.rawValue, endpoint.path)
+        }
+        for place in Self.places { routes[place] = Self.route(registry, "GET", place) }
+        routes[Self.preflight] = Self.route(registry, "OPTIONS", "any")
+        routes[Self.noRoute] = Self.route(registry, "any", Self.noRoute)
+        self.routes = routes
+        decisions = Self.counters(
+            registry, "gatehouse_decisions_total", "Provisioning decisions by outcome.", "outcome",
+            Outcome.allCases.map { ($0, $0.rawValue) })
+        verifications = Self.counters(
+            registry, "gatehouse_key_verifications_total", "Verdicts about API keys.", "verdict",
+            APIKeyVerdict.allCases.map { ($0, $0.rawValue) })
+        swept = Self.counters(
+            registry, "gatehouse_swept_rows_total", "Ended rows that were removed.", "table",
+            Database.sweptTables.map { ($0, $0) })
+        rounds = registry.counter(
+            "gatehouse_sweeps_total", "Rounds in which this replica removed ended rows.")
+        failures = registry.counter(
+            "gatehouse_sweep_failures_total", "Rounds that ended by a failure.")
+        memory = ProcessMeasures(registry)
+    }
+
+    /// One finished request of the API.
+    func record(_ request: RequestRecord) {
+        let name =
+            request.operation ?? (request.method == .options ? Self.preflight : Self.noRoute)
+        guard let route = routes[name] else { return }
+        count(request.status, route)
+        route.time.record(nanoseconds: request.microseconds * 1000)
+    }
+
+    /// One answer of a place that is no endpoint (a file of the console is `/console`), or one
+    /// given from memory, by its operation id: those take no time worth a histogram.
+    func record(place: String, status: Int) {
+        guard let route = routes[place] else { return }
+        count(status, route)
+    }
+
+    func record(_ outcome: Outcome) { decisions[outcome]?.increment() }
+    func record(_ verdict: APIKeyVerdict) { verifications[verdict]?.increment() }
+    func swept(_ table: String, _ rows: Int) { swept[table]?.increment(by: rows) }
+    func sweepEnded(failed: Bool) { (failed ? failures : rounds).increment() }
+
+    /// The counts of a database role's pools.
+    func database(role: String) -> PostgresMeasures {
+        var measures = PostgresMeasures()
+        let labels: [(StaticString, String)] = [("role", role)]
+        measures.connections = registry.gauge(
+            "gatehouse_database_connections", "Open connections to the database.", labels: labels)
+        measures.waits = registry.histogram(
+            "gatehouse_database_wait_seconds",
+            "Waits for a free connection, of those who had to wait.", labels: labels)
+        measures.refusals = registry.counter(
+            "gatehouse_database_refusals_total", "Waits that ended without a connection.",
+            labels: labels)
+        return measures
+    }
+
+    func server() -> ServerMeasures {
+        var measures = ServerMeasures()
+        measures.open = registry.gauge("gatehouse_connections", "Open connections of clients.")
+        measures.accepted = registry.counter(
+            "gatehouse_connections_total", "Accepted connections of clients.")
+        measures.pauses = registry.counter(
+            "gatehouse_accept_pauses_total", "How often the server was too full to accept.")
+        return measures
+    }
+
+    /// Prometheus' text format 0.0.4.
+    func page() -> Response {
+        memory.read()
+        var answer = Response(
+            200, type: "text/plain; version=0.0.4; charset=utf-8",
+            Array(registry.prometheusText().utf8))
+        answer.set("cache-control", "no-store")
+        return answer
+    }
+
+    private func count(_ status: Int, _ route: Route) {
+        route.classes[(1...5).contains(status / 100) ? status / 100 - 1 : 4].increment()
+    }
+
+    private static func route(_ registry: Metrics, _ method: String, _ path: String) -> Route {
+        let labels: [(StaticString, String)] = [("method", method), ("route", path)]
+        return Route(
+            classes: (1...5).map {
+                registry.counter(
+                    "gatehouse_requests_total", "Answered requests.",
+                    labels: labels + [("status", "\($0)xx")], sparse: true)
+            },
+            time: registry.histogram(
+                "gatehouse_request_seconds", "Time from the parsed request to its answer.",
+                labels: labels, sparse: true))
+    }
+
+    private static func counters<Key: Hashable>(
+        _ registry: Metrics, _ name: StaticString, _ help: StaticString, _ label: StaticString,
+        _ values: [(Key, String)]
+    ) -> [Key: Counter] {
+        var counters: [Key: Counter] = [:]
+        for (key, value) in values {
+            counters[key] = registry.counter(name, help, labels: [(label, value)])
+        }
+        return counters
+    }
+}

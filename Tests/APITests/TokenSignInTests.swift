@@ -1,0 +1,230 @@
+import Domain
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// `/v1/provisioning/sign-in` against a provider of our own.
+struct TokenSignInTests {
+    private struct Scene {
+        let service: TestService
+        let provider: TestProvider
+        let tenant: TenantRow
+        let log: CapturedLog
+
+        func mint(_ clientID: String = "web") -> TokenMint {
+            provider.mint(clientID: clientID, now: Timestamp.systemClock())
+        }
+
+        func send(
+            _ token: String, _ body: String = "{}", fields: [Field] = []
+        ) async throws -> TestAnswer {
+            try await service.send(
+                .post, "/v1/provisioning/sign-in", json: body, as: .bearer(token), fields: fields)
+        }
+
+        @discardableResult
+        func register(_ more: String = "", kind: String = "oidc") async throws -> TestAnswer {
+            let answer = try await service.send(
+                .post, "/v1/providers",
+                json: #"{"kind":"\#(kind)","name":"Test","issuer":"\#(provider.issuer)","#
+                    + #""client_id":"web","email_trust":"verified_claim"\#(more)}"#,
+                as: .platformOwner)
+            #expect(answer.status == 201, "\(answer.text)")
+            return answer
+        }
+
+        func invite(_ email: String) async throws {
+            let answer = try await service.send(
+                .post, "/v1/tenants/acme/invites", json: #"{"email":"\#(email)"}"#,
+                as: .platformOwner)
+            #expect(answer.status == 201, "\(answer.text)")
+        }
+    }
+
+    private func run(_ body: (Scene) async throws -> Void) async throws {
+        let log = CapturedLog()
+        let service = try await TestService.make(logger: log.logger)
+        let provider = try await TestProvider.start()
+        let scene = Scene(
+            service: service, provider: provider, tenant: try await service.makeTenant("acme"),
+            log: log)
+        do { try await body(scene) } catch {
+            await service.stop()
+            throw error
+        }
+        await provider.stop()
+        await service.stop()
+    }
+
+    @Test func `an invited person's token links the invite, and the next one is known`()
+        async throws
+    {
+        try await run { scene in
+            try await scene.register()
+            try await scene.invite("ann@example.com")
+            let token = scene.mint().token()
+            let first = try await scene.send(token)
+            #expect(first.status == 200, "\(first.text)")
+            #expect(first.json["outcome"]?.string == "linked", "\(first.text)")
+            #expect(first.json["user"]?["email"]?.string == "ann@example.com")
+            #expect(first.json["tenant"]?["slug"]?.string == "acme")
+            #expect(first.json["token"] == nil)
+            #expect(first.first("cache-control") == "no-store")
+            #expect(try await scene.send(token).bytes == first.bytes)
+            let later = try await scene.send(scene.mint().token(["jti": "\"2\""]))
+            #expect(later.json["outcome"]?.string == "existing")
+            #expect(later.json["user"]?["id"] == first.json["user"]?["id"])
+        }
+    }
+
+    @Test func `a stranger is refused by the rules, with 200`() async throws {
+        try await run { scene in
+            try await scene.register()
+            let answer = try await scene.send(scene.mint().token())
+            #expect(answer.status == 200)
+            #expect(answer.json["outcome"]?.string == "refused")
+            #expect(answer.json["reason"]?.string == "no_tenant")
+        }
+    }
+
+    @Test func `every hostile token gets one text, and its reason stands in the log alone`()
+        async throws
+    {
+        try await run { scene in
+            try await scene.register()
+            try await scene.invite("ann@example.com")
+            let tokens = scene.mint().hostile().filter { !$0.text.isEmpty }
+            #expect(tokens.count >= 60)
+            var texts: Set<String> = []
+            for token in tokens {
+                let answer = try await scene.send(
+                    token.text, fields: [Field("x-request-id", "r-1")])
+                #expect(answer.status == 401, "\(token): \(answer.text)")
+                texts.insert(answer.json["detail"]?.string ?? "")
+                #expect(answer.first("www-authenticate")?.contains("invalid_token") == true)
+                #expect(!answer.text.contains(token.fault), "\(token)")
+            }
+            #expect(texts == ["The id token is not accepted."])
+            let reasons = scene.log.lines
+                .filter { $0.contains("id token: ") }
+            #expect(reasons.count == tokens.count)
+            for fault in Set(tokens.map(\.fault)) where fault != "issuer_mismatch" {
+                #expect(scene.log.text.contains("id token: \(fault)"), "\(fault)")
+            }
+            #expect(!scene.log.text.contains("eyJ"))
+            #expect(scene.provider.fetches(of: TestProvider.keysPath) == 1)
+            let users = try await scene.service.send(
+                .get, "/v1/tenants/acme/users?status=active", as: .platformOwner)
+            #expect(users.json["items"]?.array?.isEmpty == true)
+        }
+    }
+
+    @Test func `without a token, or with two, nothing is looked at`() async throws {
+        try await run { scene in
+            for fields in [
+                [], [Field("authorization", "Basic YTpi")], [Field("authorization", "Bearer")],
+                [Field("authorization", "Bearer a"), Field("authorization", "Bearer b")],
+            ] {
+                let answer = try await scene.service.send(
+                    .post, "/v1/provisioning/sign-in", json: "{}", fields: fields)
+                #expect(answer.status == 401, "\(fields)")
+            }
+            let typo = try await scene.send(scene.mint().token(), #"{"tenants":"acme"}"#)
+            #expect(typo.status == 422)
+        }
+    }
+
+    @Test func `a provider that cannot be asked makes 503, never 401`() async throws {
+        try await run { scene in
+            try await scene.register()
+            scene.provider.set(TestProvider.keysPath, .init(status: 500, "{}"))
+            let answer = try await scene.send(scene.mint().token())
+            #expect(answer.status == 503)
+            #expect(answer.first("retry-after") != nil)
+            #expect(answer.json["code"]?.string == "unavailable")
+        }
+    }
+
+    @Test func `a tenant's own provider leads to that tenant, by its own client`() async throws {
+        try await run { scene in
+            try await scene.register()
+            let own = try await scene.service.send(
+                .post, "/v1/providers",
+                json: #"{"kind":"oidc","name":"Own","issuer":"\#(scene.provider.issuer)","#
+                    + #""client_id":"own","email_trust":"verified_claim","tenant":"acme"}"#,
+                as: .platformOwner)
+            #expect(own.status == 201, "\(own.text)")
+            try await scene.service.makeTenant("other")
+            try await scene.invite("ann@example.com")
+            let token = scene.mint("own").token()
+            let elsewhere = try await scene.send(token, #"{"tenant":"other"}"#)
+            #expect(elsewhere.json["reason"]?.string == "no_tenant", "\(elsewhere.text)")
+            let there = try await scene.send(token)
+            #expect(there.json["outcome"]?.string == "linked", "\(there.text)")
+        }
+    }
+
+    @Test func `a pool's federated user is the person behind the pool`() async throws {
+        try await run { scene in
+            let pool = "eu-central-1_abc"
+            let made = try await scene.service.send(
+                .post, "/v1/providers",
+                json: #"{"kind":"cognito","name":"Pool","issuer":"\#(pool)","#
+                    + #""email_trust":"verified_claim","endpoints":{"#
+                    + #""issuer":"\#(scene.provider.issuer)/\#(pool)","#
+                    + #""authorization_endpoint":"\#(scene.provider.issuer)/a","#
+                    + #""token_endpoint":"\#(scene.provider.issuer)/t","#
+                    + #""jwks_uri":"\#(scene.provider.issuer)/keys"}}"#,
+                as: .platformOwner)
+            #expect(made.status == 201, "\(made.text)")
+            try await scene.invite("ann@example.com")
+            var claims: [String: String?] = [
+                "iss": "\"\(scene.provider.issuer)/\(pool)\"", "token_use": "\"id\"",
+                "cognito:username": "\"Google_77\"",
+                "identities": #"[{"providerName":"Google","userId":"77"}]"#,
+            ]
+            let answer = try await scene.send(scene.mint().token(claims))
+            #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
+            let identity = answer.json["user"]?["identities"]?.array?.first
+            #expect(identity?["provider"]?.string == "google")
+            #expect(identity?["subject"]?.string == "77")
+            claims["token_use"] = "\"access\""
+            #expect(try await scene.send(scene.mint().token(claims)).status == 401)
+        }
+    }
+
+    @Test func `a provider's secret is kept sealed and never shown`() async throws {
+        try await run { scene in
+            let made = try await scene.register(#","secret":"canary-s3cret""#)
+            #expect(made.json["secret_set"]?.bool == true)
+            let id = try #require(made.json["id"]?.string)
+            let storage = scene.service.storage
+            let uuid = try #require(UUID(id))
+            let row = try #require(try await storage.provider(uuid, owner: nil))
+            let kept = try await storage.clientSecret(of: row)
+            #expect(kept == "canary-s3cret")
+            let stored = try await storage.app.read(
+                "SELECT count(*) FROM providers WHERE secret = convert_to('canary-s3cret', 'UTF8')")
+            #expect(try stored[0].get(0, as: Int64.self) == 0)
+            for (body, isSet) in [
+                (#"{"name":"Renamed"}"#, true), (#"{"secret":null}"#, false),
+                (#"{"secret":"canary-s3cret-2"}"#, true),
+            ] {
+                let changed = try await scene.service.send(
+                    .patch, "/v1/providers/\(id)", json: body, as: .platformOwner)
+                #expect(changed.status == 200, "\(changed.text)")
+                #expect(changed.json["secret_set"]?.bool == isSet, "\(body)")
+                #expect(!changed.text.contains("canary"))
+            }
+            let audit = try await scene.service.send(
+                .get, "/v1/audit-events", as: .platformOwner)
+            #expect(audit.text.contains("provider.secret_changed"))
+            #expect(!audit.text.contains("canary"))
+            #expect(!scene.log.text.contains("canary"))
+        }
+    }
+}

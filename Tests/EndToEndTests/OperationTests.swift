@@ -1,0 +1,120 @@
+import Application
+import Glibc
+import HTTP
+import JSON
+import Observability
+import TestSupport
+import Testing
+
+@Suite(.serialized) struct OperationTests {
+    @Test func `metrics count requests by route and status class, and show pools and memory`()
+        async throws
+    {
+        let running = try await RunningService()
+        _ = try running.send("GET", "/livez")
+        _ = try running.send("GET", "/v1/tenants/some-secret-path")
+        _ = try running.send("GET", "/v1/no/such/path")
+        let page = try running.send("GET", "/metrics")
+        #expect(page.status == 200)
+        #expect(page.first("content-type") == "text/plain; version=0.0.4; charset=utf-8")
+        for line in [
+            #"gatehouse_requests_total{method="GET",route="/livez",status="2xx"} 1"#,
+            #"gatehouse_requests_total{method="GET",route="/v1/tenants/{tenant}",status="4xx"} 1"#,
+            #"gatehouse_requests_total{method="any",route="none",status="4xx"} 1"#,
+            #"gatehouse_request_seconds_count{method="GET",route="/v1/tenants/{tenant}"} 1"#,
+            #"gatehouse_decisions_total{outcome="created"} 0"#,
+            #"gatehouse_key_verifications_total{verdict="valid"} 0"#,
+            #"gatehouse_database_refusals_total{role="app"} 0"#,
+            #"gatehouse_swept_rows_total{table="decisions"} 0"#,
+        ] {
+            #expect(page.body.contains(line + "\n"), "\(line)")
+        }
+        for name in [
+            "process_resident_memory_bytes", "process_open_fds", "gatehouse_connections",
+            #"gatehouse_database_connections{role="app"}"#,
+        ] {
+            #expect(page.body.contains("\n\(name) "), "\(name)")
+        }
+        #expect(!page.body.contains("some-secret-path"))
+        await running.stop()
+    }
+
+    @Test func `metrics are for this machine and the platform, and not through a proxy`()
+        async throws
+    {
+        let running = try await RunningService()
+        #expect(try running.send("GET", "/metrics").status == 200)
+        let passedOn = try running.send(
+            "GET", "/metrics", fields: ["X-Forwarded-For: 203.0.113.9"])
+        #expect(passedOn.status == 401 && passedOn.first("www-authenticate") != nil)
+        let foreign = try running.send("GET", "/metrics", fields: ["Origin: https://evil.example"])
+        #expect(foreign.status == 401)
+        let bad = try running.send("GET", "/metrics", fields: ["Authorization: Bearer nonsense"])
+        #expect(bad.status == 401)
+        await running.stop()
+    }
+
+    @Test func `with a listener of their own, metrics are nowhere else`() async throws {
+        let running = try await RunningService { $0.metricsListen = "127.0.0.1:0" }
+        #expect(try running.send("GET", "/metrics").status == 404)
+        let port = try #require(running.service.metricsPort)
+        #expect(try running.send("GET", "/metrics", port: port).status == 200)
+        #expect(try running.send("GET", "/v1/tenants", port: port).status == 404)
+        await running.stop()
+    }
+
+    @Test func `the documentation shows every operation, without a script`() async throws {
+        let running = try await RunningService()
+        let page = try running.send("GET", "/docs")
+        #expect(page.status == 200)
+        let policy = try #require(page.first("content-security-policy"))
+        #expect(policy.hasPrefix("default-src 'none'; style-src 'sha256-"))
+        #expect(!page.body.contains("<script") && !page.body.contains(" style="))
+        let document = try JSONValue(
+            parsing: Array(running.send("GET", "/openapi.json").body.utf8))
+        for path in document["paths"]?.members ?? [] {
+            for method in path.value.members ?? [] {
+                let id = try #require(method.value["operationId"]?.string)
+                #expect(page.body.contains("<details id=\"\(id)\">"), "\(id)")
+            }
+        }
+        let tag = try #require(page.first("etag"))
+        let again = try running.send("GET", "/docs", fields: ["If-None-Match: \(tag)"])
+        #expect(again.status == 304)
+        await running.stop()
+    }
+}
+
+@Suite(.serialized) struct TracingTests {
+    @Test func `the log names the caller's trace and request, and no malformed ones`() async throws
+    {
+        var template = Array("/tmp/gh-log.XXXXXX".utf8CString)
+        let file = mkstemp(&template)
+        defer {
+            close(file)
+            unlink(template)
+        }
+        let running = try await RunningService {
+            $0.logger = Logger(level: .info, format: .json, descriptor: file)
+        }
+        let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+        let good = try running.send(
+            "GET", "/v1/tenants",
+            fields: ["X-Request-Id: call-7", "traceparent: 00-\(trace)-00f067aa0ba902b7-01"])
+        #expect(good.first("x-request-id") == "call-7")
+        for bad in [
+            "00-\(trace)-00f067aa0ba902b7", "ff-\(trace)-00f067aa0ba902b7-01",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01", "00-\"-x-01",
+        ] {
+            _ = try running.send(
+                "GET", "/v1/tenants", fields: ["X-Request-Id: bad id", "traceparent: \(bad)"])
+        }
+        await running.stop()
+        let log = try Shell.run(["cat", String(cString: template)])
+        let lines = log.split(separator: "\n").filter { $0.contains("/v1/tenants") }
+        #expect(lines.count == 5)
+        #expect(lines.filter { $0.contains(#""trace_id":"\#(trace)""#) }.count == 1)
+        #expect(lines.filter { $0.contains(#""request_id":"call-7""#) }.count == 1)
+        #expect(!log.contains("bad id"))
+    }
+}

@@ -1,0 +1,147 @@
+import Domain
+import Postgres
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+import Text
+
+@Suite(.serialized) struct SweepTests {
+    private final class Removed: Sendable {
+        private let rows = Mutex<[String: Int]>([:])
+        func add(_ table: String, _ count: Int) { rows.withLock { $0[table, default: 0] += count } }
+        var all: [String: Int] { rows.withLock { $0 } }
+    }
+
+    private struct Scene {
+        let service: TestService
+        let administrator: Postgres
+
+        init() async throws {
+            service = try await TestService.make()
+            administrator = service.database.client(as: service.database.administrator)
+        }
+
+        func count(_ table: String) async throws -> Int {
+            try await administrator.read("SELECT 1 FROM \(raw: table)").count
+        }
+
+        func stop() async {
+            await administrator.close()
+            await service.stop()
+        }
+    }
+
+    private func sweep(_ database: Database) async throws -> [String: Int]? {
+        let removed = Removed()
+        let worked = try await database.sweep { removed.add($0, $1) }
+        return worked ? removed.all : nil
+    }
+
+    @Test func `answers go after their day, and the younger ones stay`() async throws {
+        let scene = try await Scene()
+        let storage = scene.service.storage
+        for (key, hours) in [(1, 23), (2, 25), (3, 48)] as [(UInt8, Int)] {
+            _ = try await storage.app.query(
+                """
+                INSERT INTO idempotency (principal, method, path, key_hash, body_hash, created_at)
+                VALUES ('key', 'POST', '/x', \([key]), \([0] as [UInt8]),
+                    \(storage.clock().adding(seconds: Int64(-hours * 3600))))
+                """)
+        }
+        #expect(try await sweep(storage) == ["idempotency": 2])
+        #expect(try await sweep(storage) == [:])
+        var patient = storage
+        patient.retention.answers = 3600
+        #expect(try await sweep(patient) == ["idempotency": 1])
+        await scene.stop()
+    }
+
+    @Test func `decisions go after 90 days in every tenant, with an audit row`() async throws {
+        let scene = try await Scene()
+        for slug in ["acme", "other"] {
+            let tenant = try await scene.service.makeTenant(slug)
+            for (number, days) in [1, 89, 91, 400].enumerated() {
+                try await decide(scene, tenant.id, subject: "\(number)", daysAgo: days)
+            }
+        }
+        #expect(try await sweep(scene.service.storage) == ["decisions": 4])
+        #expect(try await scene.count("decisions") == 4)
+        let audited = try await scene.administrator.read(
+            "SELECT changes::text FROM audit_events WHERE action = 'decisions.expired'")
+        #expect(
+            try audited.map { try $0.get(0, as: String.self) } == [
+                #"{"removed": [null, 2]}"#, #"{"removed": [null, 2]}"#,
+            ])
+        await scene.stop()
+    }
+
+    @Test func `the app role can remove no decision of today`() async throws {
+        let scene = try await Scene()
+        let tenant = try await scene.service.makeTenant("acme")
+        try await decide(scene, tenant.id, subject: "1", daysAgo: 0)
+        let app = scene.service.storage.app
+        await #expect(throws: PostgresError.self) {
+            try await app.tenantTransaction(tenant.id) {
+                try await $0.query(
+                    """
+                    SELECT decisions_remove(\(tenant.id),
+                        \(Timestamp.systemClock().adding(seconds: 60)), \(10))
+                    """)
+            }
+        }
+        // Under another tenant, row-level security leaves the function nothing to see.
+        let other = try await scene.service.makeTenant("other")
+        try await decide(scene, tenant.id, subject: "2", daysAgo: 100)
+        try await app.tenantTransaction(other.id) {
+            try await $0.query(
+                """
+                SELECT decisions_remove(\(tenant.id),
+                    \(Timestamp.systemClock().adding(seconds: -86_400 * 2)), \(10))
+                """)
+        }
+        #expect(try await scene.count("decisions") == 2)
+        await scene.stop()
+    }
+
+    @Test func `sessions, links and tokens go once they have ended`() async throws {
+        let scene = try await Scene()
+        let storage = scene.service.storage
+        _ = try await scene.service.session(role: "owner", tenant: nil)
+        let person = try await storage.createOperator(
+            email: "a@example.org", emailKey: "a@example.org", name: nil, role: "owner",
+            tenant: nil, passwordHash: nil, by: .system)
+        try await storage.storeOperatorLink([1], for: person.id, seconds: 60)
+        #expect(try await sweep(storage) == [:])
+        _ = try await scene.administrator.query(
+            "UPDATE operator_sessions SET expires_at = now() - interval '1 second'")
+        _ = try await scene.administrator.query(
+            "UPDATE operator_links SET expires_at = now() - interval '25 hours'")
+        #expect(try await sweep(storage) == ["operator_sessions": 1, "operator_links": 1])
+        await scene.stop()
+    }
+
+    @Test func `a replica leaves the work to the one that is at it`() async throws {
+        let scene = try await Scene()
+        let storage = scene.service.storage
+        try await scene.administrator.transaction { other in
+            try await other.query("SELECT pg_advisory_xact_lock(113668262264833)")
+            #expect(try await sweep(storage) == nil)
+        }
+        #expect(try await sweep(storage) == [:])
+        await scene.stop()
+    }
+
+    private func decide(
+        _ scene: Scene, _ tenant: UUID, subject: String, daysAgo: Int
+    ) async throws {
+        let at = Timestamp.systemClock().adding(seconds: Int64(-daysAgo) * 86_400)
+        _ = try await scene.administrator.query(
+            """
+            INSERT INTO decisions (tenant_id, id, created_at, outcome, reference, provider, issuer,
+                subject, trace, duration_ms)
+            VALUES (\(tenant), \(UUID.random()), \(at), 'refused', 'r', 'google', '', \(subject),
+                '[]', 1)
+            """)
+    }
+}
