@@ -38,6 +38,7 @@ struct Model {
         var memory: (isGood: Bool, token: Freshness.Token)?
         var obeyedInFlight = false
         var fillsLeft: Int
+        var renewalsLeft: Int
         var lossesLeft: Int
     }
 
@@ -61,7 +62,8 @@ struct Model {
     static let ids = [UUID(high: 1, low: 1), UUID(high: 2, low: 2)]
 
     init(
-        replicas count: Int, fills: Int, losses: Int, ticks: Int = Model.lastTick,
+        replicas count: Int, fills: Int, renewals: Int = 2, losses: Int,
+        ticks: Int = Model.lastTick,
         takesTokenBefore: Bool = true,
         renewsWhereItListens: Bool = true
     ) {
@@ -69,7 +71,7 @@ struct Model {
         self.takesTokenBefore = takesTokenBefore
         self.renewsWhereItListens = renewsWhereItListens
         replicas = Self.ids.prefix(count).map {
-            Replica(id: $0, fillsLeft: fills, lossesLeft: losses)
+            Replica(id: $0, fillsLeft: fills, renewalsLeft: renewals, lossesLeft: losses)
         }
     }
 
@@ -168,10 +170,14 @@ struct Model {
     private func replicaSteps(_ index: Int) -> [Step] {
         let replica = replicas[index]
         var steps: [Step] = []
-        if replica.believesConnected, replica.renewalSent == nil, now < Int64(ticks - 1) * Self.tick
+        if replica.believesConnected, replica.renewalSent == nil, replica.renewalsLeft > 0,
+            now < Int64(ticks - 1) * Self.tick
         {
             steps.append(
-                step("\(index) sends a renewal") { $0.replicas[index].renewalSent = $0.now })
+                step("\(index) sends a renewal") {
+                    $0.replicas[index].renewalsLeft -= 1
+                    $0.replicas[index].renewalSent = $0.now
+                })
         }
         if let sent = replica.renewalSent, sent >= 0, replica.stream != nil || !renewsWhereItListens
         {
@@ -288,6 +294,7 @@ struct Fingerprint: Hashable {
         var trusted: [Bool]
         var obeyedInFlight: Bool
         var fillsLeft: Int
+        var renewalsLeft: Int
         var lossesLeft: Int
     }
 
@@ -316,6 +323,7 @@ struct Fingerprint: Hashable {
                     replica.freshness.isTrusted(at: Int64($0) * Model.tick)
                 },
                 obeyedInFlight: replica.obeyedInFlight, fillsLeft: replica.fillsLeft,
+                renewalsLeft: replica.renewalsLeft,
                 lossesLeft: replica.lossesLeft)
         }
     }

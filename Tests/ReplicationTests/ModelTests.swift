@@ -50,13 +50,14 @@ struct ModelTests {
         return names.reversed()
     }
 
-    @Test(arguments: [(1, 1, 1, 3), (2, 1, 0, 2)])
+    @Test(arguments: [(1, 1, 2, 1, 3), (2, 1, 1, 0, 2)])
     func `no order of events lets a stale yes out after the return`(
-        size: (replicas: Int, fills: Int, losses: Int, ticks: Int)
+        size: (replicas: Int, fills: Int, renewals: Int, losses: Int, ticks: Int)
     ) {
         let walk = Self.walk(
             Model(
-                replicas: size.replicas, fills: size.fills, losses: size.losses, ticks: size.ticks))
+                replicas: size.replicas, fills: size.fills, renewals: size.renewals,
+                losses: size.losses, ticks: size.ticks))
         #expect(walk.counterexample == nil, "\(walk.counterexample ?? [])")
         #expect(walk.sawAnswerFromMemory && walk.sawReturn && walk.states > 1000)
     }
