@@ -44,7 +44,9 @@ struct OpenChange: Sendable {
         do {
             try await transaction.commit()
         } catch {
-            notices.withdraw()
+            // If it was committed all the same, a retry finds nothing left to do and says so at
+            // once; so whoever may answer from before it is waited for here.
+            if error.kind == .commitUnknown { await notices.settle() } else { notices.withdraw() }
             throw error
         }
         await notices.settle()

@@ -58,18 +58,16 @@ extension Database {
         locator: String, hash: [UInt8]
     ) async throws -> PresentedKey? {
         guard let key = KeyHash(hash) else { return nil }
-        return try await memory.keys.value(key, tags: { $0.flatMap(\.tags) }) {
-            try await apiKey(locator: locator, hash: hash)
-        }
+        return try await memory.keys.value(
+            key, tags: { $0.flatMap(\.tags) },
+            query: { try await apiKey(locator: locator, hash: hash) })
     }
 
     /// `tenant(_:)` from memory, where the tenant is active: for its id, its slug and its status.
     package func knownTenant(_ idOrSlug: String) async throws -> TenantRow? {
         try await memory.tenants.value(
-            idOrSlug, tags: { $0.flatMap { $0.status == "active" ? Tags(Tag($0.id)) : nil } }
-        ) {
-            try await tenant(idOrSlug)
-        }
+            idOrSlug, tags: { $0.flatMap { $0.status == "active" ? Tags(Tag($0.id)) : nil } },
+            query: { try await tenant(idOrSlug) })
     }
 
     /// `origins(_:of:)` from memory.
@@ -77,10 +75,8 @@ extension Database {
         _ listed: [String], of holder: OriginHolder
     ) async throws -> FoundOrigins {
         try await memory.origins.value(
-            OriginLookup(holder: holder, listed: listed), tags: { $0.tags(of: holder) }
-        ) {
-            try await origins(listed, of: holder)
-        }
+            OriginLookup(holder: holder, listed: listed), tags: { $0.tags(of: holder) },
+            query: { try await origins(listed, of: holder) })
     }
 }
 
