@@ -31,7 +31,7 @@ let platform = [
     "Networking",
     "HTTP", "Routing", "Serving", "Postgres", "Replication",
 ]
-let product = ["Domain", "Federation", "Storage", "API", "Console"]
+let product = ["Domain", "Federation", "Storage", "API", "SignIn", "Console"]
 
 let package = Package(
     name: "gatehouse",
@@ -74,6 +74,13 @@ let package = Package(
                 "Cryptography",
                 "Observability",
             ]),
+        room(
+            "Product", "SignIn",
+            [
+                "API", "Domain", "Federation", "Outbound", "Storage", "HTTP", "Routing", "JSON",
+                "Text",
+                "Cryptography",
+            ]),
         room("Product", "Console", ["HTTP", "CZlib"]),
 
         room("Service", "Application", platform + product),
@@ -105,6 +112,14 @@ let package = Package(
             [
                 "API", "Domain", "Storage", "Postgres", "Cryptography", "HTTP", "Routing", "JSON",
                 "Text", "Application", "TestSupport",
+            ]),
+        tests(
+            "SignInTests",
+            [
+                "Application", "SignIn", "API", "Domain", "Storage", "Postgres", "Cryptography",
+                "HTTP",
+                "JSON",
+                "Text", "TestSupport",
             ]),
         tests(
             "EndToEndTests",

@@ -1,9 +1,10 @@
 // Classic and blocking, so that theme and density are set before the first paint and nothing flashes.
 try {
-    const ui = JSON.parse(localStorage.getItem("ui") || "{}");
-    for (const name of ["theme", "density"]) {
-        if (ui[name]) document.documentElement.dataset[name] = ui[name];
-    }
+	const ui = JSON.parse(localStorage.getItem("ui") || "{}")
+	for (const name of ["theme", "density"]) {
+		if (ui[name]) document.documentElement.dataset[name] = ui[name]
+	}
+	if (ui.dir) document.documentElement.dir = ui.dir
 } catch {
-    // Storage may be switched off; the defaults then stand.
+	// Storage may be switched off; the defaults then stand.
 }

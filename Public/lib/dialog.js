@@ -1,120 +1,156 @@
-import { api, sent } from "./api.js";
-import { form } from "./form.js";
-import { add, fill, h, icon } from "./html.js";
-import { toast } from "../elements/toast-stack.js";
+import { api, probe, sent, shown } from "./api.js"
+import { form } from "./form.js"
+import { add, button, fill, h, note } from "./html.js"
+import { toast } from "../elements/toast-stack.js"
 
-let serial = 0;
+let serial = 0
 
 /** Opens a modal dialog; it leaves the DOM when it closes, and focus returns to where it was. */
 export function dialog(title, ...kids) {
-    const id = `d${(serial += 1)}`;
-    const before = document.activeElement;
-    const node = h("dialog", { "aria-labelledby": id }, h("h2", { id }, title), kids);
-    document.body.append(node);
-    node.addEventListener("close", () => {
-        node.remove();
-        (before?.isConnected ? before : document.querySelector("main h1"))?.focus();
-    });
-    node.showModal();
-    return node;
+	const id = `d${(serial += 1)}`
+	const before = document.activeElement
+	const node = h("dialog", { "aria-labelledby": id }, h("h2", { id }, title), kids)
+	document.body.append(node)
+	node.addEventListener("close", () => {
+		node.remove();
+		(before?.isConnected ? before : document.querySelector("main h1"))?.focus()
+	})
+	node.showModal()
+	return node
 }
 
 /**
- * A dialog with a form. `send(values)` may throw a Problem, whose pointers land on the fields;
- * what was typed is kept.
+ * A dialog with a form. What is sent, and shown by "show the request", is `request(values)` →
+ * [path, options], or the values to `path` by `method`. Then `done(answer, values)`, or `said` as a
+ * message and `after()`. A Problem's pointers land on the fields, and what was typed is kept.
  */
-export function formDialog({ title, lead, fields, submit, danger, send }) {
-    const built = form(fields, {
-        submit, danger,
-        cancel: () => node.close(),
-        send: async (values) => {
-            await send(values);
-            node.close();
-        },
-    });
-    const node = dialog(title, lead && h("p.lead", {}, lead), built);
-    (node.querySelector("input, select, textarea") ?? node).focus();
-    return node;
+export function formDialog({ title, lead, fields = [], submit, danger, send, path, method = "POST", etag, said, after, ...given }) {
+	const request = given.request ?? (path && (values => [path, { method, body: values, etag }]))
+	const done = given.done ?? (made => (said && toast(said.call ? said(made) : said), after?.()))
+	const built = form(fields, {
+		submit, danger, request,
+		cancel: () => node.close(),
+		send: async values => {
+			const answer = await (send ? send(values) : api(...request(values)))
+			node.close()
+			await done(answer, values)
+		},
+	})
+	const node = dialog(title, lead && h("p.lead", lead), built);
+	(node.querySelector("input, select, textarea") ?? node).focus()
+	return node
 }
 
-/** For what is final: says what breaks now, with focus on Keep. `type`: a word to be typed first. */
-export function confirm({ title, text, keep = "Keep", act, type, run }) {
-    const fields = type ? [{ name: "typed", label: `Type ${type} to confirm`, required: true, attrs: { autocomplete: "off" } }] : [];
-    const node = formDialog({
-        title, lead: text, fields, submit: act, danger: true,
-        send: async (values) => {
-            if (type && values.typed !== type) throw new Error(`That is not ${type}.`);
-            await run();
-        },
-    });
-    const button = node.querySelector("[data-cancel]");
-    button.textContent = keep;
-    if (!type) button.focus();
+/**
+ * For what is final: says what breaks now, with focus on Keep. `type`: a word to be typed first.
+ * Runs `run`, or sends `body` to `path` by `method`, then as a form's dialog.
+ */
+export function confirm({ text, keep = "Keep", act, type, run, path, method = "DELETE", body, etag, ...rest }) {
+	const node = formDialog({
+		...rest, lead: text, submit: act, danger: true, fields: [type && ["typed", `Type ${type} to confirm`, { required: true, attrs: { autocomplete: "off" } }]],
+		send: values => {
+			if (type && values.typed !== type) throw new Error(`That is not ${type}.`)
+			return run ? run() : api(path, { method, body, etag })
+		},
+	})
+	const cancel = node.querySelector("[data-cancel]")
+	fill(cancel, keep)
+	if (!type) cancel.focus()
 }
 
 export async function copy(text, what = "Copied") {
-    await navigator.clipboard.writeText(text);
-    toast(what);
+	await navigator.clipboard.writeText(text).then(() => toast(what), () => toast("The browser did not allow copying.", { stay: true }))
 }
 
-const copyButton = (text, label = "Copy") =>
-    h("button.btn", { type: "button", onclick: () => copy(text) }, icon("copy"), label);
+const copyButton = (text, label = "Copy") => button(label, () => copy(text), { icon: "copy" })
 
 /** Shows a secret that is never shown again. Nothing closes it before "stored" is ticked. */
-export function reveal({ title, secret, name, curl, text }) {
-    const leave = (event) => event.preventDefault();
-    const value = h("code.code.secret", { tabIndex: 0 }, secret);
-    const stored = h("input", { type: "checkbox", id: "stored", onchange: () => (done.disabled = !stored.checked) });
-    const done = h("button.btn.primary", { type: "button", disabled: true, onclick: () => close() }, "Done");
-    const file = () => {
-        const url = URL.createObjectURL(new Blob([`${name}=${secret}\n`], { type: "text/plain" }));
-        h("a", { href: url, download: ".env" }).click();
-        URL.revokeObjectURL(url);
-    };
-    const close = () => {
-        removeEventListener("beforeunload", leave);
-        fill(value);
-        node.close();
-        node.replaceChildren();
-    };
-    const node = dialog(title, h("p.lead", {}, text ?? "This is the only time it is shown. Store it now: nobody, not even Gatehouse, can show it again."),
-        value, h("div.acts", {}, copyButton(secret), h("button.btn", { type: "button", onclick: file }, "Download .env")),
-        curl && h("details", {}, h("summary", {}, "Try it"), h("code.code", {}, curl)),
-        h("div.acts", {}, h("label.check", {}, stored, "I have stored it"), done));
-    node.setAttribute("closedby", "none");
-    // A second Escape closes a dialog whose `cancel` was refused without the key press being refused as well.
-    node.addEventListener("keydown", (event) => event.key === "Escape" && event.preventDefault());
-    node.addEventListener("cancel", (event) => event.preventDefault());
-    addEventListener("beforeunload", leave);
-    value.focus();
+export function reveal({ title, secret, name, curl, text, test }) {
+	const leave = event => event.preventDefault()
+	const value = h("code.code.secret", { tabIndex: 0 }, secret)
+	const stored = h("input", { type: "checkbox", id: "stored", onchange: () => (done.disabled = !stored.checked) })
+	const done = button("Done", () => close(), { look: ".primary", disabled: true })
+	const file = () => {
+		const url = URL.createObjectURL(new Blob([`${name}=${secret}\n`], { type: "text/plain" }))
+		h("a", { href: url, download: ".env" }).click()
+		URL.revokeObjectURL(url)
+	}
+	const said = h("div", { "aria-live": "polite" })
+	const tryNow = async () => {
+		const { status, name: whose, detail } = await probe(secret).catch(error => ({ status: 0, detail: error.message }))
+		fill(said, status === 200 ? note("ok", "check", `It works: the server knows it as “${whose}”.`) : note("danger", "alert", detail))
+	}
+	const close = () => {
+		removeEventListener("beforeunload", leave)
+		fill(value)
+		node.close()
+		node.replaceChildren()
+		secret = curl = null
+	}
+	const node = dialog(title, h("p.lead", text ?? "This is the only time it is shown. Store it now: nobody, not even Gatehouse, can show it again."),
+		value, h("div.acts", copyButton(secret), button("Download .env", file), test && button("Test it now", tryNow)), said,
+		curl && h("details", h("summary", "Call the API with it"), h("code.code", curl)),
+		h("div.acts", h("label.check", stored, "I have stored it"), done))
+	node.setAttribute("closedby", "none")
+	// A second Escape closes a dialog whose `cancel` was refused without the key press being refused as well.
+	node.addEventListener("keydown", event => event.key === "Escape" && event.preventDefault())
+	node.addEventListener("cancel", event => event.preventDefault())
+	addEventListener("beforeunload", leave)
+	value.focus()
 }
 
-const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+const quote = text => `'${text.replaceAll("'", `'\\''`)}'`
 function curlOf({ method, path, body, etag }) {
-    const lines = [`curl${method === "GET" ? "" : ` -X ${method}`} ${quote(location.origin + path)}`,
-        `  -H "Authorization: Bearer $GATEHOUSE_KEY"`];
-    if (etag) lines.push(`  -H ${quote(`If-Match: ${etag}`)}`);
-    if (body) lines.push("  -H 'Content-Type: application/json'", `  -d ${quote(body)}`);
-    return lines.join(" \\\n");
+	const lines = [`curl${method === "GET" ? "" : ` -X ${method}`} ${quote(location.origin + path)}`,
+		`  -H "Authorization: Bearer $GATEHOUSE_KEY"`]
+	if (etag) lines.push(`  -H ${quote(`If-Match: ${etag}`)}`)
+	if (body) lines.push("  -H 'Content-Type: application/json'", `  -d ${quote(body)}`)
+	return lines.join(" \\\n")
+}
+
+/** "Show me the curl" of a form, of what it would send now. */
+export function requestOf(read) {
+	const box = h("div.stack-gap")
+	const node = h("details.small", { ontoggle: () => node.open && draw() }, h("summary", "Show the request"), box)
+	const draw = () => {
+		const text = curlOf(shown(...read()))
+		fill(box, h("code.code", { tabIndex: 0 }, text), h("div.acts", copyButton(text, "Copy curl")))
+	}
+	return { node, draw: () => node.open && draw() }
 }
 
 /** The requests this view has really sent, to be run elsewhere. */
 export function showRequests() {
-    const node = dialog("Requests of this view", h("p.lead", {}, "Exactly what this page sent, for an API key instead of your session. Secrets are masked."));
-    for (const entry of sent.toReversed()) {
-        const text = curlOf(entry);
-        add(node, h("div.stack-gap", {}, h("code.code", {}, text), h("div.acts", {}, copyButton(text, "Copy curl"))));
-    }
-    add(node, h("div.acts", {}, h("button.btn", { type: "button", onclick: () => node.close() }, "Close")));
+	const node = dialog("Requests of this view", h("p.lead", "Exactly what this page sent, for an API key instead of your session. Secrets are masked."))
+	for (const entry of sent.toReversed()) {
+		const text = curlOf(entry)
+		add(node, h("div.stack-gap", h("code.code", { tabIndex: 0 }, text), h("div.acts", copyButton(text, "Copy curl"),
+			entry.body && copyButton(entry.body, "Copy JSON"))))
+	}
+	add(node, [!sent.length && h("p.muted", "This view has asked for nothing."), h("div.acts", button("Close", () => node.close()))])
 }
 
-/** Runs one call and says how it went; for actions that need no form. */
-export async function act(path, options, said, after) {
-    try {
-        const answer = await api(path, { method: "POST", ...options });
-        toast(said);
-        await after?.(answer);
-    } catch (error) {
-        toast(error.message, { stay: true });
-    }
+let lastUndo = null
+/** Takes back the last change that can be taken back. */
+export function undo() {
+	const run = lastUndo
+	lastUndo = null
+	return run ? run() : toast("There is nothing to undo here.")
+}
+/** Says what happened and how to take it back: in the message, and by `Z`. */
+export function undoable(said, run) {
+	lastUndo = run
+	toast(said, { action: "Undo", run: undo })
+}
+
+/** Runs one call and says how it went; for actions that need no form. `back`: what undoes it. */
+export async function act(path, { back, ...options }, said, after) {
+	try {
+		const answer = await api(path, { method: "POST", ...options })
+		if (back) undoable(said, back)
+		else if (said) toast(said)
+		await after?.(answer)
+	} catch (error) {
+		toast(error.message, { stay: true })
+	}
 }

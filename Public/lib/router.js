@@ -1,115 +1,130 @@
 // One shell answers every path; the URL is the only state.
-import { fill, h } from "./html.js";
-import { sent } from "./api.js";
-import { state } from "./states.js";
+import { sent } from "./api.js"
+import { fill, h, state } from "./html.js"
 
 const routes = [
-    ["/console/setup", "setup", true],
-    ["/console/sign-in", "sign-in", true],
-    ["/console", "overview"],
-    ["/console/tenants", "tenants"],
-    ["/console/t/:slug", "tenant"],
-    ["/console/t/:slug/:tab", "tenant"],
-    ["/console/t/:slug/:tab/:id", "tenant"],
-    ["/console/simulator", "simulator"],
-    ["/console/decisions", "decisions"],
-    ["/console/decisions/:id", "decision"],
-    ["/console/audit", "audit"],
-    ["/console/operators", "operators"],
-].map(([path, page, bare]) => ({ parts: path.split("/").slice(2), page, bare }));
+	["/console/setup", "setup", true],
+	["/console/sign-in", "sign-in", true],
+	["/console", "overview"],
+	["/console/tenants", "tenants"],
+	["/console/t/:slug", "tenant"],
+	["/console/t/:slug/:tab", "tenant"],
+	["/console/t/:slug/:tab/:id", "tenant"],
+	["/console/simulator", "simulator"],
+	["/console/decisions", "decisions"],
+	["/console/decisions/:id", "decision"],
+	["/console/audit", "audit"],
+	["/console/operators", "operators"],
+	["/console/providers", "providers"],
+	["/console/me", "me"],
+].map(([path, page, bare]) => ({ parts: path.split("/").slice(2), page, bare }))
 
 function match(path) {
-    const parts = path.split("/").slice(2).filter(Boolean).map((part) => {
-        try {
-            return decodeURIComponent(part);
-        } catch {
-            return part;
-        }
-    });
-    for (const { parts: wanted, page, bare } of routes) {
-        if (wanted.length !== parts.length) continue;
-        if (!wanted.every((part, at) => part[0] === ":" || part === parts[at])) continue;
-        const params = Object.fromEntries(wanted.map((part, at) => [part.slice(1), parts[at]]));
-        return { page, bare, params };
-    }
-    return null;
+	const parts = path.split("/").slice(2).filter(Boolean).map(part => {
+		try {
+			return decodeURIComponent(part)
+		} catch {
+			return part
+		}
+	})
+	for (const { parts: wanted, page, bare } of routes) {
+		if (wanted.length !== parts.length) continue
+		if (!wanted.every((part, at) => part[0] === ":" || part === parts[at])) continue
+		const params = Object.fromEntries(wanted.map((part, at) => [part.slice(1), parts[at]]))
+		return { page, bare, params }
+	}
+	return null
 }
 
-export const query = () => Object.fromEntries(new URLSearchParams(location.search));
+export const query = () => Object.fromEntries(new URLSearchParams(location.search))
 
-let current = null;
-let quiet = false;
+let current = null
+let quiet = false
+let first = true
 
 /** Changes the query of this page and draws its data again; a changed filter drops the cursor. */
 export function setQuery(next, { replace = false } = {}) {
-    const kept = Object.entries(next).filter(([, value]) => value != null && value !== "");
-    const url = new URL(location.href);
-    url.search = new URLSearchParams(kept).toString();
-    quiet = true;
-    history[replace ? "replaceState" : "pushState"](null, "", url);
-    quiet = false;
-    current?.update?.();
+	const kept = Object.entries(next).filter(([, value]) => value != null && value !== "")
+	const url = new URL(location.href)
+	url.search = new URLSearchParams(kept).toString()
+	quiet = true
+	history[replace ? "replaceState" : "pushState"](null, "", url)
+	quiet = false
+	current?.update?.()
 }
 
 /** Takes a secret out of the address and the history; the page stays as it is drawn. */
 export function hideFragment() {
-    quiet = true;
-    history.replaceState(null, "", location.pathname + location.search);
-    quiet = false;
+	quiet = true
+	history.replaceState(null, "", location.pathname + location.search)
+	quiet = false
 }
 
 export function go(url, { replace = false } = {}) {
-    if (window.navigation) navigation.navigate(url, { history: replace ? "replace" : "auto" });
-    else location[replace ? "replace" : "assign"](url);
+	if (window.navigation) navigation.navigate(url, { history: replace ? "replace" : "auto" })
+	else location[replace ? "replace" : "assign"](url)
 }
 
 /** Draws the page that the address names. Given by `start`; also called to draw it again. */
-export let redraw = () => {};
+export let redraw = () => {}
 
 /** `frame(route)` prepares what stands around the page and answers false to stop. */
 export function start(frame) {
-    const main = document.querySelector("main");
-    redraw = async () => {
-        current?.stop.abort();
-        const stop = new AbortController();
-        const mine = (current = { stop, path: location.pathname, update: null });
-        const route = match(location.pathname);
-        sent.length = 0;
-        if (!(await frame(route)) || mine !== current) return;
-        const body = h("div", {});
-        const page = {
-            params: route?.params ?? {}, signal: stop.signal, body,
-            onUpdate: (update) => (mine.update = update),
-            alive: () => mine === current,
-        };
-        try {
-            if (route) await (await import(`../pages/${route.page}.js`)).default(page);
-            else state(body, "missing", { title: "There is no such page", text: "The address may have been mistyped.", href: "/console/" });
-        } catch (error) {
-            if (error.name !== "AbortError") state(body, "error", { error, again: redraw });
-        }
-        if (mine !== current) return;
-        fill(main, body);
-        if (!main.querySelector("h1")) main.prepend(h("h1.vh", {}, main.querySelector("h2")?.textContent ?? "Gatehouse"));
-        const heading = main.querySelector("h1");
-        if (heading) {
-            heading.tabIndex = -1;
-            document.title = `${heading.dataset.title ?? heading.textContent} · Gatehouse`;
-        }
-        (main.querySelector("[autofocus]") ?? heading)?.focus({ preventScroll: true });
-        scrollTo(0, 0);
-        main.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
-    };
-    if (window.navigation) {
-        navigation.addEventListener("navigate", (event) => {
-            const to = new URL(event.destination.url);
-            const ours = /^\/console(\/|$)/.test(to.pathname) && !to.pathname.startsWith("/console/assets/");
-            if (quiet || !event.canIntercept || event.hashChange || event.downloadRequest !== null || !ours) return;
-            const samePage = to.pathname === current?.path && current.update && event.navigationType !== "reload";
-            event.intercept({ focusReset: "manual", handler: async () => (samePage ? current.update() : redraw()) });
-        });
-    } else {
-        addEventListener("popstate", () => (current?.update ? current.update() : location.reload()));
-    }
-    return redraw();
+	const main = document.querySelector("main")
+	redraw = async () => {
+		current?.stop.abort()
+		const stop = new AbortController()
+		const mine = (current = { stop, path: location.pathname, update: null })
+		const route = match(location.pathname)
+		sent.length = 0
+		// A dialog belongs to its page, but for the one whose secret would be lost.
+		for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close()
+		if (!(await frame(route)) || mine !== current) return
+		const body = h("div")
+		const slow = setTimeout(() => main.classList.add("busy"), 120)
+		const page = {
+			params: route?.params ?? {}, signal: stop.signal, body,
+			onUpdate: update => (mine.update = update),
+			alive: () => mine === current,
+		}
+		try {
+			if (route) await (await import(`../pages/${route.page}.js`)).default(page)
+			else state(body, "missing", { title: "There is no such page", text: "The address may have been mistyped.", href: "/console/" })
+		} catch (error) {
+			if (error.name === "AbortError") return
+			// A page of an older version is gone once the server has a newer one.
+			const gone = error instanceof TypeError && /import/i.test(error.message)
+			state(body, "error", gone && navigator.onLine
+				? { title: "There is a new version of this page", again: () => location.reload() }
+				: { error: gone ? Object.assign(error, { title: "You are offline", message: "This page could not be loaded." }) : error, again: redraw })
+		} finally {
+			clearTimeout(slow)
+		}
+		if (mine !== current) return
+		main.classList.remove("busy")
+		fill(main, body)
+		if (!main.querySelector("h1")) main.prepend(h("h1.vh", main.querySelector("h2")?.textContent ?? "Gatehouse"))
+		const heading = main.querySelector("h1")
+		if (heading) {
+			heading.tabIndex = -1
+			document.title = `${heading.dataset.title ?? heading.textContent} · Gatehouse`
+		}
+		// The first page leaves the focus before the skip link.
+		(main.querySelector("[autofocus]") ?? (first ? null : heading))?.focus({ preventScroll: true })
+		first = false
+		scrollTo(0, 0)
+		main.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" })
+	}
+	if (window.navigation) {
+		navigation.addEventListener("navigate", event => {
+			const to = new URL(event.destination.url)
+			const ours = /^\/console(\/|$)/.test(to.pathname) && !to.pathname.startsWith("/console/assets/")
+			if (quiet || !event.canIntercept || event.hashChange || event.downloadRequest !== null || !ours) return
+			const samePage = to.pathname === current?.path && current.update && event.navigationType !== "reload"
+			event.intercept({ focusReset: "manual", handler: async () => (samePage ? current.update() : redraw()) })
+		})
+	} else {
+		addEventListener("popstate", () => (current?.update ? current.update() : location.reload()))
+	}
+	return redraw()
 }

@@ -1,8 +1,41 @@
-import { add } from "../lib/html.js";
-import { decisions } from "../lib/decisions.js";
-import { head } from "../lib/states.js";
+import { add, h, head, icon, list, may, none, number, only, tag, time, user, words } from "../lib/console.js"
+import { invite } from "./tenant/invites.js"
+
+const OUTCOMES = ["created", "linked", "existing", "reserved", "deferred", "refused"]
+export const REASONS = ("email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended tenant_deleted approval_pending "
+	+ "invite_unknown invite_expired invite_revoked invite_used invite_email_mismatch identity_link_required identity_conflict not_invited no_tenant "
+	+ "provider_unknown tenant_choice_required rate_limited unavailable").split(" ")
+
+/** The provisioning decisions, of all tenants or of one. */
+export const decisions = (page, path) => list(page, page.body, {
+	path, noun: ["decision", "decisions"], live: true,
+	empty: { title: "Nobody has knocked yet", text: "Each sign-up attempt is kept here with the rules that decided it.", action: h("a.btn", { href: "/console/simulator" }, icon("flask"), "Try the simulator") },
+	filters: [
+		["outcome", "Outcome", { options: OUTCOMES.map(code => [code, words(code)]) }],
+		["reason", "Reason", { options: REASONS.map(code => [code, words(code)]) }],
+		["email", "Whole address", { type: "email" }],
+	],
+	columns: [
+		["Email", one => [h("a.main", { href: `/console/decisions/${one.id}` }, one.email ? user(one.email) : "No address"), h("span.sub", words(one.provider))]],
+		["Outcome", one => tag(one.outcome), { state: true }],
+		["Reason", one => (one.reason ? only("reason", one.reason, h("code", one.reason)) : none())],
+		["Took", one => `${number(Math.round(one.duration_ms * 10) / 10)} ms`],
+		["When", one => time(one.created_at)],
+	],
+	actions: one => [page.path && one.outcome === "refused" && one.email && may("invites") && !/suspended|deleted/.test(one.reason)
+		&& ["Invite", () => invite(`${page.path}/invites`, null, one.email)]],
+})
+
+const LOOK = { pass: ["ok", "check"], allow: ["ok", "check"], match: ["ok", "check"], deny: ["danger", "x"], refuse: ["danger", "x"], refused: ["danger", "x"], fail: ["danger", "x"] }
+
+/** The trace, rule by rule, in the order it was asked. */
+export const trace = steps => h("ol.trace", (steps ?? []).map(({ rule, result, detail }) => {
+	const [tone, look] = LOOK[result] ?? ["quiet", "next"]
+	return h("li", h(`span.dot.${tone}`, icon(look)),
+		h("div", h("strong", words(rule)), " ", h("span.muted.small", words(result)), detail && user(typeof detail === "string" ? detail : JSON.stringify(detail), "div.small")))
+}))
 
 export default async function page(page) {
-    add(page.body, head("Decisions", { lead: "Who knocked, what was answered, and the rule that decided." }));
-    decisions(page, "/provisioning/decisions");
+	add(page.body, head("Decisions", { lead: "Who knocked, what was answered, and the rule that decided." }))
+	await decisions(page, "/provisioning/decisions")
 }

@@ -1,29 +1,28 @@
-import { hideFragment } from "../lib/router.js";
-import { api } from "../lib/api.js";
-import { form } from "../lib/form.js";
-import { add, fill, h } from "../lib/html.js";
-import { door } from "../lib/door.js";
+import { api } from "../lib/api.js"
+import { door, form } from "../lib/form.js"
+import { add, fill, h } from "../lib/html.js"
+import { hideFragment } from "../lib/router.js"
 
 export default async function setup(page) {
-    const token = new URLSearchParams(location.hash.slice(1)).get("token");
-    if (token) hideFragment();
-    const built = form([
-        { name: "token", label: "Set-up token", value: token, required: true, hint: "The server logged it once when it started.", attrs: { autocomplete: "off" } },
-        { name: "name", label: "Your name", required: true, attrs: { autocomplete: "name" } },
-        { name: "email", label: "Email", type: "email", required: true, attrs: { autocomplete: "username" } },
-        { name: "password", label: "Password", type: "password", required: true, hint: "At least 15 characters; a sentence is fine.", attrs: { autocomplete: "new-password" } },
-    ], {
-        submit: "Become the first owner",
-        send: async (values) => {
-            try {
-                await api("/setup", { method: "POST", body: values });
-                location.replace("/console/");
-            } catch (error) {
-                if (![404, 409, 410].includes(error.status)) throw error;
-                fill(page.body, door("Set-up is closed", "This service already has an owner.",
-                    h("a.btn.primary", { href: "/console/sign-in" }, "Go to sign-in")));
-            }
-        },
-    });
-    add(page.body, door("Set up Gatehouse", "The first owner holds every key. It takes a minute.", built));
+	const token = new URLSearchParams(location.hash.slice(1)).get("token")
+	if (token) hideFragment()
+	const built = form([
+		["token", "Set-up token", { value: token, required: true, hint: "The server logged it once when it started.", attrs: { autocomplete: "off" } }],
+		["name", "Your name", { required: true, attrs: { autocomplete: "name" } }],
+		["email", "Email", { type: "email", required: true, attrs: { autocomplete: "username" } }],
+		["password", "Password", { type: "password", required: true, hint: "At least 15 characters; a sentence is fine.", attrs: { autocomplete: "new-password" } }],
+	], {
+		submit: "Become the first owner",
+		send: async values => {
+			try {
+				await api("/setup", { method: "POST", body: values })
+				location.replace("/console/")
+			} catch (error) {
+				if (![404, 409, 410].includes(error.status)) throw error
+				fill(page.body, door("Set-up is closed", "This service already has an owner.",
+					h("a.btn.primary", { href: "/console/sign-in" }, "Go to sign-in")))
+			}
+		},
+	})
+	add(page.body, door("Set up Gatehouse", "The first owner holds every key. It takes a minute.", built))
 }

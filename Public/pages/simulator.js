@@ -1,31 +1,57 @@
-import { api } from "../lib/api.js";
-import { trace } from "../lib/decisions.js";
-import { form } from "../lib/form.js";
-import { tag, user } from "../lib/format.js";
-import { add, fill, h } from "../lib/html.js";
-import { query } from "../lib/router.js";
-import { head, note } from "../lib/states.js";
+import { add, api, button, card, copy, fill, form, h, head, note, query, setQuery, tag, user } from "../lib/console.js"
+import { trace } from "./decisions.js"
 
-export default async function simulator(page) {
-    const asked = query();
-    const result = h("div", { "aria-live": "polite" }, h("p.muted", {}, "Run an attempt to see each rule and what it said."));
-    const built = form([
-        { name: "provider", label: "Provider", required: true, value: asked.provider || "google" },
-        { name: "subject", label: "Subject", required: true, value: asked.subject || "test-subject", hint: "The provider's own id of the person." },
-        { name: "email", label: "Email", type: "email", value: asked.email },
-        { name: "email_verified", label: "The provider says the address is verified", type: "check", value: true },
-        { name: "name", label: "Name" },
-        { name: "tenant", label: "Tenant", value: asked.tenant, hint: "Slug or id; empty lets the rules choose." },
-        { name: "invite_token", label: "Invite token" },
-    ], {
-        submit: "Run",
-        send: async (values) => {
-            const said = await api("/provisioning/evaluate", { method: "POST", body: values });
-            fill(result, h("div.stack-gap", {},
-                h("p", {}, tag(said.outcome), " ", said.reason && h("code", {}, said.reason), said.tenant && [" in ", h("strong", {}, user(said.tenant.name))]), trace(said.trace)));
-        },
-    });
-    add(page.body, [head("Simulator", { lead: "What would happen if this person knocked now?" }),
-        note("info", "flask", "This writes nothing: no user, no invite is touched."),
-        h("div.two", {}, h("div.card", {}, h("h2", {}, "The attempt"), built), h("div.card", {}, h("h2", {}, "The answer"), result))]);
+/** An attempt out of a pasted hook payload: the generic one, or a Cognito trigger's event. */
+function attemptOf(text) {
+	const given = JSON.parse(text)
+	if (!given.request?.userAttributes) return given.attempt ?? given
+	const { email, email_verified: verified, name, sub } = given.request.userAttributes
+	const meta = { ...given.request.validationData, ...given.request.clientMetadata }
+	return { provider: "cognito", issuer: given.userPoolId, subject: sub ?? given.userName, email, name, tenant: meta.tenant, invite_token: meta.invite_token,
+		client_id: given.callerContext?.clientId, email_verified: verified === true || verified === "true" }
+}
+
+export default function simulator(page) {
+	const result = h("div", { "aria-live": "polite" }, h("p.muted", "Run an attempt to see each rule and what it said."))
+	const place = h("div")
+	const draw = asked => {
+		const extra = Object.fromEntries(["issuer", "client_id"].filter(name => asked[name]).map(name => [name, asked[name]]))
+		const built = form([
+			["provider", "Provider", { required: true, value: asked.provider || "google", hint: "A kind, or the id of a registered provider." }],
+			["subject", "Subject", { required: true, value: asked.subject || "test-subject", hint: "The provider's own id of the person." }],
+			["email", "Email", { type: "email", value: asked.email }],
+			["email_verified", "The provider says the address is verified", { type: "check", value: asked.email_verified !== false && asked.email_verified !== "false" }],
+			["name", "Name", { value: asked.name }],
+			["tenant", "Tenant", { value: asked.tenant, hint: "Slug or id; empty lets the rules choose." }],
+			["invite_token", "Invite token", { value: asked.invite_token }],
+		], {
+			submit: "Run",
+			request: values => ["/provisioning/evaluate", { method: "POST", body: { ...extra, ...values } }],
+			send: async values => {
+				const attempt = { ...extra, ...values }
+				const said = await api("/provisioning/evaluate", { method: "POST", body: attempt })
+				// The attempt stands in the address, so that it can be sent to somebody; the token does not.
+				setQuery({ ...attempt, invite_token: "" }, { replace: true })
+				const test = JSON.stringify({ attempt, expect: { outcome: said.outcome, reason: said.reason } }, null, 2)
+				fill(result, h("div.stack-gap", h("p", tag(said.outcome), " ", said.reason && h("code", said.reason),
+					said.tenant && [" in ", user(said.tenant.name, "strong")], said.user && [" as ", user(said.user.email ?? said.user.name)]),
+				trace(said.trace), h("div.acts", button("Copy as test", () => copy(test), { icon: "copy" }), button("Copy link", () => copy(location.href), { icon: "link" }))))
+			},
+		})
+		fill(place, built)
+	}
+	draw(query())
+	const paste = form([["payload", "Payload", { type: "textarea", required: true, hint: "The JSON of a hook call or of a Cognito event." }]], {
+		submit: "Fill the form",
+		send: async ({ payload }) => {
+			try {
+				draw(attemptOf(payload))
+			} catch {
+				throw new Error("That is not JSON of a hook call.")
+			}
+		},
+	})
+	add(page.body, [head("Simulator", { lead: "What would happen if this person knocked now?" }),
+		note("info", "flask", "This writes nothing: no user and no invite is touched."),
+		h("div.two", card("The attempt", place, h("details", h("summary", "Paste a hook payload instead"), paste)), card("The answer", result))])
 }

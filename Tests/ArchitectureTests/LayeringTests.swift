@@ -19,6 +19,10 @@ private let allowed: [String: Set<String>] = [
         "Domain", "Federation", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography",
         "Observability",
     ],
+    "SignIn": [
+        "API", "Domain", "Federation", "Outbound", "Storage", "HTTP", "Routing", "JSON", "Text",
+        "Cryptography",
+    ],
     "Console": ["HTTP", "Routing", "CZlib", "Cryptography"],
 ]
 

@@ -67,6 +67,24 @@ package final class TestService: Sendable {
             slug: slug, name: slug, policy: .object([]), by: .system)
     }
 
+    /// An active user with a password.
+    package func makeUser(
+        _ email: String, name: String, role: String = "member", password: String,
+        in tenant: TenantRow
+    ) async throws -> UserRow {
+        let hash = try await composition.passwords.hash(Array(password.utf8))
+        return try await storage.scope(tenant.id).change(by: .system) { change in
+            let row = try await change.createUser(
+                email: EmailAddress(email), name: name, role: role, database: storage)
+            try await change.query(
+                """
+                UPDATE users SET status = 'active', email_verified_at = \(change.now)
+                WHERE tenant_id = \(tenant.id) AND id = \(row.id)
+                """)
+            return try await change.setPassword(hash, of: row.id, keeping: nil)
+        }
+    }
+
     /// Sends one request; `json` is the body's text.
     package func send(
         _ method: Method, _ target: String, json: String? = nil,
@@ -88,7 +106,7 @@ package final class TestService: Sendable {
         let request = Request(
             method, String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", fields: all,
             body: json.map { Array($0.utf8) } ?? [])
-        return TestAnswer(response: await composition.dispatcher.respond(to: request))
+        return TestAnswer(response: await composition.respond(to: request))
     }
 
     /// A console session's token for an operator of this role, made once.

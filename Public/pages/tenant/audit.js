@@ -1,3 +1,3 @@
-import { audit } from "../../lib/audit.js";
+import { audit } from "../audit.js"
 
-export default (page) => void audit(page, `${page.path}/audit-events`);
+export default page => audit(page, `${page.path}/audit-events`)

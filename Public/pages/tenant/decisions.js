@@ -1,3 +1,3 @@
-import { decisions } from "../../lib/decisions.js";
+import { decisions } from "../decisions.js"
 
-export default (page) => void decisions(page, `${page.path}/provisioning/decisions`);
+export default page => decisions(page, `${page.path}/provisioning/decisions`)

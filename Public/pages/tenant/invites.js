@@ -1,52 +1,67 @@
-import { act, formDialog, reveal } from "../../lib/dialog.js";
-import { api } from "../../lib/api.js";
-import { tag, time, user, words } from "../../lib/format.js";
-import { h, icon } from "../../lib/html.js";
-import { list } from "../../lib/list.js";
-import { toast } from "../../elements/toast-stack.js";
-import { ROLES } from "./users.js";
+import { act, api, button, count, dialog, formDialog, h, list, may, none, reveal, tag, time, toast, user, words } from "../../lib/console.js"
+import { ROLES } from "./users.js"
 
-const link = (invite) => invite.accept_url && reveal({
-    title: "Invite link", secret: invite.accept_url, name: "INVITE_URL",
-    text: `Send it to ${invite.email}. It works once and is shown only now.`,
-});
+const link = invite => invite.accept_url && reveal({
+	title: "Invite link", secret: invite.accept_url, name: "INVITE_URL",
+	text: `Send it to ${invite.email}. It works once and is shown only now.`,
+})
 
-export default function invites(page) {
-    const path = `${page.path}/invites`;
-    const create = () => h("button.btn.primary", { type: "button", onclick: () => open(path, view), "data-new": "" }, icon("plus"), "Invite");
-    const view = list(page, page.body, {
-        path, noun: ["invite", "invites"], search: "Search by email", create,
-        empty: { title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends." },
-        filters: [{ name: "status", label: "Status", options: ["pending", "accepted", "revoked", "expired"].map((code) => [code, words(code)]) }],
-        columns: [
-            { label: "Email", sort: "email", cell: (one) => [h("span.main", {}, user(one.email)), h("span.sub", {}, one.delivery === "link" ? "by link" : "by mail", one.sent_count > 1 && `, sent ${one.sent_count} times`)] },
-            { label: "Status", cell: (one) => tag(one.status) },
-            { label: "Role", cell: (one) => words(one.role) },
-            { label: "Ends", cell: (one) => time(one.expires_at) },
-            { label: "Sent", sort: "created_at", cell: (one) => time(one.created_at) },
-        ],
-        actions: (one, reload) => one.status !== "pending" && one.status !== "expired" ? [] : [
-            { text: "Resend", name: one.email, run: () => act(`${path}/${one.id}/resend`, {}, "Sent again", (made) => (reload(), link(made))) },
-            one.status === "pending" && { text: "Revoke", name: one.email, danger: true, run: () => act(`${path}/${one.id}/revoke`, {}, "Revoked", reload) },
-        ],
-    });
+export default async function invites(page) {
+	const path = `${page.path}/invites`
+	const create = () => may("invites") && button("Invite", () => invite(path, view), { look: ".primary", icon: "plus", "data-new": "" })
+	const revoke = one => api(`${path}/${one.id}/revoke`, { method: "POST" })
+	const view = await list(page, page.body, {
+		path, noun: ["invite", "invites"], search: "Search by email", create,
+		empty: { title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends." },
+		filters: [["status", "Status", { options: ["pending", "accepted", "revoked", "expired"].map(code => [code, words(code)]) }]],
+		columns: [
+			["Email", one => [one.accepted_user_id ? h("a.main", { href: `${page.base}/users/${one.accepted_user_id}` }, user(one.email)) : user(one.email, "span.main"),
+				h("span.sub", one.delivery === "link" ? "by link" : "by mail", one.sent_count > 1 && `, sent ${one.sent_count} times`)], { sort: "email" }],
+			["Status", one => tag(one.status), { state: true }],
+			["Role", one => words(one.role)],
+			["Ends", one => (one.status === "pending" || one.status === "expired" ? time(one.expires_at) : none())],
+			["Sent by", one => user(one.invited_by?.name ?? "–")],
+			["Sent", one => time(one.created_at), { sort: "created_at" }],
+		],
+		actions: may("invites") && ((one, reload) => one.status !== "pending" && one.status !== "expired" ? [] : [
+			["Resend", () => act(`${path}/${one.id}/resend`, {}, one.delivery === "link" ? "" : "Sent again", made => (reload(), link(made)))],
+			one.delivery === "mail" && ["Copy link", () => act(`${path}/${one.id}/resend`, { body: { delivery: "link" } }, "", made => (reload(), link(made)))],
+			one.status === "pending" && ["Revoke", () => act(`${path}/${one.id}/revoke`, {}, `The invite of ${one.email} is revoked`, reload), true],
+		]),
+		bulk: may("invites") && [{ text: "Revoke", danger: true, fits: one => one.status === "pending", run: revoke, asks: "The links stop working now. People can be invited again." }],
+	})
 }
 
-function open(path, view) {
-    formDialog({
-        title: "Invite people", submit: "Invite",
-        fields: [
-            { name: "emails", label: "Email addresses", type: "lines", required: true, hint: "One a line; up to 1,000." },
-            { name: "role", label: "Role", type: "select", options: ROLES },
-            { name: "delivery", label: "Delivery", type: "select", options: [["", "As the server is set"], ["mail", "By mail"], ["link", "Give me the link"]] },
-            { name: "message", label: "Message", type: "textarea" },
-        ],
-        send: async ({ emails, ...rest }) => {
-            const each = emails.map((email) => ({ email, ...rest }));
-            const made = await api(path, { method: "POST", body: each.length === 1 ? each[0] : { invites: each } });
-            toast(each.length === 1 ? `${emails[0]} is invited` : `${each.length} invites were handed in`);
-            view.reload();
-            if (each.length === 1) setTimeout(() => link(made));
-        },
-    });
+/** Asks whom to invite; of one the link is shown, of many each result. */
+export function invite(path, view, email) {
+	formDialog({
+		title: "Invite people", submit: "Invite",
+		fields: [
+			["emails", "Email addresses", { type: "lines", required: true, value: email, hint: "One a line; up to 1,000." }],
+			["role", "Role", { type: "select", options: ROLES }],
+			["delivery", "Delivery", { type: "select", options: [["", "By mail where it is set up, else a link"], ["mail", "By mail"], ["link", "Give me the link"]] }],
+			["message", "Message", { type: "textarea" }],
+		],
+		request: ({ emails = [], ...rest }) => {
+			const each = emails.map(one => ({ email: one, ...rest }))
+			return [path, { method: "POST", body: each.length === 1 ? each[0] : { invites: each } }]
+		},
+		done: made => {
+			view?.reload()
+			if (made.results) return results(made.results)
+			toast(`${made.email} is invited`)
+			return link(made)
+		},
+	})
+}
+
+function results(all) {
+	const links = all.filter(one => one.invite?.accept_url).map(one => `${one.email} ${one.invite.accept_url}`).join("\n")
+	const good = all.filter(one => one.result !== "refused").length
+	const table = h("div.table", h("table.stack", h("caption.vh", "Results"),
+		h("thead", h("tr", ["Email", "Result"].map(text => h("th", { scope: "col" }, text)))),
+		h("tbody", all.map(one => h("tr", h("td", user(one.email)), h("td", tag(one.result), one.detail && user(one.detail, "span.sub")))))))
+	if (links) return reveal({ title: `${count(good, "person", "people")} invited`, secret: links, name: "INVITES", text: "One line each: address and link. The links are shown only now." })
+	const node = dialog(`${good} of ${all.length} invited`, table, h("div.acts", button("Close", () => node.close())))
+	return node
 }

@@ -1,81 +1,80 @@
-import { api, etagOf } from "../../lib/api.js";
-import { act, confirm, copy, formDialog } from "../../lib/dialog.js";
-import { tag, time, user } from "../../lib/format.js";
-import { form } from "../../lib/form.js";
-import { add, fill, h, icon } from "../../lib/html.js";
-import { redraw } from "../../lib/router.js";
-import { state } from "../../lib/states.js";
-import { toast } from "../../elements/toast-stack.js";
-import { ROLES } from "./users.js";
+import { add, api, button, card, confirm, etagOf, fill, form, h, may, note, redraw, state, time, toast } from "../../lib/console.js"
+import { diff } from "../audit.js"
+import { ROLES } from "./users.js"
 
 const MODES = [
-    ["invite_only", "Invite only: nobody without an invite"], ["domain", "Domain: addresses of verified domains"],
-    ["approval", "Approval: everyone waits for a yes"], ["open", "Open: everyone with a verified address"], ["closed", "Closed: nobody new"],
-];
+	["invite_only", "Invite only: nobody without an invite"], ["domain", "Domain: addresses of verified domains"],
+	["approval", "Approval: everyone waits for a yes"], ["open", "Open: everyone with a verified address"], ["closed", "Closed: nobody new"],
+]
 
 export default async function policy(page) {
-    const [one, domains] = await Promise.all([
-        api(`${page.path}/policy`, { signal: page.signal }),
-        api(`${page.path}/domains`, { signal: page.signal }).catch((error) => ({ error })),
-    ]);
-    const box = h("div.card", {}, h("h2", {}, "Domains"));
-    add(page.body, h("div.two", {}, h("div.card", {}, h("h2", {}, "Sign-up policy"), h("p.lead.muted", {}, `Version ${one.version} is in force.`), editor(page, one)), box));
-    drawDomains(page, box, domains);
+	const path = `${page.path}/policy`
+	const one = await api(path, { signal: page.signal })
+	const changed = h("div", { "aria-live": "polite" })
+	const built = form(fields(one), {
+		submit: "Publish",
+		request: values => [path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) }],
+		send: async values => {
+			const made = await api(path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) })
+			toast(made.version === one.version ? "Nothing was changed" : `Version ${made.version} is in force`)
+			redraw()
+		},
+	})
+	const draw = () => {
+		const changes = changesOf(one, { ...one, ...built.values() })
+		fill(changed, Object.keys(changes).length > 0 && note("info", "alert", h("strong", "What publishing changes"), diff(changes)))
+	}
+	built.addEventListener("input", draw)
+	built.querySelector("[role=alert]").before(changed)
+	if (!may("writePolicy")) for (const control of built.querySelectorAll("input, select, textarea, [type=submit]")) control.disabled = true
+	const versions = h("div.stack-gap")
+	add(page.body, h("div.two", card("Sign-up policy", h("p.muted.under", `Version ${one.version} is in force.`), built), card("Versions", versions)))
+	await drawVersions(page, versions, one)
 }
 
-function editor(page, one) {
-    const yes = (name, label, hint) => ({ name, label, hint, type: "check", value: one[name] });
-    return form([
-        { name: "sign_up", label: "Who may sign up", type: "select", options: MODES, value: one.sign_up },
-        { name: "default_role", label: "Role of a newcomer", type: "select", options: ROLES.slice(0, 2), value: one.default_role },
-        { name: "allowed_domains", label: "Allowed domains", type: "lines", value: one.allowed_domains, keep: true, hint: "One a line; empty is every verified one." },
-        yes("external_invites", "Invites may go to other domains"),
-        yes("invite_email_must_match", "An invite is only for its own address"),
-        { name: "auto_link", label: "Link to an account of the same address", type: "select", options: [["off", "Off: always ask"], ["authoritative", "Only where the provider is the authority"]], value: one.auto_link },
-        { name: "password_min", label: "Shortest password", type: "number", value: one.password_min, attrs: { min: 8, max: 128 } },
-        yes("password_blocklist", "Refuse well-known passwords"),
-        { name: "scope_catalogue", label: "Own scopes for API keys", type: "lines", value: one.scope_catalogue, keep: true },
-        yes("dev_origins", "Allow localhost origins"),
-        yes("private_network", "Allow private network access"),
-    ], {
-        submit: "Publish",
-        send: async (values) => {
-            const made = await api(`${page.path}/policy`, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) });
-            toast(`Version ${made.version} is in force`);
-            redraw();
-        },
-    });
+function fields(one) {
+	const yes = (name, label, hint) => ([name, label, { hint, type: "check", value: one[name] }])
+	return [
+		["sign_up", "Who may sign up", { type: "select", options: MODES, value: one.sign_up }],
+		["default_role", "Role of a newcomer", { type: "select", options: ROLES.slice(0, 2), value: one.default_role }],
+		["allowed_domains", "Allowed domains", { type: "lines", value: one.allowed_domains, keep: true, hint: "A filter, one a line; empty lets every domain in that the rules let in." }],
+		yes("external_invites", "Invites may go to other domains"),
+		yes("invite_email_must_match", "An invite is only for its own address"),
+		["auto_link", "Link to an account of the same address", { type: "select", options: [["off", "Off: always ask"], ["authoritative", "Only where the provider is the authority"]], value: one.auto_link }],
+		["password_min", "Shortest password", { type: "number", value: one.password_min, attrs: { min: 8, max: 128 } }],
+		yes("password_blocklist", "Refuse well-known passwords"),
+		["scope_catalogue", "Own scopes for API keys", { type: "lines", value: one.scope_catalogue, keep: true, hint: "One a line." }],
+		yes("dev_origins", "Allow localhost origins"),
+		yes("private_network", "Allow private network access"),
+	]
 }
 
-function drawDomains(page, box, domains) {
-    const path = `${page.path}/domains`;
-    const list = h("div.stack-gap", {});
-    add(box, [list, h("div.acts", {}, h("button.btn", { type: "button", onclick: () => open(path), "data-new": "" }, icon("plus"), "Add domain"))]);
-    if (domains.error) return state(list, "error", { error: domains.error, again: redraw });
-    if (!domains.items.length) return fill(list, h("p.muted", {}, "A verified domain lets its people in by the domain rule."));
-    return fill(list, domains.items.map((one) => h("div.card", {},
-        h("div.head", {}, h("h3", {}, user(one.display ?? one.domain)), tag(one.status)),
-        one.status === "verified" ? h("p.small.muted", {}, "Verified ", time(one.verified_at)) : h("div.stack-gap", {},
-            h("p.small", {}, "Publish this TXT record, then check:"),
-            h("code.code", {}, `${one.verification?.record_name} TXT "${one.verification?.record_value}"`)),
-        h("div.acts", {},
-            one.status !== "verified" && h("button.btn.tiny", { type: "button", onclick: () => copy(one.verification?.record_value ?? "") }, "Copy value"),
-            one.status !== "verified" && h("button.btn.tiny", { type: "button", onclick: () => act(`${path}/${one.id}/verify`, { body: { method: "dns" } }, "Checked", redraw) }, "Check DNS"),
-            h("button.btn.tiny.ghost.warnish", {
-                type: "button", onclick: () => confirm({
-                    title: `Remove ${one.domain}?`, act: "Remove", text: "Its people are no longer admitted by the domain rule. Those who are in stay.",
-                    run: async () => { await api(`${path}/${one.id}`, { method: "DELETE" }); redraw(); },
-                }),
-            }, "Remove")))));
+function changesOf(before, after) {
+	const text = value => (Array.isArray(value) ? value.join(", ") || "none" : value)
+	return Object.fromEntries(Object.keys(after).filter(name => name !== "version" && String(text(before[name])) !== String(text(after[name])))
+		.map(name => [name, [String(text(before[name])), String(text(after[name]))]]))
 }
 
-function open(path) {
-    formDialog({
-        title: "Add domain", submit: "Add domain",
-        fields: [{ name: "domain", label: "Domain", required: true, hint: "Such as example.com, without www." }],
-        send: async (values) => {
-            await api(path, { method: "POST", body: values });
-            redraw();
-        },
-    });
+async function drawVersions(page, node, current) {
+	try {
+		const { items } = await api(`${page.path}/policy/versions?limit=20`, { signal: page.signal })
+		fill(node, items.map((one, at) => h("div.line",
+			h("div", h("strong", `Version ${one.version}`), h("span.muted.small", " · ", time(one.created_at)),
+				items[at + 1] && diff(changesOf(items[at + 1].policy, one.policy))),
+			one.version !== current.version && may("writePolicy") && button("Roll back", () => rollBack(page, current, one), { look: ".tiny", name: `to version ${one.version}` }))))
+	} catch (error) {
+		if (error.name !== "AbortError") state(node, "error", { error, again: () => drawVersions(page, node, current) })
+	}
+}
+
+function rollBack(page, current, one) {
+	const { version: _, ...policy } = one.policy
+	confirm({
+		title: `Roll back to version ${one.version}?`, act: "Roll back", text: h("span", "It is published again as the next version. This changes: ", diff(changesOf(current, { ...policy }))),
+		run: async () => {
+			const made = await api(`${page.path}/policy`, { method: "PUT", body: policy, etag: etagOf(current) })
+			toast(`Version ${made.version} is in force`)
+			redraw()
+		},
+	})
 }

@@ -1,34 +1,40 @@
-import { api, etagOf } from "../../lib/api.js";
-import { act, confirm } from "../../lib/dialog.js";
-import { form } from "../../lib/form.js";
-import { time } from "../../lib/format.js";
-import { add, h } from "../../lib/html.js";
-import { go, redraw } from "../../lib/router.js";
-import { toast } from "../../elements/toast-stack.js";
-import { facts } from "./user.js";
+import { add, api, button, card, confirm, etagOf, facts, forgetTenants, form, go, h, may, note, time, toast, undoable } from "../../lib/console.js"
+import { suspend } from "../tenants.js"
 
-export default function settings(page) {
-    const { tenant: one, path } = page;
-    const rename = form([{ name: "name", label: "Name", value: one.name, required: true }], {
-        submit: "Save",
-        send: async (values) => {
-            await api(path, { method: "PATCH", body: values, etag: etagOf(one) });
-            toast("Saved");
-            redraw();
-        },
-    });
-    const wide = (title, text, verb, run) => () => confirm({ title, text, act: verb, type: one.slug, run });
-    const suspend = wide(`Suspend ${one.name}?`, "Its sign-ins, sessions and keys are refused at once. Nothing is deleted.", "Suspend",
-        () => act(`${path}/suspend`, {}, "Suspended", redraw));
-    const remove = wide(`Delete ${one.name}?`, "All its users, invites and keys stop working now. It can be restored for 30 days.", "Delete tenant",
-        async () => {
-            await api(path, { method: "DELETE", etag: etagOf(one) });
-            go("/console/tenants");
-        });
-    add(page.body, h("div.two", {},
-        h("div.stack-gap", {}, h("div.card", {}, h("h2", {}, "Name"), rename),
-            h("div.card", {}, h("h2", {}, "Facts"), facts([["Slug", h("code", {}, one.slug)], ["Id", h("code", {}, one.id)], ["Created", time(one.created_at)]]))),
-        h("div.card", {}, h("h2", {}, "Close the gate"), h("p.muted", {}, "Suspending is undone by resuming; deleting can be undone for 30 days."),
-            h("div.acts", {}, one.status === "active" && h("button.btn", { type: "button", onclick: suspend }, "Suspend tenant"),
-                one.status !== "deleted" && h("button.btn.danger", { type: "button", onclick: remove }, "Delete tenant")))));
+export default async function settings(page) {
+	const { path } = page
+	// Asked again: what is saved goes out with the version that is shown.
+	const one = await api(path, { signal: page.signal })
+	const request = values => [path, { method: "PATCH", body: values, etag: etagOf(one) }]
+	const rename = form([["name", "Name", { value: one.name, required: true }]], {
+		submit: "Save", request,
+		send: async values => {
+			await api(...request(values))
+			toast("Saved")
+			await page.again()
+		},
+	})
+	add(page.body, h("div.two",
+		h("div.stack-gap", may("editTenant") && card("Name", rename),
+			card("Facts", facts([["Slug", h("code", one.slug)], ["Id", h("code", one.id)], ["Created", time(one.created_at)]]))),
+		may("suspendTenant") && card("Close the gate", h("p.muted.under", "Suspending is undone by resuming; deleting can be undone for 30 days."),
+			h("div.acts", one.status === "active" && button("Suspend tenant", () => suspend(one, page.again)),
+				one.status !== "deleted" && button("Delete tenant", () => remove(page, one), { look: ".danger" }))),
+		!may("editTenant") && note("info", "lock", "Your role reads these settings; owners and admins change them.")))
+}
+
+async function remove(page, one) {
+	// The weight of it, in numbers.
+	const [users, keys] = await Promise.all(["users", "api-keys"].map(what =>
+		api(`${page.path}/${what}?limit=1`).then(({ total }) => `${total.exact ? "" : "over "}${total.value}`, () => "its")))
+	confirm({
+		title: `Delete ${one.name}?`, act: "Delete tenant", type: one.slug,
+		text: `${users} users, ${keys} API keys and all invites stop working now. It can be restored for 30 days.`,
+		path: page.path, etag: etagOf(one),
+		done: () => {
+			forgetTenants()
+			undoable(`${one.name} is deleted`, () => api(`${page.path}/restore`, { method: "POST" }).then(() => go(`${page.base}/settings`)))
+			go("/console/tenants")
+		},
+	})
 }

@@ -1,55 +1,85 @@
-import { api, etagOf } from "../../lib/api.js";
-import { act, formDialog } from "../../lib/dialog.js";
-import { initials, tag, time, user, words } from "../../lib/format.js";
-import { add, h } from "../../lib/html.js";
-import { redraw } from "../../lib/router.js";
-import { toast } from "../../elements/toast-stack.js";
-import { actions, ROLES } from "./users.js";
+import { act, add, ago, api, button, card, confirm, deed, etagOf, facts, fill, formDialog, h, may, none, redraw, reveal, state, tag, time, user, who, words } from "../../lib/console.js"
+import { actions, ROLES } from "./users.js"
+
+const KINDS = [["google", "Google"], ["github", "GitHub"], ["oidc", "OpenID Connect"], ["cognito", "Cognito"]]
 
 export default async function person(page) {
-    const path = `${page.path}/users/${page.id}`;
-    const [one, sessions] = await Promise.all([
-        api(path, { signal: page.signal }),
-        api(`${path}/sessions`, { signal: page.signal }).catch(() => ({ items: [] })),
-    ]);
-    const buttons = actions(page, one, redraw).filter(Boolean).map(({ text, run, danger }) =>
-        h(`button.btn${danger ? ".warnish" : ""}`, { type: "button", onclick: run }, text));
-    add(page.body, [
-        h("div.head", {},
-            h("div.who", {}, h("span.face", { "aria-hidden": "true" }, initials(one.name, one.email)), h("div", {}, h("h2", {}, user(one.name || one.email)), tag(one.status))),
-            h("div.acts", {}, h("button.btn", { type: "button", onclick: () => edit(path, one) }, "Edit"), buttons)),
-        h("div.two", {},
-            h("div.card", {}, h("h2", {}, "Profile"), facts([
-                ["Email", user(one.email)], ["Verified", time(one.email_verified_at, "not verified")], ["Role", words(one.role)],
-                ["Came in by", words(one.source)], ["Last sign-in", time(one.last_sign_in_at)], ["Created", time(one.created_at)],
-                ["Id", h("code", {}, one.id)],
-                ["Why admitted?", h("a", { href: `${page.base}/decisions?email=${encodeURIComponent(one.email ?? "")}` }, "Its decisions")],
-            ])),
-            h("div.stack-gap", {},
-                h("div.card", {}, h("h2", {}, "Identities"), (one.identities ?? []).map((id) => facts([
-                    [words(id.provider), user(id.email)], ["Subject", h("code", {}, user(id.subject))], ["Last used", time(id.last_used_at)]])),
-                !one.identities?.length && h("p.muted", {}, "None yet: linked at the first sign-in.")),
-                h("div.card", {}, h("h2", {}, "Sessions"), sessions.items.map((id) => h("div.head", {},
-                    h("div", {}, user(id.device || id.user_agent || id.client), h("div.small.muted", {}, id.ip, " · seen ", time(id.last_seen_at))),
-                    h("button.btn.tiny", { type: "button", onclick: () => act(`${path}/sessions/${id.id}`, { method: "DELETE" }, "Session ended", redraw) }, "End"))),
-                !sessions.items.length && h("p.muted", {}, "No open session.")))),
-    ]);
+	const path = `${page.path}/users/${encodeURIComponent(page.id)}`
+	const one = await api(path, { signal: page.signal })
+	const buttons = actions(page, one, redraw).filter(Boolean).map(([text, run, danger]) => button(text, run, { look: danger ? ".warnish" : "" }))
+	const part = (title, ...acts) => {
+		const body = h("div.stack-gap")
+		return [h("section.card", h("div.head", h("h2", title), h("div.acts", acts)), body), body]
+	}
+	const [sessions, sessionBody] = part("Sessions", may("suspendUsers") && button("End all", () => endAll(path, one), { look: ".tiny" }))
+	const [keys, keyBody] = part("API keys")
+	const [activity, activityBody] = part("Activity")
+	add(page.body, [
+		h("div.head.person", h("h2.vh", "User"), who(one), h("div.acts", tag(one.status), may("editUsers") && one.status !== "deleted" && button("Edit", () => edit(path, one)), buttons)),
+		one.status === "deleted" && h("p.lead", "Deleted ", time(one.updated_at), "; it can be restored for 30 days."),
+		h("div.two",
+			h("div.stack-gap", card("Profile", facts([
+				["Email", user(one.email)], ["Verified", time(one.email_verified_at, "not verified")], ["Role", words(one.role)],
+				["Came in by", words(one.source)], ["Last sign-in", time(one.last_sign_in_at)], ["Created", time(one.created_at)],
+				["Why admitted?", h("a", { href: `${page.base}/decisions?email=${encodeURIComponent(one.email ?? "")}` }, "The decisions about this address")],
+				["Id", h("code", one.id)],
+			])), identities(path, one)),
+			h("div.stack-gap", sessions, keys, may("audit") && activity)),
+	])
+	const load = async (node, what, draw, nothing) => {
+		try {
+			const { items } = await api(what, { signal: page.signal })
+			fill(node, items.length ? items.map(draw) : none(nothing))
+		} catch (error) {
+			if (error.name !== "AbortError") state(node, "error", { error, again: () => load(node, what, draw, nothing) })
+		}
+	}
+	const all = [
+		load(sessionBody, `${path}/sessions`, id => h("div.line",
+			h("div", user(id.device || id.user_agent || id.client), h("div.small.muted", id.ip, " · seen ", time(id.last_seen_at))),
+			may("suspendUsers") && button("End", () => act(`${path}/sessions/${id.id}`, { method: "DELETE" }, "Session ended", redraw), { look: ".tiny" })), "No open session."),
+		load(keyBody, `${page.path}/api-keys?owner_user_id=${one.id}`, key => h("div.line",
+			h("a", { href: `${page.base}/keys/${key.id}` }, user(key.name)), tag(key.status)), "No key of its own."),
+		may("audit") && load(activityBody, `${page.path}/audit-events?limit=8&target=${one.id}`, event => h("div.small",
+			h("strong", deed(event.action)), h("span.muted", " by ", user(event.actor?.name || "Gatehouse"), " · ", time(event.occurred_at))), "Nothing yet."),
+	]
+	await Promise.race([Promise.all(all), new Promise(done => setTimeout(done, 200))])
 }
 
-export const facts = (pairs) => h("dl.facts", {}, pairs.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
-
-function edit(path, one) {
-    formDialog({
-        title: "Edit user", submit: "Save",
-        fields: [
-            { name: "name", label: "Name", value: one.name, keep: true },
-            { name: "email", label: "Email", type: "email", value: one.email, required: true },
-            { name: "role", label: "Role", type: "select", options: ROLES, value: one.role },
-        ],
-        send: async (values) => {
-            await api(path, { method: "PATCH", body: values, etag: etagOf(one) });
-            toast("Saved");
-            redraw();
-        },
-    });
+function identities(path, one) {
+	const acts = may("editUsers") && one.status !== "deleted" && [button("Link grant", () => grant(path, one), { look: ".tiny", icon: "link" }), button("Link", () => link(path), { look: ".tiny" })]
+	return h("section.card", h("div.head", h("h2", "Identities"), h("div.acts", acts)), h("div.stack-gap",
+		(one.identities ?? []).map(id => h("div.line", h("div", h("strong", words(id.provider)), id.email && [" ", user(id.email)],
+			h("div.small.muted", user(id.subject, "code"), " · used ", time(id.last_used_at))),
+		may("editUsers") && button("Unlink", () => unlink(path, one, id), { look: ".ghost.tiny.warnish", name: id.subject }))),
+		!one.identities?.length && h("p.muted", "None yet: it is linked at the first sign-in.")))
 }
+
+const unlink = (path, one, id) => confirm({
+	title: `Unlink ${words(id.provider)}?`, act: "Unlink", text: `${one.email} can no longer sign in with it, and all open sessions end. It was last used ${id.last_used_at ? ago(id.last_used_at) : "never"}.`,
+	path: `${path}/identities/${id.id}`, said: "Unlinked", after: redraw,
+})
+
+const link = path => formDialog({
+	title: "Link a sign-in", submit: "Link", lead: "By your word alone: whoever has this account at the provider will be this user.",
+	fields: [["provider", "Provider", { type: "select", options: KINDS }], ["issuer", "Issuer", { required: true, value: "https://accounts.google.com" }], ["subject", "Subject", { required: true, hint: "The provider's own id of the person." }]],
+	path: `${path}/identities`, said: "Linked", after: redraw,
+})
+
+async function grant(path, one) {
+	await act(`${path}/link-grants`, {}, "", made => reveal({
+		title: "Link grant", secret: made.token, name: "LINK_GRANT",
+		text: `With it, ${one.email} adds one more sign-in. It works once, until ${new Date(made.expires_at).toLocaleTimeString()}, and is shown only now.`,
+	}))
+}
+
+const endAll = (path, one) => confirm({
+	title: "End all sessions?", act: "End all", text: `${one.email} is signed out everywhere, at once.`,
+	path: `${path}/sessions`, said: "All sessions have ended", after: redraw,
+})
+
+const edit = (path, one) => formDialog({
+	title: "Edit user", submit: "Save",
+	fields: [["name", "Name", { value: one.name, keep: true }], ["role", "Role", { type: "select", options: ROLES, value: one.role }]],
+	path, method: "PATCH", etag: etagOf(one), said: "Saved", after: redraw,
+})

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The Date field (RFC 9110 §5.6.7), formatted once a second.
-struct HTTPDate {
+package struct HTTPDate {
     private var text: [UInt8] = []
     private var takenAt = Int64.min / 2
 
@@ -16,7 +16,11 @@ struct HTTPDate {
         text.withUnsafeBytes { body($0) }
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, from seconds since 1970.
+    package static func text(_ seconds: Int64) -> String {
+        String(decoding: format(time_t(seconds)), as: UTF8.self)
+    }
+
     static func format(_ seconds: time_t) -> [UInt8] {
         var seconds = seconds
         var parts = tm()

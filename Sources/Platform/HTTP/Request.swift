@@ -34,6 +34,8 @@ package struct Request: Sendable {
     package var isTLS: Bool
     /// Given by the server for each request, or taken from a well-formed `X-Request-Id`.
     package var id: String
+    /// The path begins with what the request's host stands for, which the client did not send.
+    package var isMountedByHost = false
 
     package init(
         _ method: Method, _ path: String, query: String = "", fields: [Field] = [],

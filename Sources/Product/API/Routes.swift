@@ -16,6 +16,7 @@ package enum Routes {
         + DecisionEndpoints.all
         + UserEndpoints.all
         + PolicyEndpoints.all
+        + ClientEndpoints.all
         + DomainEndpoints.all
         + InviteEndpoints.all
 }

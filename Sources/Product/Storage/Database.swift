@@ -60,6 +60,13 @@ package struct TenantScope: Sendable {
         try await database.app.tenantRead(tenant, sql)
     }
 
+    /// One statement that writes and that no audit row goes with: a counter, a mark of use.
+    package func write(_ sql: SQL) async throws -> Rows {
+        try await database.app.transaction(
+            settings: [("app.tenant", tenant.description)]
+        ) { try await $0.query(sql) }
+    }
+
     /// A transaction whose audit rows name the actor. Nothing is kept when `body` throws. When it
     /// returns, no replica answers any more from what it remembered of before the change. Within
     /// a `HeldChange` it is committed by the holder.

@@ -22,7 +22,10 @@ struct AnswerQuestion: Hashable, Sendable {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256)
         bytes.append(isTLS ? 1 : 0)
-        guard request.count("traceparent") == 0, body.count <= Self.longest else { return nil }
+        // A host may be bound to a client, so the same path may be another door.
+        guard request.count("traceparent") == 0, body.count <= Self.longest,
+            request.add(["host", "x-forwarded-host"], to: &bytes)
+        else { return nil }
         switch request.method {
         case .get:
             kind = .page

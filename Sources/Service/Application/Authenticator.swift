@@ -2,6 +2,7 @@ import API
 import Cryptography
 import Domain
 import HTTP
+import SignIn
 import Storage
 import Text
 
@@ -11,6 +12,7 @@ struct Authenticator: Sendable {
     static let cookieName = "gatehouse"
 
     let database: Database
+    let tokens: AccessTokens
 
     func principal(of request: Request) async throws -> API.Principal {
         let lines = request.all("authorization")
@@ -29,7 +31,38 @@ struct Authenticator: Sendable {
         guard parts.count == 2, parts[0].lowercased().utf8.elementsEqual("bearer".utf8) else {
             throw Problem.unauthorized("The Authorization header must be `Bearer` and a key.")
         }
-        guard let secret = APIKeySecret(parts[1]) else {
+        let text = String(parts[1])
+        return text.utf8.contains(UInt8(ascii: "."))
+            ? try await person(text) : try await key(text, request)
+    }
+
+    /// The holder of an access token: a user with the rights of their role in their tenant.
+    private func person(_ token: String) async throws -> API.Principal {
+        guard let claims = try await tokens.verify(token),
+            let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),
+            found.user.id == claims.user
+        else { throw Problem.unauthorized("The session is over; sign in again.") }
+        switch found.tenantStatus {
+        case "active": break
+        case "suspended": throw Problem(.tenantSuspended, "The tenant is suspended.")
+        default: throw Problem.unauthorized("The session is over; sign in again.")
+        }
+        switch found.user.status {
+        case "active": break
+        case "suspended": throw Problem(.userSuspended, "The account is suspended.")
+        default: throw Problem.unauthorized("The session is over; sign in again.")
+        }
+        var principal = API.Principal(
+            kind: .user, id: found.user.id, name: found.user.name ?? found.user.email,
+            tenant: claims.tenant, role: found.user.role)
+        principal.user = found.user.id
+        principal.session = found.session.id
+        return principal
+    }
+
+    /// The principal of an API key, wherever it stood in the request.
+    func key(_ text: String, _ request: Request) async throws -> API.Principal {
+        guard let secret = APIKeySecret(text) else {
             throw Problem.unauthorized("The key is not well formed.")
         }
         let hash = SHA256.hash(Array(secret.text.utf8))

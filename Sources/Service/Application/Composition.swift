@@ -8,6 +8,7 @@ import Observability
 import Outbound
 import Postgres
 import Replication
+import SignIn
 import Storage
 import Text
 
@@ -17,13 +18,17 @@ package struct Composition: Sendable {
     package let dispatcher: Dispatcher
     package let passwords: PasswordHasher
     let judge: OriginJudge
+    package let tokens: AccessTokens
+    let mounts: Mounts
     package let metrics: ServiceMetrics
     let authenticator: Authenticator
 
     /// `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
+    /// `signingKey`: PEM of a P-256 key that signs access tokens instead of the database's.
     package init(
         app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
-        passwords: PasswordHasher? = nil, lease: Duration = .seconds(3), logger: Logger? = nil,
+        signingKey: String? = nil, passwords: PasswordHasher? = nil, lease: Duration = .seconds(3),
+        logger: Logger? = nil,
         outside: Outside = Outside(),
         metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
         clock: @escaping @Sendable () -> Timestamp
@@ -39,27 +44,39 @@ package struct Composition: Sendable {
         storage.retention = retention
         storage.onDecision = { metrics.record($0) }
         let database = storage
-        let authenticator = Authenticator(database: database)
-        let judge = OriginJudge(database: database, publicURL: publicURL)
+        let tokens = try AccessTokens(
+            database: database, issuer: publicURL, secretKey: secretKey, signingKey: signingKey)
+        let authenticator = Authenticator(database: database, tokens: tokens)
+        let judge = OriginJudge(
+            database: database, publicURL: publicURL, profiles: Contracts.profiles)
         let passwords = passwords ?? PasswordHasher(pepper: pepper, threads: 2)
         self.database = database
         self.passwords = passwords
         self.judge = judge
         self.metrics = metrics
         self.authenticator = authenticator
+        self.tokens = tokens
+        mounts = Mounts(database: database, publicURL: publicURL)
+        let http = OutboundHTTP(policy: outside.providers)
+        let documents = ProviderDocuments(http: http, clock: clock)
         var services = Services(
             database: database, passwords: passwords, publicURL: publicURL,
-            providerDocuments: ProviderDocuments(
-                http: OutboundHTTP(policy: outside.providers), clock: clock))
+            providerDocuments: documents)
         services.onVerification = { metrics.record($0) }
+        services.clients = Contracts.descriptions
+        let core = try SignInCore(
+            database: database, passwords: passwords, publicURL: publicURL, secretKey: secretKey,
+            tokens: tokens, http: http, documents: documents,
+            checkKey: { try await authenticator.key($0, $1) })
         dispatcher = try Dispatcher(
-            endpoints: Routes.all,
+            endpoints: Routes.all + Contracts.endpoints(core) + [KeySetEndpoint.endpoint(tokens)],
             services: services,
             hooks: Hooks(
                 authenticate: { try await authenticator.principal(of: $0) },
                 resolveTenant: { try await Self.resolve($0, $1, database) },
                 authorize: { Authorizer.refusal($0, $1, $2) },
                 judgeOrigin: { try await judge.judge($0, $1) },
+                encode: { Contracts.encode($0, $1) },
                 idempotency: KeptAnswers(
                     database: database,
                     secret: SHA256.derive(from: secretKey, info: Array("kept answers".utf8))),
@@ -69,6 +86,14 @@ package struct Composition: Sendable {
                     Self.log($0, logger)
                 },
                 now: clock))
+    }
+
+    /// What the API and the client contracts answer, by the path and the host.
+    package func respond(to request: Request) async -> Response {
+        switch await mounts.place(request) {
+        case .own(let request), .client(let request): await dispatcher.respond(to: request)
+        case .refused(let answer): answer
+        }
     }
 
     /// A tenant's own credential is refused while the tenant is suspended; the platform's still

@@ -35,7 +35,8 @@ struct DevelopmentCommand {
             secretKey: Array(secret.utf8), listen: settings.listen.text,
             publicURL: settings.publicURL, threads: settings.threads,
             consoleDirectory: try Installation.find("Public"),
-            tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey, lease: settings.lease,
+            tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
+            signingKey: settings.signingKey?.text, lease: settings.lease,
             outside: Outside(settings, isDevelopment: true),
             logger: Logger(level: .warning, format: .text))
         let helm = EventLoop(index: -1)

@@ -6,7 +6,6 @@ import JSON
 import Replication
 import Serving
 import Storage
-import Synchronization
 import Text
 
 /// Whole answers of the hottest requests (our own small pages, preflights that pass, keys found
@@ -35,14 +34,11 @@ final class RememberedAnswers: Sendable {
     }
 
     private static let largestBody = 32 << 10
-    private static let pageLimit = 512
 
     private let database: Database
     private let judge: OriginJudge
     private let metrics: ServiceMetrics
     private let leased: LeasedCache<AnswerQuestion, Answer>
-    /// Pages do not change while the service runs.
-    private let pages = Mutex<[AnswerQuestion: Answer]>([:])
 
     init(database: Database, judge: OriginJudge, metrics: ServiceMetrics) {
         self.metrics = metrics
@@ -59,12 +55,6 @@ final class RememberedAnswers: Sendable {
             let question = AnswerQuestion(
                 request.head, body: request.body, isTLS: request.isTLS)
         else { return false }
-        if question.kind == .page {
-            guard let answer = pages.withLock({ $0[question] }) else { return false }
-            Self.write(answer, to: request, writer)
-            metrics.record(place: answer.place, status: answer.status)
-            return true
-        }
         guard let entry = leased.found(question) else { return false }
         let now = database.clock()
         let length = writer.out.count
@@ -96,16 +86,17 @@ final class RememberedAnswers: Sendable {
 
     // MARK: remembering
 
-    /// Answers the ordinary way, and remembers the answer where that may be done.
+    var token: Freshness.Token { database.replica.token }
+
+    /// Answers the ordinary way, and remembers the answer where that may be done. `token`: of
+    /// before anything was read for it.
     func respond(
-        to request: Request, by ordinary: (Request) async -> Response
+        to request: Request, since token: Freshness.Token, by ordinary: (Request) async -> Response
     ) async -> Response {
         let question = request.body.withUnsafeBytes {
             AnswerQuestion(request, body: $0, isTLS: request.isTLS)
         }
         guard let question else { return await ordinary(request) }
-        // Before anything is read: what changes from now on kills the answer.
-        let token = database.replica.token
         let response = await ordinary(request)
         remember(response, to: request, question, token)
         return response
@@ -121,9 +112,7 @@ final class RememberedAnswers: Sendable {
         switch question.kind {
         case .page:
             guard answer.status == 200 else { return }
-            pages.withLock { pages in
-                if pages.count < Self.pageLimit { pages[question] = answer }
-            }
+            leased.keep(answer, for: question, token: token, tags: Memory.hostTags)
         case .preflight:
             guard answer.status == 204, let until = judge.stands(until: request) else { return }
             answer.until = until

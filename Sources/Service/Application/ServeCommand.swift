@@ -19,7 +19,8 @@ struct ServeCommand {
                 ?? Self.switchingRole(database.text),
             secretKey: secret.bytes, listen: settings.listen.text, publicURL: settings.publicURL,
             threads: settings.threads, consoleDirectory: try Installation.find("Public"),
-            tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey, lease: settings.lease,
+            tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
+            signingKey: settings.signingKey?.text, lease: settings.lease,
             outside: Outside(settings),
             logger: Logger(format: settings.log == .text ? .text : .json))
         blockStopSignals()

@@ -54,25 +54,25 @@ package final class Service: Sendable {
         let publicURL = configuration.publicURL ?? "http://\(configuration.listen)"
         let composition = try Composition(
             app: app, platform: platform, secretKey: configuration.secretKey,
-            publicURL: publicURL, lease: configuration.lease, logger: logger,
+            publicURL: publicURL, signingKey: configuration.signingKey,
+            lease: configuration.lease, logger: logger,
             outside: configuration.outside,
             metrics: metrics, retention: configuration.retention, clock: Timestamp.systemClock)
         self.composition = composition
         composition.database.replica.start()
         try await prepare(composition)
-        let site = try Site(
-            console: ConsoleFiles(directory: configuration.consoleDirectory),
-            composition: composition, showsMetrics: configuration.metricsListen == nil)
-        var limits = ServerConfiguration()
-        limits.measures = metrics.server()
         let remembered = RememberedAnswers(
             database: composition.database, judge: composition.judge,
             metrics: composition.metrics)
+        let site = try Site(
+            console: ConsoleFiles(directory: configuration.consoleDirectory),
+            composition: composition, remembered: remembered,
+            showsMetrics: configuration.metricsListen == nil)
+        var limits = ServerConfiguration()
+        limits.measures = metrics.server()
         server = Server(
             loops: loops, configuration: limits,
-            respond: { request in
-                await remembered.respond(to: request) { await site.respond(to: $0) }
-            }, fast: { remembered.answer($0, $1) })
+            respond: { await site.respond(to: $0) }, fast: { remembered.answer($0, $1) })
         var tls: TLSContext?
         if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {
             tls = try TLSContext(certificateChain: chain, privateKey: key)

@@ -16,6 +16,8 @@ package struct ServiceConfiguration: Sendable {
     package var tlsKey: String?
     /// How long a replica may answer from memory after it last heard from the database.
     package var lease: Duration
+    /// PEM of a P-256 key that signs access tokens instead of the database's.
+    package var signingKey: String?
     package var outside: Outside
     package var logger: Logger
     /// `host:port` of a listener for `/metrics` alone; nil: on the service's own port.
@@ -25,8 +27,8 @@ package struct ServiceConfiguration: Sendable {
     package init(
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
-        tlsCertificate: String? = nil, tlsKey: String? = nil,
-        lease: Duration = .seconds(3), outside: Outside = Outside(),
+        tlsCertificate: String? = nil, tlsKey: String? = nil, signingKey: String? = nil,
+        outside: Outside = Outside(),
         logger: Logger
     ) {
         self.appConninfo = appConninfo
@@ -39,6 +41,7 @@ package struct ServiceConfiguration: Sendable {
         self.tlsCertificate = tlsCertificate
         self.tlsKey = tlsKey
         self.lease = lease
+        self.signingKey = signingKey
         self.outside = outside
         self.logger = logger
     }

@@ -3,6 +3,7 @@ import Console
 import HTTP
 import JSON
 import Postgres
+import SignIn
 import Storage
 
 /// Everything that answers on our own host: health, the documents, the console, then `/v1`.
@@ -10,16 +11,23 @@ struct Site: Sendable {
     private let console: ConsoleFiles
     private let dispatcher: Dispatcher
     private let database: Database
+    private let mounts: Mounts
+    private let remembered: RememberedAnswers
     private let metrics: ServiceMetrics
     /// Nil where `/metrics` has a listener of its own.
     private let metricsDoor: MetricsDoor?
     private let openAPI: [UInt8]
     private let documentation: StaticPage
 
-    init(console: ConsoleFiles, composition: Composition, showsMetrics: Bool) {
+    init(
+        console: ConsoleFiles, composition: Composition, remembered: RememberedAnswers,
+        showsMetrics: Bool
+    ) {
+        self.remembered = remembered
         self.console = console
         dispatcher = composition.dispatcher
         database = composition.database
+        mounts = composition.mounts
         metrics = composition.metrics
         let authenticator = composition.authenticator
         metricsDoor =
@@ -31,7 +39,19 @@ struct Site: Sendable {
             html: document.page, styleDigest: DocumentPage.styleDigest)
     }
 
+    /// On a host that is bound to a client only that client answers.
     func respond(to request: Request) async -> Response {
+        // Before anything is read: what changes from now on kills what is remembered.
+        let token = remembered.token
+        return switch await mounts.place(request) {
+        case .client(let request): await dispatcher.respond(to: request)
+        case .refused(let answer): answer
+        case .own(let request):
+            await remembered.respond(to: request, since: token) { await ownResponse(to: $0) }
+        }
+    }
+
+    private func ownResponse(to request: Request) async -> Response {
         guard request.method == .get || request.method == .head else {
             return await dispatcher.respond(to: request)
         }

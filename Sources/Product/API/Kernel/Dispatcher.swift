@@ -67,7 +67,8 @@ package struct Dispatcher: Sendable {
                 problem = self.problem(for: error, &exchange)
             }
         }
-        return problem.response(requestID: exchange.problemID)
+        return hooks.encode(problem, exchange.call.request)
+            ?? problem.response(requestID: exchange.problemID)
     }
 
     /// What is not known to be a refusal is our fault: logged whole, answered without details.

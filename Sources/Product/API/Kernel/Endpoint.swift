@@ -39,6 +39,10 @@ package struct Endpoint: Sendable {
     package var secret: Bool
     /// Problem bodies carry no request id, so that a retry is answered byte for byte the same.
     package var hook: Bool
+    /// Another system's contract: the query is the handler's to read, and not in our document.
+    package var isForeign = false
+    /// A document for everyone, on any origin's pages, without credentials.
+    package var isPublicDocument = false
     /// Bytes; more is 413.
     package var maxBody: Int
     /// Whether the path's object is there, asked only when 403, 415 or 422 is due, since 404 goes

@@ -23,6 +23,10 @@ package struct Hooks: Sendable {
     package var resolveTenant: ResolveTenant
     package var authorize: Authorize
     package var judgeOrigin: JudgeOrigin
+    /// The refusal in the form of the path's clients; nil is RFC 9457.
+    package typealias Encode = @Sendable (Problem, Request) -> Response?
+
+    package var encode: Encode
     package var idempotency: (any IdempotencyStore)?
     /// Errors from below: storage's unavailable and commit unknown, the domain's refusals.
     package var problem: @Sendable (any Error) -> Problem?
@@ -33,6 +37,7 @@ package struct Hooks: Sendable {
     package init(
         authenticate: @escaping Authenticate, resolveTenant: @escaping ResolveTenant,
         authorize: @escaping Authorize, judgeOrigin: @escaping JudgeOrigin,
+        encode: @escaping Encode = { _, _ in nil },
         idempotency: (any IdempotencyStore)? = nil,
         problem: @escaping @Sendable (any Error) -> Problem? = { _ in nil },
         record: @escaping @Sendable (RequestRecord) -> Void = { _ in },
@@ -42,6 +47,7 @@ package struct Hooks: Sendable {
         self.resolveTenant = resolveTenant
         self.authorize = authorize
         self.judgeOrigin = judgeOrigin
+        self.encode = encode
         self.idempotency = idempotency
         self.problem = problem
         self.record = record

@@ -12,6 +12,8 @@ package struct Services: Sendable {
     package let publicURL: String
     /// The TXT records of a name; none where no resolver is set, so that nothing is proved by DNS.
     package var txtRecords: @Sendable (_ name: String) async -> [String] = { _ in [] }
+    /// The client contracts that are built in.
+    package var clients: [ClientDescription] = []
 
     /// Told of each verdict about a presented key.
     package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }

@@ -76,6 +76,7 @@ extension Dispatcher {
     /// The body by its media type and shape, the query by its declarations: all faults in one 422.
     func decode(_ exchange: inout Exchange) throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
+        if endpoint.isForeign { return nil }
         let request = exchange.call.request
         try Self.checkMediaType(of: request, endpoint)
         let (query, queryErrors) = decodeQuery(request.query, endpoint.query)

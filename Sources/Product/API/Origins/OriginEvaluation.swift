@@ -56,7 +56,9 @@ enum OriginEvaluation {
         let origin = Array(try call.input.string("origin").utf8)
         let method = try call.input.string("method")
         let routeMethods = EveryRoute.table?.match(path).map { $0.allowed.map(\.rawValue) }
-        let profile = OriginPlace.profile(of: path)
+        let client = OriginPlace.client(of: path)
+        let profile =
+            call.services.clients.first { $0.name == client }?.profile ?? .management
         let judge = OriginJudge(
             database: try call.services.database, publicURL: call.services.publicURL)
         let asked = OriginRequest(

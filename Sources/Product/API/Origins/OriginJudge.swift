@@ -1,3 +1,4 @@
+import Cryptography
 import Domain
 import HTTP
 import JSON
@@ -10,11 +11,15 @@ import Text
 package struct OriginJudge: Sendable {
     private let database: Database
     private let own: [String]
+    private let profiles: [String: OriginProfile]
 
     /// `publicURL`: where people reach this server; its origin is our own. On a loopback address
-    /// every spelling of that address is.
-    package init(database: Database, publicURL: String) {
+    /// every spelling of that address is. `profiles`: of the client contracts, by their names.
+    package init(
+        database: Database, publicURL: String, profiles: [String: OriginProfile] = [:]
+    ) {
         self.database = database
+        self.profiles = profiles
         own = Self.ownOrigins(publicURL)
     }
 
@@ -22,12 +27,17 @@ package struct OriginJudge: Sendable {
     package func judge(
         _ request: Request, _ match: RouteMatch<Endpoint>?
     ) async throws -> OriginVerdict {
-        let asked = Self.question(request, match)
+        let asked = question(request, match)
         guard !asked.origins.isEmpty else { return .proceed }
         let place = OriginPlace(path: request.path)
-        if place == .publicDocument { return Self.verdict(OriginPolicy.publicDocument(asked)) }
-        let holder = place.holder(
+        if place == .publicDocument || match?.value(for: .get)?.isPublicDocument == true {
+            return Self.verdict(OriginPolicy.publicDocument(asked))
+        }
+        var holder = place.holder(
             isPreflight: asked.isPreflight, locator: Self.locator(request))
+        if place == .credential, !asked.isPreflight, let tenant = Self.tokenTenant(request) {
+            holder = .tenant(tenant)
+        }
         return Self.verdict(try await decide(asked, holder))
     }
 
@@ -75,7 +85,7 @@ package struct OriginJudge: Sendable {
         return [origin, start + "*" + String(origin[dot...])]
     }
 
-    private static func question(
+    private func question(
         _ request: Request, _ match: RouteMatch<Endpoint>?
     ) -> OriginRequest {
         let headers = request.all("access-control-request-headers")
@@ -87,7 +97,7 @@ package struct OriginJudge: Sendable {
             asksPrivateNetwork: request.first("access-control-request-private-network") == "true",
             routeMethods: match.map { $0.allowed.map(\.rawValue) },
             hasConsoleCookie: SessionCookie.token(in: request) != nil,
-            profile: OriginPlace.profile(of: request.path))
+            profile: OriginPlace.client(of: request.path).flatMap { profiles[$0] } ?? .management)
     }
 
     /// Of the key that came along, or of the invite's token in the body.
@@ -102,6 +112,16 @@ package struct OriginJudge: Sendable {
             token.utf8.count == 49
         else { return nil }
         return String(decoding: token.utf8.prefix(6), as: UTF8.self)
+    }
+
+    /// The tenant that an access token says it is for. Whether it is good is looked at afterwards.
+    private static func tokenTenant(_ request: Request) -> String? {
+        guard let line = request.first("authorization"),
+            let token = line.split(separator: " ").last,
+            let jws = JWS(compact: Array(token.utf8)),
+            let payload = try? JSONValue(parsing: jws.payload)
+        else { return nil }
+        return payload["tid"]?.string.flatMap { UUID($0) }?.description
     }
 
     private static func verdict(_ decision: OriginDecision) -> OriginVerdict {

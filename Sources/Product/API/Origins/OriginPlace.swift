@@ -4,7 +4,7 @@ import Storage
 import Text
 
 /// Whose lists count for a path.
-enum OriginPlace: Sendable, Equatable {
+package enum OriginPlace: Sendable, Equatable {
     /// Below this tenant, by id or slug: its rows and the platform's.
     case tenant(String)
     /// One of the few paths that learn the tenant from the credential.
@@ -41,11 +41,11 @@ enum OriginPlace: Sendable, Equatable {
             || path.utf8.starts(with: "/oauth/".utf8)
     }
 
-    /// The headers that the clients of the path send.
-    static func profile(of path: String) -> OriginProfile {
+    /// The client contract that a path is of; nil is none.
+    package static func client(of path: String) -> String? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count > 3, String(parts[1]).isSame(as: "t") else { return .management }
-        return OriginProfile(rawValue: String(parts[3])) ?? .management
+        guard parts.count > 3, String(parts[1]).isSame(as: "t") else { return nil }
+        return String(parts[3])
     }
 
     /// Whose rows the database is asked for. `locator`: of the tenant that the request's

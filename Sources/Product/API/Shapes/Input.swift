@@ -79,6 +79,9 @@ package struct Input: Sendable, Equatable {
         self.members = members
     }
 
+    /// An object that no shape was declared for: the reader checks each member; nil for no object.
+    package init?(object value: JSONValue) { self.init(value) }
+
     private func given<T>(_ value: T?) throws -> T {
         guard let value else { throw Problem.internalError }
         return value

@@ -1,12 +1,23 @@
-/// What one contract's clients send: the headers a preflight may ask for, and whether cookies are
+/// What the clients of a path send: the headers a preflight may ask for, and whether cookies are
 /// part of the contract at all.
-package enum OriginProfile: String, Sendable, CaseIterable {
+package struct OriginProfile: Sendable, Equatable {
     /// `/v1` and the console: bearer credentials, never cookies across origins.
-    case management
-    case immich
-    case thinkwork
-    case relate
-    case deeprecall
+    package static let management = OriginProfile()
+
+    /// Lower-case names, beside those that every client may send.
+    private let additions: [String]
+    package let mayUseCookies: Bool
+
+    private init() {
+        additions = []
+        mayUseCookies = false
+    }
+
+    /// A client contract's.
+    package init(client additions: [String]) {
+        self.additions = additions
+        mayUseCookies = true
+    }
 
     package static let exposedHeaders =
         "x-request-id, x-immich-cid, retry-after, etag, location, link, www-authenticate, "
@@ -21,27 +32,8 @@ package enum OriginProfile: String, Sendable, CaseIterable {
     /// Lower-case names. `*` would never cover Authorization, so each is named.
     package var allowedHeaders: [String] { Self.base + additions }
 
-    package var mayUseCookies: Bool { self != .management }
-
     private static let base = [
         "authorization", "content-type", "accept", "x-requested-with", "idempotency-key",
         "if-match", "if-none-match", "x-request-id", "traceparent", "tracestate", "last-event-id",
     ]
-
-    private var additions: [String] {
-        switch self {
-        case .management, .deeprecall: []
-        case .immich:
-            [
-                "x-immich-user-token", "x-immich-session-token", "x-api-key", "devicemodel",
-                "devicetype",
-            ]
-        case .thinkwork:
-            [
-                "x-tenant-id", "x-tenant-slug", "x-thinkwork-tenant-id", "x-thinkwork-tenant-slug",
-                "x-thinkwork-deployment-token", "x-api-key",
-            ]
-        case .relate: ["x-signalr-user-agent"]
-        }
-    }
 }

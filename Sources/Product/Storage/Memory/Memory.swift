@@ -44,11 +44,14 @@ extension Memory {
     package static func tags(_ caller: PresentedKey, _ key: PresentedKey) -> Tags {
         Tags(
             Tag(caller.id), Tag(caller.tenant), caller.ownerUser.map(Tag.init), Tag(key.id),
-            Tag(key.tenant), key.ownerUser.map(Tag.init))
+            Tag(key.tenant), key.ownerUser.map(Tag.init), .anyTenant)
     }
 
     /// Tags of an answer made of lists of origins, whosoever they are.
     package static let originTags = Tags(.anyTenant)
+
+    /// Tags of an answer that only the host decides on, which may be a tenant's.
+    package static let hostTags = Tags(.anyTenant)
 }
 
 extension Database {

@@ -16,10 +16,11 @@ package final class Notices: Sendable {
     /// and people are remembered while they are good). Every other action, one that is not known
     /// here too, gives a notice: to forget one here costs time and never truth.
     private static let harmless: Set<String> = [
-        "api_key.created", "user.created", "user.activated",
+        "api_key.created", "session.started", "user.created", "user.activated",
     ]
     private static let harmlessKinds: Set<String> = [
-        "decision", "identity", "invite", "link_grant", "operator", "provider", "sign_up",
+        "decision", "decisions", "identity", "invite", "link_grant", "operator", "provider",
+        "sign_up",
     ]
 
     /// More, and the whole tenant is forgotten.

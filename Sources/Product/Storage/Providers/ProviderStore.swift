@@ -16,6 +16,19 @@ extension Database {
         return try await app.read(statement.page(list)).page(list, ProviderRow.init)
     }
 
+    /// A tenant's own providers first, then the platform's: what its people may sign in at.
+    package func providers(near tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
+        let rows = try await app.read(
+            """
+            SELECT \(ProviderRow.columns) FROM providers
+            WHERE tenant_id = \(tenant) OR tenant_id IS NULL
+            ORDER BY tenant_id NULLS LAST, created_at, id LIMIT 200
+            """)
+        var found: [ProviderRow] = []
+        for row in rows { found.append(try ProviderRow(row)) }
+        return found
+    }
+
     /// nil where there is none that `owner` may see; nil sees all.
     package func provider(_ id: UUID, owner: UUID?) async throws(PostgresError) -> ProviderRow? {
         let rows = try await app.read(

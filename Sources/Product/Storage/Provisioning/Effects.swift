@@ -82,7 +82,7 @@ struct EffectWriting: Sendable {
     private func wipe(_ user: UUID) async throws {
         try await change.query(
             """
-            UPDATE users SET password_hash = NULL, version = version + 1, updated_at = \(now)
+            UPDATE users SET password_hash = NULL, pin_hash = NULL, version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(user)
             """)
         try await change.query(

@@ -12,17 +12,39 @@ package struct UserSessionRow: ListedRow {
     package var lastSeenAt: Timestamp
     package var ip: String?
     package var userAgent: String?
+    package var deviceType: String?
+    package var deviceOS: String?
+    /// `password` or `oauth`.
+    package var method: String
+    /// Until when a PIN lifts it.
+    package var elevatedUntil: Timestamp?
+    package var expiresAt: Timestamp
 
-    init(_ row: Row) throws(PostgresError) {
-        id = try row.get(0)
-        user = try row.get(1)
-        client = try row.get(2)
-        device = try row.get(3)
-        createdAt = try row.get(4)
-        lastSeenAt = try row.get(5)
-        ip = try row.get(6)
-        userAgent = try row.get(7)
+    /// Columns of `sessions s`.
+    static let columns: SQL =
+        """
+        s.id, s.user_id, s.client, s.device, s.created_at, s.last_seen_at, s.ip, s.user_agent,
+        s.device_type, s.device_os, s.method, s.elevated_until, s.expires_at
+        """
+    static let count = 13
+
+    init(_ row: Row, from start: Int = 0) throws(PostgresError) {
+        id = try row.get(start)
+        user = try row.get(start + 1)
+        client = try row.get(start + 2)
+        device = try row.get(start + 3)
+        createdAt = try row.get(start + 4)
+        lastSeenAt = try row.get(start + 5)
+        ip = try row.get(start + 6)
+        userAgent = try row.get(start + 7)
+        deviceType = try row.get(start + 8)
+        deviceOS = try row.get(start + 9)
+        method = try row.get(start + 10)
+        elevatedUntil = try row.get(start + 11)
+        expiresAt = try row.get(start + 12)
     }
+
+    package func isElevated(at now: Timestamp) -> Bool { elevatedUntil.map { now < $0 } ?? false }
 }
 
 extension TenantScope {
@@ -31,12 +53,14 @@ extension TenantScope {
         of user: UUID, _ list: ListQuery
     ) async throws(PostgresError) -> ListPage<UserSessionRow> {
         let statement = ListStatement(
-            columns: "id, user_id, client, device, created_at, last_seen_at, ip, user_agent",
+            columns: UserSessionRow.columns,
             source: """
-                sessions WHERE tenant_id = \(tenant) AND user_id = \(user)
-                    AND expires_at > \(database.clock())
+                sessions s WHERE s.tenant_id = \(tenant) AND s.user_id = \(user)
+                    AND s.expires_at > \(database.clock())
                 """)
-        return try await read(statement.page(list)).page(list, UserSessionRow.init)
+        return try await read(statement.page(list)).page(list) { row throws(PostgresError) in
+            try UserSessionRow(row)
+        }
     }
 }
 

@@ -1,0 +1,79 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/tenants/{tenant}/clients`: which apps sign people in for a tenant, and how.
+enum ClientEndpoints {
+    static let all: [Endpoint] = [list, put]
+
+    private static let path = "/v1/tenants/{tenant}/clients"
+
+    private static let list = Endpoint(
+        .get, path, id: "listClients", tag: "Clients",
+        summary: "Every client contract there is, as this tenant has it.",
+        access: .right("clients:read"), answers: [.list(ClientRow.shape)]
+    ) { call in
+        let rows = try await call.scope.clients()
+        let items = call.services.clients.map { known in
+            (rows.first { sameBytes($0.name, known.name) } ?? ClientRow(unset: known.name)).json
+        }
+        return call.list(items, next: nil, total: Total(items.count))
+    }
+
+    private static let put = Endpoint(
+        .put, "\(path)/{client}", id: "putClient", tag: "Clients",
+        summary: "Sets a client; what is left out has its default.",
+        access: .right("clients:write"), body: .json(ClientRow.shape),
+        answers: [.ok(ClientRow.shape)], problems: [.conflict], ifMatch: .honoured,
+        exists: { try description(of: $0) != nil },
+        handle: { call in
+            guard let known = try description(of: call) else { throw Problem.notFound("client") }
+            let next = try ClientInput(call, known).row
+            let row = try await call.scope.change(by: call.actor) { change in
+                let current = try await change.lockClient(known.name)
+                try call.requireMatch(current.etag)
+                try call.input.checkRepeated(against: current.json)
+                return try await change.putClient(current, as: next)
+            }
+            return .ok(row.json, etag: row.etag)
+        })
+
+    private static func description(of call: Call) throws -> ClientDescription? {
+        let name = try call.parameter("client")
+        return call.services.clients.first { sameBytes($0.name, name) }
+    }
+}
+
+extension ClientRow {
+    var etag: String { ETag.version(version) }
+
+    var json: JSONValue {
+        .object([
+            .init("name", .string(name)), .init("enabled", .bool(enabled)),
+            .init("hosts", .strings(hosts)), .init("redirect_uris", .strings(redirectURIs)),
+            .init("settings", settings), .init("created_at", .time(createdAt)),
+            .init("updated_at", .time(updatedAt)),
+        ])
+    }
+
+    static let shape = ObjectShape(
+        "Client",
+        [
+            .readOnly("name", .string()),
+            .optional("enabled", .bool, "Whether its paths answer; false when absent."),
+            .optional(
+                "hosts", .array(of: .string(min: 1, max: 260, rule: ClientHost.rule), max: 20),
+                "Hosts, with a port where it is not the usual one, that answer as this client."),
+            .optional(
+                "redirect_uris",
+                .array(of: .string(min: 1, max: 2048, rule: RedirectURI.rule), max: 50),
+                "Where a sign-in may lead back to; compared byte for byte."),
+            .optional(
+                "settings", .any,
+                "What the client declares: `provider` and `token_seconds`, and its own."),
+            .readOnly("created_at", .timestamp, nullable: true),
+            .readOnly("updated_at", .timestamp, nullable: true),
+        ])
+}

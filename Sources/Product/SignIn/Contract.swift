@@ -1,0 +1,60 @@
+import API
+import Domain
+import HTTP
+
+/// One app's server, exactly as the app expects it: its routes as data, its form of a refusal, and
+/// its words for what the core refuses. It decodes, calls the core and encodes; it decides nothing.
+package struct Contract: Sendable {
+    /// As it stands in paths: `/t/{tenant}/{name}/…`.
+    package var name: String
+    /// Header fields that its pages send beside the common ones; lower case.
+    package var headers: [String] = []
+    /// The cookie that carries its session's token, where it has one.
+    package var cookie: String?
+    /// Its own settings, beside those that every client has.
+    package var settings: [FieldShape] = []
+    /// A least length of passwords that this app's people are used to, where it has one.
+    package var leastPassword: (@Sendable (ClientCall) -> Int?)?
+    package var routes: [ContractRoute]
+    /// A refusal in the app's own form; `Problem.detail` is the text that the app shows.
+    package var encode: @Sendable (Problem, Request) -> Response
+    /// The app's words for what the core refuses; nil takes the core's.
+    package var explain: @Sendable (SignInRefusal) -> Problem? = { _ in nil }
+
+    var description: ClientDescription {
+        let common: [FieldShape] = [
+            .nullable(
+                "provider", .string(min: 1, max: 64),
+                "The id of the provider that people sign in at; the only fitting one when absent."),
+            .optional(
+                "token_seconds", .integer(60...31_536_000), "How long a session lasts."),
+        ]
+        return ClientDescription(
+            name: name, profile: OriginProfile(client: headers),
+            settings: ObjectShape(common + settings))
+    }
+}
+
+/// One route of a contract, below its mount: `/auth/login`.
+package struct ContractRoute: Sendable {
+    package typealias Handler = @Sendable (ClientCall) async throws -> Response
+
+    var method: Method
+    var path: String
+    /// May be read by any origin's pages, and looks at no credential.
+    var isPublic: Bool
+    /// Bytes; more is 413.
+    var maxBody: Int
+    var handle: Handler
+
+    init(
+        _ method: Method, _ path: String, isPublic: Bool = false, maxBody: Int = 1 << 16,
+        handle: @escaping Handler
+    ) {
+        self.method = method
+        self.path = path
+        self.isPublic = isPublic
+        self.maxBody = maxBody
+        self.handle = handle
+    }
+}

@@ -1,0 +1,55 @@
+import API
+import Domain
+import HTTP
+
+/// Every client contract: one line each, and nothing else names them.
+package enum Contracts {
+    static let all: [Contract] = [
+        Immich.contract
+    ]
+
+    package static let descriptions = all.map(\.description)
+
+    package static var profiles: [String: OriginProfile] {
+        Dictionary(uniqueKeysWithValues: descriptions.map { ($0.name, $0.profile) })
+    }
+
+    /// The contracts' routes below their mounts, for the one dispatcher.
+    package static func endpoints(_ core: SignInCore) -> [Endpoint] {
+        all.flatMap { contract in
+            contract.routes.map { endpoint($0, of: contract, core) }
+        }
+    }
+
+    /// A refusal on a contract's path in its own form; nil elsewhere.
+    package static func encode(_ problem: Problem, _ request: Request) -> Response? {
+        guard let name = OriginPlace.client(of: request.path) else { return nil }
+        return all.first { sameBytes($0.name, name) }?.encode(problem, request)
+    }
+
+    private static func endpoint(
+        _ route: ContractRoute, of contract: Contract, _ core: SignInCore
+    ) -> Endpoint {
+        var endpoint = Endpoint(
+            route.method, "/t/{tenant}/\(contract.name)\(route.path)",
+            id: "\(contract.name) \(route.method.rawValue) \(route.path)", tag: "Clients",
+            summary: "", access: .open, body: .raw(["*/*"]), answers: [], maxBody: route.maxBody
+        ) { call in
+            do {
+                let call = try await ClientCall(call, contract, core)
+                var answer = try await route.handle(call)
+                if answer.first("cache-control") == nil {
+                    answer.set("cache-control", "no-store")
+                }
+                return answer
+            } catch let refusal as SignInRefusal {
+                var problem = contract.explain(refusal) ?? refusal.problem
+                problem.cause = refusal.cause
+                throw problem
+            }
+        }
+        endpoint.isPublicDocument = route.isPublic
+        endpoint.isForeign = true
+        return endpoint
+    }
+}

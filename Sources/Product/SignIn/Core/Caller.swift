@@ -1,0 +1,86 @@
+import API
+import Cryptography
+import Domain
+import Storage
+import Text
+
+/// Who an app's request comes from, as they are at this moment.
+package enum Caller: Sendable {
+    case person(SignedIn)
+    /// With the user who owns it, where a user does.
+    case key(API.Principal, owner: UserRow?)
+
+    /// The person, or the owner of the key.
+    package var user: UserRow? {
+        switch self {
+        case .person(let person): person.user
+        case .key(_, let owner): owner
+        }
+    }
+}
+
+extension ClientCall {
+    /// The one place that resolves a credential. Throws `.noCredential`, `.invalidToken`,
+    /// `.invalidKey`, `.userSuspended`; 404 for another tenant's.
+    package func caller() async throws -> Caller {
+        guard let credential = try Credential(request, cookie: contract.cookie) else {
+            throw SignInRefusal.noCredential
+        }
+        if credential.place == .header, credential.text.utf8.starts(with: "gate_".utf8) {
+            return try await caller(byKey: credential.text)
+        }
+        return .person(try await person(credential.text))
+    }
+
+    /// The signed-in person: a key is no session.
+    package func signedIn() async throws -> SignedIn {
+        guard case .person(let person) = try await caller() else {
+            throw SignInRefusal.invalidToken
+        }
+        return person
+    }
+
+    /// Whom the request acts for; a key that no user owns acts for nobody.
+    package func user() async throws -> UserRow {
+        guard let user = try await caller().user else {
+            throw SignInRefusal.invalidKey("The key belongs to no user.")
+        }
+        return user
+    }
+
+    private func caller(byKey key: String) async throws -> Caller {
+        let principal: API.Principal
+        do {
+            principal = try await core.checkKey(key, request)
+        } catch let problem as Problem where problem.status == 401 {
+            throw SignInRefusal.invalidKey(problem.detail)
+        }
+        guard principal.tenant == tenant.id else { throw Problem.notFound("path") }
+        var owner: UserRow?
+        if let user = principal.user { owner = try await scope.user(user) }
+        return .key(principal, owner: owner)
+    }
+
+    /// By an opaque token or by an access token of ours; either way its session decides.
+    private func person(_ token: String) async throws -> SignedIn {
+        let name: TenantScope.SessionName
+        if token.utf8.contains(UInt8(ascii: ".")) {
+            guard let claims = try await core.tokens.verify(token) else {
+                throw SignInRefusal.invalidToken
+            }
+            guard claims.tenant == tenant.id else { throw Problem.notFound("path") }
+            name = .id(claims.session)
+        } else {
+            guard let hash = TokenSecret.hash(token) else { throw SignInRefusal.invalidToken }
+            name = .tokenHash(hash)
+        }
+        guard let found = try await scope.signedIn(name),
+            sameBytes(found.session.client, client.name)
+        else { throw SignInRefusal.invalidToken }
+        switch found.user.status {
+        case "active": return found
+        case "suspended": throw SignInRefusal.userSuspended
+        default: throw SignInRefusal.invalidToken
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import API
+import Domain
+import HTTP
+
+/// The one credential of an app's request, wherever it stands.
+struct Credential: Sendable {
+    enum Place: Sendable, Equatable { case header, cookie }
+
+    var text: String
+    var place: Place
+
+    private static let schemes = ["bearer", "apikey"]
+    private static let headers = ["x-api-key", "x-immich-user-token", "x-immich-session-token"]
+
+    /// nil where none came along. Two different ones in header fields are 400, never "pick one";
+    /// a cookie counts only where no header field holds one.
+    init?(_ request: Request, cookie: String?) throws {
+        var found: [String] = []
+        for line in request.all("authorization") {
+            guard let text = Self.bare(line) else {
+                throw Problem(.invalidRequest, "The Authorization header is not understood.")
+            }
+            found.append(text)
+        }
+        for name in Self.headers { found += request.all(name).filter { !$0.isEmpty } }
+        if let first = found.first {
+            guard found.allSatisfy({ sameBytes($0, first) }) else {
+                throw Problem(.invalidRequest, "Two different credentials: send one.")
+            }
+            text = first
+            place = .header
+            return
+        }
+        guard let cookie, let value = Self.cookie(cookie, in: request), !value.isEmpty else {
+            return nil
+        }
+        // A page of another site must not act with the cookie (Fetch Metadata).
+        let site = request.first("sec-fetch-site")
+        if let site, site != "same-origin", site != "none", request.first("origin") == nil {
+            throw Problem.forbidden("The session is not for other sites.")
+        }
+        text = value
+        place = .cookie
+    }
+
+    /// `ApiKey k`, `Bearer k`, `Bearer jwt`, and a bare token without a scheme.
+    private static func bare(_ line: String) -> String? {
+        let parts = line.utf8.split(separator: 0x20, omittingEmptySubsequences: true)
+        switch parts.count {
+        case 1:
+            let text = String(decoding: parts[0], as: UTF8.self)
+            return schemes.contains { sameBytesIgnoringASCIICase($0, text) } ? nil : text
+        case 2:
+            let scheme = String(decoding: parts[0], as: UTF8.self)
+            guard schemes.contains(where: { sameBytesIgnoringASCIICase($0, scheme) }) else {
+                return nil
+            }
+            return String(decoding: parts[1], as: UTF8.self)
+        default: return nil
+        }
+    }
+
+    static func cookie(_ name: String, in request: Request) -> String? {
+        for line in request.all("cookie") {
+            for part in line.utf8.split(separator: UInt8(ascii: ";")) {
+                let trimmed = part.drop { $0 == 0x20 }
+                guard let equals = trimmed.firstIndex(of: UInt8(ascii: "=")) else { continue }
+                if trimmed[..<equals].elementsEqual(name.utf8) {
+                    return String(
+                        decoding: trimmed[trimmed.index(after: equals)...], as: UTF8.self)
+                }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,136 @@
+import API
+import Cryptography
+import Domain
+import Federation
+import HTTP
+import JSON
+import Outbound
+import Storage
+import Text
+
+extension RemoteProvider {
+    /// The person of a GitHub token that was redeemed by us, or proved to be ours.
+    func gitHubPerson(_ token: String) async throws -> ProvedPerson {
+        let url = try await endpoint(.userInfo)
+        let user = try await ask(.get, url, bearer: token)
+        guard let id = user["id"]?.int, id > 0 else {
+            throw SignInRefusal.notProved("no GitHub user")
+        }
+        var person = ProvedPerson(provider: row, subject: "\(id)", audience: clientID)
+        person.name = user["name"]?.string ?? user["login"]?.string
+        let emails = try await ask(.get, url + "/emails", bearer: token)
+        let primary = emails.array?.first { $0["primary"]?.bool == true }
+        person.email = primary?["email"]?.string
+        person.emailVerified = primary?["verified"]?.bool
+        return person
+    }
+
+    /// A token that an app brings was issued to our client, which GitHub itself says; any other
+    /// app's token would let that app's owner sign in as its people.
+    func requireOurs(_ token: String) async throws {
+        guard let secret else { throw SignInRefusal.noProvider }
+        let set = row.document["endpoints"]?["token_check_endpoint"]?.string
+        let url = set ?? "https://api.github.com/applications/\(FormText.escape(clientID))/token"
+        let body = JSONValue.object([.init("access_token", .string(token))])
+        let answer = try await send(
+            OutboundRequest(
+                .post, url,
+                fields: [Field("content-type", "application/json"), basic(clientID, secret)],
+                body: body.encoded()))
+        guard answer["error"] == nil, answer["user"]?["id"]?.int != nil else {
+            throw SignInRefusal.notProved("the GitHub token is not ours")
+        }
+    }
+}
+
+/// What a device shows its person (RFC 8628 section 3.2).
+package struct DeviceCode: Sendable {
+    package var deviceCode: String
+    package var userCode: String
+    package var verificationURI: String
+    package var expiresIn: Int
+    package var interval: Int
+}
+
+package enum DevicePoll: Sendable {
+    /// The person has not decided yet: `authorization_pending` or `slow_down`.
+    case pending(String)
+    /// `expired_token` or `access_denied`.
+    case over(String)
+    case granted(accessToken: String)
+}
+
+extension ClientCall {
+    /// An id token that an app got by itself, from the client's provider of this kind.
+    package func person(idToken: String, kind: ProviderKind) async throws -> ProvedPerson {
+        try await remote(kind).person(idToken: idToken, nonce: nil)
+    }
+
+    /// A GitHub access token that an app got by itself.
+    package func person(gitHubToken token: String) async throws -> ProvedPerson {
+        let remote = try await remote(.github)
+        guard (1...512).contains(token.utf8.count) else {
+            throw SignInRefusal.notProved("the token is no token")
+        }
+        try await remote.requireOurs(token)
+        return try await remote.gitHubPerson(token)
+    }
+
+    /// Begins a sign-in on a device without a browser; `device`: the app's id of it.
+    package func beginDeviceLogin(device: String?) async throws -> DeviceCode {
+        let remote = try await remote(.github)
+        let form = FormText.encode([("client_id", remote.clientID), ("scope", remote.scope)])
+        let answer = try await remote.send(
+            OutboundRequest(
+                .post, try await remote.endpoint(.deviceAuthorization),
+                fields: [Field("content-type", "application/x-www-form-urlencoded")],
+                body: Array(form.utf8)))
+        guard let code = answer["device_code"]?.string, let shown = answer["user_code"]?.string,
+            let uri = answer["verification_uri"]?.string
+        else { throw SignInRefusal.providerAway }
+        let isKept = try await scope.begin(
+            LoginState(
+                hash: Self.hash(device: code), client: client.name, provider: remote.row.id,
+                redirectURI: "", nonce: "", device: device))
+        guard isKept else { throw SignInRefusal.stateUnknown }
+        return DeviceCode(
+            deviceCode: code, userCode: shown, verificationURI: uri,
+            expiresIn: min(answer["expires_in"]?.int ?? 600, Int(TenantScope.loginSeconds)),
+            interval: answer["interval"]?.int ?? 5)
+    }
+
+    /// Asks once whether the person has decided. Throws `.stateUnknown` for a code that was not
+    /// begun here, is over, or was used.
+    package func pollDevice(_ code: String, device: String? = nil) async throws -> DevicePoll {
+        let hash = Self.hash(device: code)
+        guard let begun = try await scope.login(hash, client: client.name),
+            device == nil || begun.device == nil || begun.device == device
+        else { throw SignInRefusal.stateUnknown }
+        let remote = try await remote(.github)
+        let answer = try await remote.tokenAnswer([
+            ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
+            ("device_code", code),
+        ])
+        if let error = answer["error"]?.string {
+            if ["authorization_pending", "slow_down"].contains(error) { return .pending(error) }
+            _ = try await scope.consumeLogin(hash, client: client.name)
+            return .over(error == "access_denied" ? error : "expired_token")
+        }
+        guard let token = answer["access_token"]?.string,
+            try await scope.consumeLogin(hash, client: client.name) != nil
+        else { throw SignInRefusal.stateUnknown }
+        return .granted(accessToken: token)
+    }
+
+    private func remote(_ kind: ProviderKind) async throws -> RemoteProvider {
+        guard let row = try await provider(kinds: [kind.rawValue]),
+            let remote = try await remote(row)
+        else { throw SignInRefusal.noProvider }
+        return remote
+    }
+
+    /// A device code is no state, whatever it reads like.
+    private static func hash(device code: String) -> [UInt8] {
+        SHA256.hash(Array("device\0\(code)".utf8))
+    }
+}

@@ -1,0 +1,145 @@
+import API
+import Cryptography
+import Domain
+import Federation
+import Storage
+import Text
+
+/// How an app wants a sign-in at its provider to begin.
+package struct LoginWish: Sendable {
+    /// Must be one of the client's, byte for byte.
+    package var redirectURI: String
+    /// The app's own; one is made where it has none.
+    package var state: String?
+    /// The app's S256 challenge (RFC 7636); nil: the server holds the verifier.
+    package var challenge: String?
+    package var device: String?
+
+    package init(
+        redirectURI: String, state: String? = nil, challenge: String? = nil,
+        device: String? = nil
+    ) {
+        self.redirectURI = redirectURI
+        self.state = state
+        self.challenge = challenge
+        self.device = device
+    }
+}
+
+/// Where the person goes, and what the app needs to come back.
+package struct BegunLogin: Sendable {
+    package var url: String
+    package var state: String
+    /// Where the server made one.
+    package var verifier: String?
+}
+
+/// What came back with the person.
+package struct LoginReturn: Sendable {
+    package var state: String
+    package var code: String
+    /// As the app repeats it; nil where its contract does not.
+    package var redirectURI: String?
+    /// The app's verifier, where it holds one.
+    package var verifier: String?
+    /// `iss` of the answer (RFC 9207).
+    package var issuer: String?
+    /// Whether it is known that the one who returns is the one who began: by a cookie, or since
+    /// the app itself caught the redirect.
+    package var isBound: Bool
+
+    package init(
+        state: String, code: String, redirectURI: String? = nil, verifier: String? = nil,
+        issuer: String? = nil, isBound: Bool
+    ) {
+        self.state = state
+        self.code = code
+        self.redirectURI = redirectURI
+        self.verifier = verifier
+        self.issuer = issuer
+        self.isBound = isBound
+    }
+}
+
+extension ClientCall {
+    /// The authorization request (RFC 6749 section 4.1.1) with state, nonce and S256. Throws
+    /// `.noProvider`, `.redirectNotRegistered`, `.providerAway`, `.stateUnknown` for a state that
+    /// is in use already.
+    package func beginLogin(_ wish: LoginWish) async throws -> BegunLogin {
+        guard let provider = try await provider(), let remote = try await remote(provider) else {
+            throw SignInRefusal.noProvider
+        }
+        guard client.redirectURIs.contains(where: { sameBytes($0, wish.redirectURI) }) else {
+            throw SignInRefusal.redirectNotRegistered
+        }
+        if let challenge = wish.challenge, Base64URL.decode(challenge)?.count != 32 {
+            throw SignInRefusal.wrongVerifier
+        }
+        let state = wish.state ?? TokenSecret.make()
+        guard (8...512).contains(state.utf8.count) else { throw SignInRefusal.stateUnknown }
+        let endpoint = try await remote.endpoint(.authorization)
+        let nonce = TokenSecret.make()
+        let verifier = wish.challenge == nil ? TokenSecret.make() : nil
+        let hash = SHA256.hash(Array(state.utf8))
+        let challenge = wish.challenge ?? Self.challenge(of: verifier ?? "")
+        let isKept = try await scope.begin(
+            LoginState(
+                hash: hash, client: client.name, provider: provider.id,
+                redirectURI: wish.redirectURI, nonce: nonce, challenge: wish.challenge,
+                secrets: try verifier.map {
+                    try core.sealer.seal(Array($0.utf8), context: tenant.id.bytes + hash)
+                }, device: wish.device))
+        guard isKept else { throw SignInRefusal.stateUnknown }
+        let query = FormText.encode([
+            ("response_type", "code"), ("client_id", remote.clientID),
+            ("redirect_uri", wish.redirectURI), ("scope", remote.scope), ("state", state),
+            ("nonce", nonce), ("code_challenge", challenge), ("code_challenge_method", "S256"),
+        ])
+        let joint = endpoint.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+        return BegunLogin(url: endpoint + joint + query, state: state, verifier: verifier)
+    }
+
+    /// Uses the state up, redeems the code, checks what the provider says, and asks the rules who
+    /// the person is. Throws `.stateUnknown`, `.wrongVerifier`, `.verifierMissing`, `.notProved`,
+    /// `.providerAway`, `.refused`.
+    package func completeLogin(_ answer: LoginReturn) async throws -> UserRow {
+        let hash = SHA256.hash(Array(answer.state.utf8))
+        guard let begun = try await scope.consumeLogin(hash, client: client.name),
+            answer.redirectURI.map({ sameBytes($0, begun.redirectURI) }) ?? true,
+            let provider = try await core.database.provider(begun.provider, owner: nil),
+            provider.tenantID == nil || provider.tenantID == tenant.id,
+            let remote = try await remote(provider)
+        else { throw SignInRefusal.stateUnknown }
+        let verifier = try verifier(begun, answer)
+        if let issuer = answer.issuer, !remote.isIssuer(issuer) {
+            throw SignInRefusal.notProved("mix-up: iss is another issuer's")
+        }
+        let person = try await remote.redeem(
+            code: answer.code, redirectURI: begun.redirectURI, verifier: verifier,
+            nonce: begun.nonce, namesIssuer: answer.issuer != nil)
+        return try await admit(person)
+    }
+
+    private func verifier(_ begun: LoginState, _ answer: LoginReturn) throws -> String {
+        if let challenge = begun.challenge {
+            guard let verifier = answer.verifier else { throw SignInRefusal.verifierMissing }
+            guard (43...128).contains(verifier.utf8.count),
+                sameBytes(Self.challenge(of: verifier), challenge)
+            else { throw SignInRefusal.wrongVerifier }
+            return verifier
+        }
+        // Without it a stranger could finish his own sign-in in somebody's browser.
+        guard answer.isBound else { throw SignInRefusal.stateUnbound }
+        let sealed = try core.sealer.open(
+            begun.secrets ?? [], context: tenant.id.bytes + begun.hash)
+        return String(decoding: sealed, as: UTF8.self)
+    }
+
+    private static func challenge(of verifier: String) -> String {
+        Base64URL.encode(SHA256.hash(Array(verifier.utf8)))
+    }
+}
+
+extension UUID {
+    var bytes: [UInt8] { Array(description.utf8) }
+}

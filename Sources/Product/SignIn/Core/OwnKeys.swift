@@ -1,0 +1,71 @@
+import API
+import Domain
+import Storage
+import Text
+
+/// A person's own API keys, as every contract issues them: the core's keys.
+extension ClientCall {
+    /// The living keys that the user owns, the newest first; at most 200.
+    package func ownKeys(of user: UserRow) async throws -> [APIKeyRow] {
+        let page = try await scope.apiKeys(
+            ListQuery(limit: 200), APIKeyFilter(owner: user.id))
+        return page.rows.filter { row in
+            row.key.revokedAt == nil && row.key.expiresAt.map { now < $0 } ?? true
+        }
+    }
+
+    /// The secret is shown once. `scopes`: of the app's own vocabulary; a management scope must
+    /// have been refused before.
+    package func makeKey(
+        name: String, scopes: [String], owner: UserRow
+    ) async throws -> (APIKey, APIKeySecret) {
+        let secret = try newSecret(.live)
+        let key = APIKey(
+            id: UUID.random(), tenantID: tenant.id, owner: .user(owner.id), name: name,
+            environment: .live, current: secret.stored, scopes: scopes, createdAt: now)
+        let row = try await scope.change(by: actor(owner)) { try await $0.insertAPIKey(key) }
+        return (row.key, secret)
+    }
+
+    /// A new secret for the same key; the old one ends now.
+    package func rotateKey(
+        _ id: UUID, by user: UserRow?
+    ) async throws -> (APIKey, APIKeySecret) {
+        let secrets = (live: try newSecret(.live), test: try newSecret(.test))
+        return try await scope.change(by: actor(user)) { change in
+            let row = try await change.lockAPIKey(id)
+            let secret = row.key.environment == .live ? secrets.live : secrets.test
+            let next = try APIKeyRotation.rotate(
+                row.key, to: secret.stored, grace: 0, now: change.now)
+            let saved = try await change.saveAPIKey(row, as: next, action: "api_key.rotated")
+            return (saved.key, secret)
+        }
+    }
+
+    package func editKey(
+        _ id: UUID, name: String?, scopes: [String]?, by user: UserRow?
+    ) async throws -> APIKey {
+        try await scope.change(by: actor(user)) { change in
+            let row = try await change.lockAPIKey(id)
+            var next = row.key
+            next.name = name ?? next.name
+            next.scopes = scopes ?? next.scopes
+            return try await change.saveAPIKey(row, as: next, action: "api_key.updated").key
+        }
+    }
+
+    package func revokeKey(_ id: UUID, by user: UserRow?) async throws {
+        try await scope.change(by: actor(user)) { change in
+            let row = try await change.lockAPIKey(id)
+            let next = row.key.revoked(at: change.now, reason: nil)
+            _ = try await change.saveAPIKey(row, as: next, action: "api_key.revoked")
+        }
+    }
+
+    private func newSecret(_ environment: APIKeySecret.Environment) throws -> APIKeySecret {
+        guard
+            let secret = APIKeySecret.make(environment: environment, locator: tenant.locator)
+        else { throw Problem.internalError }
+        return secret
+    }
+}

@@ -1,0 +1,126 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+extension ClientCall {
+    /// Tries in a row that cost no wait: of an account or a device, and of one address.
+    private static let freeTries = 4
+    private static let freeTriesOfAddress = 49
+
+    /// The user whose password it is. Unknown, wrong, not set and not active are one refusal, after
+    /// the same work. Strangers' tries hold strangers back; a device where the password was right
+    /// before counts its own.
+    package func user(
+        email: String, password: String, device: DeviceTold
+    ) async throws -> (user: UserRow, secrets: UserSecrets) {
+        let key = (try? EmailAddress(email, allowSingleLabel: allowsSingleLabel))?.key ?? email
+        let deviceKey = digest("device", device.key(from: request.remoteAddress))
+        let found = try await scope.userWithPassword(emailKey: key, device: deviceKey)
+        let isKnown = found?.isKnown ?? false
+        let account =
+            isKnown
+            ? digest("account at device", key, device.key(from: request.remoteAddress))
+            : digest("account", key)
+        let address = digest("address", request.remoteAddress)
+        try await claim(account, free: Self.freeTries)
+        if !isKnown { try await claim(address, free: Self.freeTriesOfAddress) }
+        let verdict = try await check(
+            password, against: found?.user.status == "active" ? found?.secrets.passwordHash : nil)
+        guard let found, verdict.matches, let hash = found.secrets.passwordHash else {
+            throw SignInRefusal.wrongPassword
+        }
+        try await core.database.clearSignInFailures(account)
+        if !isKnown { try await core.database.forgiveTry(address) }
+        let renewed =
+            verdict.needsRehash ? try await core.hashed(Array(password.utf8)) : nil
+        try await scope.change(by: actor(found.user)) { change in
+            try await change.rememberDevice(deviceKey, of: found.user.id)
+            if let renewed {
+                try await change.rehashPassword(renewed, of: found.user.id, from: hash)
+            }
+        }
+        return (found.user, found.secrets)
+    }
+
+    /// Sets a new password and ends the user's other sessions. Throws `.passwordTooShort`,
+    /// `.passwordTooLong`.
+    package func changePassword(
+        of person: SignedIn, to password: String
+    ) async throws -> UserRow {
+        let hash = try await newPasswordHash(password)
+        return try await scope.change(by: actor(person.user)) { change in
+            try await change.setPassword(
+                hash, of: person.user.id, keeping: person.session.id)
+        }
+    }
+
+    /// Whether it is the person's present password; its tries are counted like sign-ins.
+    package func isPassword(_ password: String, of person: SignedIn) async throws -> Bool {
+        let counter = digest("password of", person.user.id.description)
+        try await claim(counter, free: Self.freeTries)
+        let verdict = try await check(password, against: person.secrets.passwordHash)
+        if verdict.matches { try await core.database.clearSignInFailures(counter) }
+        return verdict.matches
+    }
+
+    /// A new password held against the tenant's policy; an app may lower the least length to the
+    /// floor that every tenant has.
+    package func newPasswordHash(_ password: String) async throws -> String {
+        let least = min(
+            try await scope.policy().policy.passwordMin,
+            contract.leastPassword?(self) ?? Int.max)
+        guard password.unicodeScalars.count >= max(least, TenantPolicy.passwordFloor) else {
+            throw SignInRefusal.passwordTooShort(least)
+        }
+        guard password.utf8.count <= 1024 else { throw SignInRefusal.passwordTooLong }
+        return try await core.hashed(Array(password.utf8))
+    }
+
+    /// A setting of the client, for installations whose people are called `admin@local`.
+    package var allowsSingleLabel: Bool { setting("single_label_email")?.bool ?? false }
+
+    func claim(_ counter: [UInt8], free: Int) async throws {
+        guard let until = try await core.database.claimTry(counter, free: free) else { return }
+        let wait = (until.microseconds - core.database.clock().microseconds) / 1_000_000
+        throw SignInRefusal.locked(Int(max(1, wait)))
+    }
+
+    /// Counters and devices are named by an HMAC within the tenant, so that a dump names nobody.
+    func digest(_ parts: String...) -> [UInt8] {
+        let text = ([tenant.id.description] + parts).joined(separator: "\0")
+        return SHA256.authenticate(Array(text.utf8), key: core.database.directoryKey)
+    }
+
+    private func check(
+        _ password: String, against hash: String?
+    ) async throws -> PasswordHasher.Verdict {
+        let bytes = Array(password.utf8)
+        return try await core.bounded { passwords in
+            if let hash { return try await passwords.verify(bytes, against: hash) }
+            try await passwords.verifyUnknown(bytes)
+            return PasswordHasher.Verdict(matches: false, needsRehash: false)
+        }
+    }
+}
+
+extension SignInCore {
+    func hashed(_ secret: [UInt8]) async throws -> String {
+        try await bounded { try await $0.hash(secret) }
+    }
+
+    /// At most so many hashes run and wait at once; the rest is told to come again.
+    func bounded<Result: Sendable>(
+        _ work: (PasswordHasher) async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await work(passwords)
+        } catch let fault as PasswordFault {
+            guard fault == .busy else { throw fault }
+            throw SignInRefusal.locked(1)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import API
+import Cryptography
+import Domain
+import Storage
+import Text
+
+/// A PIN lifts a session for a quarter of an hour. It is 4 to 8 digits, hashed like a password.
+extension ClientCall {
+    private static let liftedFor: Int64 = 900
+    private static let freeTries = 4
+
+    package static func isPin(_ text: String) -> Bool {
+        (4...8).contains(text.utf8.count) && text.utf8.allSatisfy { $0 &- 0x30 <= 9 }
+    }
+
+    /// Throws `.pinExists`.
+    package func setPin(_ pin: String, of person: SignedIn) async throws {
+        if person.secrets.pinHash != nil { throw SignInRefusal.pinExists }
+        try await store(try await core.hashed(Array(pin.utf8)), of: person)
+    }
+
+    /// The first PIN, or another one from now on.
+    package func replacePin(with pin: String?, of person: SignedIn) async throws {
+        var hash: String?
+        if let pin { hash = try await core.hashed(Array(pin.utf8)) }
+        try await store(hash, of: person)
+    }
+
+    /// Throws `.pinMissing`, `.wrongPin`, and `.locked` after too many wrong ones.
+    package func checkPin(_ pin: String, of person: SignedIn) async throws {
+        guard let hash = person.secrets.pinHash else { throw SignInRefusal.pinMissing }
+        let counter = digest("pin", person.user.id.description)
+        try await claim(counter, free: Self.freeTries)
+        let verdict = try await core.bounded {
+            try await $0.verify(Array(pin.utf8), against: hash)
+        }
+        guard verdict.matches else { throw SignInRefusal.wrongPin }
+        try await core.database.clearSignInFailures(counter)
+    }
+
+    package func lift(_ person: SignedIn) async throws {
+        let until = now.adding(seconds: Self.liftedFor)
+        try await elevate(person, until: until)
+    }
+
+    package func lower(_ person: SignedIn) async throws {
+        try await elevate(person, until: nil)
+    }
+
+    private func elevate(_ person: SignedIn, until: Timestamp?) async throws {
+        try await scope.change(by: actor(person.user)) {
+            try await $0.elevate(person.session.id, until: until)
+        }
+    }
+
+    private func store(_ hash: String?, of person: SignedIn) async throws {
+        let isSet = try await scope.change(by: actor(person.user)) {
+            try await $0.setPin(hash, of: person.user, was: person.secrets.pinHash)
+        }
+        // Another request was quicker.
+        if !isSet { throw SignInRefusal.pinExists }
+    }
+}

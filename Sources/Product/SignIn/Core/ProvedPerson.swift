@@ -1,0 +1,52 @@
+import API
+import Domain
+import HTTP
+import Storage
+import Text
+
+/// What a provider says of a person, checked by its keys or by asking it over TLS.
+package struct ProvedPerson: Sendable {
+    package var provider: ProviderRow
+    package var subject: String
+    package var email: String?
+    /// Absent is not the same as an explicit false.
+    package var emailVerified: Bool?
+    package var name: String?
+    /// Google's `hd`.
+    package var hostedDomain: String?
+    /// The client of ours that the provider's word was given to.
+    package var audience: String?
+}
+
+extension ClientCall {
+    /// Asks the one provisioning engine who the person is in this tenant; the decision is recorded
+    /// like every other. Throws `.refused` with its reason and reference.
+    package func admit(
+        _ person: ProvedPerson, inviteToken: String? = nil
+    ) async throws -> UserRow {
+        var attempt = ProvisioningCall(
+            provider: .attempt(
+                person.provider.id.description, issuer: nil, subject: person.subject))
+        attempt.email = person.email
+        attempt.emailVerified = person.emailVerified
+        attempt.hostedDomain = person.hostedDomain
+        attempt.name = person.name
+        attempt.clientID = person.audience
+        attempt.tenant = tenant.id.description
+        attempt.inviteToken = inviteToken
+        let actor = Actor(
+            type: "client", id: client.name, name: client.name, requestID: request.id,
+            ip: request.remoteAddress)
+        // No caller of this door reads a kept answer; each sign-in is an attempt of its own.
+        attempt.eventID = "sign-in \(UUID.random())"
+        let result = try await core.database.provision(attempt, by: actor) { _ in "" }
+        guard let result else { throw Problem.internalError }
+        guard result.verdict.maySignIn, let user = result.user, user.tenantID == tenant.id,
+            let row = try await scope.user(user.id)
+        else {
+            throw SignInRefusal.refused(
+                result.verdict.reason ?? .approvalPending, reference: result.reference)
+        }
+        return row
+    }
+}

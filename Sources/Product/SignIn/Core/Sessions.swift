@@ -1,0 +1,75 @@
+import API
+import Cryptography
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// An access token with its session, as it is handed to an app.
+package struct IssuedToken: Sendable {
+    package var text: String
+    package var user: UserRow
+    package var expiresAt: Timestamp
+    package var seconds: Int64
+}
+
+extension ClientCall {
+    /// Begins a session behind an opaque token of 32 random bytes, of which only the hash is kept.
+    package func startSession(
+        of user: UUID, _ method: NewSession.Method, _ device: DeviceTold, seconds: Int64
+    ) async throws -> (token: String, user: UserRow) {
+        let token = TokenSecret.make()
+        guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
+        let session = newSession(hash, method, device, seconds)
+        let row = try await begin(session, of: user)
+        return (token, row)
+    }
+
+    /// Begins a session behind an ES256 access token. `more`: what the app reads from the payload.
+    package func startTokenSession(
+        of user: UUID, _ method: NewSession.Method, _ device: DeviceTold, seconds: Int64,
+        more: (UserRow) -> [JSONValue.Member] = { _ in [] }
+    ) async throws -> IssuedToken {
+        let tokenID = TokenSecret.make()
+        guard let hash = TokenSecret.hash(tokenID) else { throw Problem.internalError }
+        let session = newSession(hash, method, device, seconds)
+        let row = try await begin(session, of: user)
+        let begun = core.database.clock()
+        let end = begun.adding(seconds: seconds)
+        let text = try await core.tokens.sign(
+            AccessTokenClaims(
+                user: user, tenant: tenant.id, session: session.id, tokenID: tokenID,
+                client: client.name, issuedAt: begun, expiresAt: end, more: more(row)))
+        return IssuedToken(text: text, user: row, expiresAt: end, seconds: seconds)
+    }
+
+    /// Ends the session at once, on every replica.
+    package func endSession(_ person: SignedIn) async throws {
+        try await scope.change(by: actor(person.user)) {
+            try await $0.endSessions(of: person.user, id: person.session.id)
+        }
+    }
+
+    private func newSession(
+        _ hash: [UInt8], _ method: NewSession.Method, _ device: DeviceTold, _ seconds: Int64
+    ) -> NewSession {
+        NewSession(
+            tokenHash: hash, client: client.name, method: method, device: device.id,
+            deviceType: device.type, deviceOS: device.os,
+            userAgent: request.first("user-agent").map { String($0.unicodeScalars.prefix(512)) },
+            seconds: seconds)
+    }
+
+    private func begin(_ session: NewSession, of user: UUID) async throws -> UserRow {
+        let named = try await scope.user(user)
+        do {
+            return try await scope.change(by: actor(named)) {
+                try await $0.startSession(session, of: user)
+            }
+        } catch StorageFailure.notFound {
+            // Suspended or deleted between the proof and this moment.
+            throw named?.status == "suspended"
+                ? SignInRefusal.userSuspended : SignInRefusal.wrongPassword
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import API
+import Domain
+import HTTP
+
+/// Why the core lets nobody in, before any app's words.
+package enum SignInRefusal: Error, Sendable, Equatable {
+    /// Unknown address, wrong password, none set, not active: one and the same.
+    case wrongPassword
+    /// Too many tries; seconds to wait.
+    case locked(Int)
+    /// No credential came along.
+    case noCredential
+    /// The session's token is not known, over, or of another client.
+    case invalidToken
+    /// The API key, with its reason.
+    case invalidKey(String)
+    case userSuspended, tenantSuspended
+    /// The tenant has no provider for this client.
+    case noProvider
+    /// The redirect URI is not one of the client's.
+    case redirectNotRegistered
+    /// The state is unknown, over, used, or of another redirect URI.
+    case stateUnknown
+    /// The verifier does not fit the challenge that the sign-in began with.
+    case wrongVerifier, verifierMissing
+    /// Nothing shows that the one who returns is the one who began.
+    case stateUnbound
+    /// The provider refused the code, or its token is not good; the reason is for the log.
+    case notProved(String)
+    /// The provider cannot be asked.
+    case providerAway
+    /// The rules refuse the person. `reference` finds the decision.
+    case refused(Reason, reference: String)
+    case pinMissing, pinExists, wrongPin
+    /// The present password that was given to change something.
+    case wrongOldPassword
+    /// The tenant's least number of characters.
+    case passwordTooShort(Int)
+    case passwordTooLong
+    /// Setting a new password without the old one is too late for this session.
+    case oldPasswordNeeded
+}
+
+extension SignInRefusal {
+    /// The core's own words; a contract replaces those that its app has.
+    package var problem: Problem {
+        switch self {
+        case .wrongPassword: Problem(.unauthorized, "The address and the password do not fit.")
+        case .locked(let seconds):
+            Problem(
+                .rateLimited, "Too many tries; wait \(seconds) seconds.",
+                fields: [Field("retry-after", "\(seconds)")])
+        case .noCredential: Problem(.unauthorized, "Authentication required")
+        case .invalidToken: Problem(.unauthorized, "The session is over; sign in again.")
+        case .invalidKey(let reason): Problem(.unauthorized, reason)
+        case .userSuspended: Problem(.userSuspended, "The account is suspended.")
+        case .tenantSuspended: Problem(.tenantSuspended, "The tenant is suspended.")
+        case .noProvider: Problem(.invalidRequest, "No provider is set up for this client.")
+        case .redirectNotRegistered:
+            Problem(.invalidRequest, "The redirect address is not registered for this client.")
+        case .stateUnknown, .stateUnbound:
+            Problem(.invalidRequest, "The sign-in is over or not known; begin again.")
+        case .wrongVerifier, .verifierMissing, .notProved:
+            Problem(.invalidRequest, "The provider's answer could not be verified.")
+        case .providerAway:
+            Problem(
+                .unavailable, "The provider cannot be asked; try again.",
+                fields: [Field("retry-after", "5")])
+        case .refused(_, let reference):
+            Problem(.forbidden, PublicRefusal.text(reference: reference) + ".")
+        case .pinMissing: Problem(.invalidRequest, "No PIN is set.")
+        case .pinExists: Problem(.invalidRequest, "A PIN is set already.")
+        case .wrongPin: Problem(.invalidRequest, "The PIN is wrong.")
+        case .wrongOldPassword: Problem(.invalidRequest, "The password is wrong.")
+        case .passwordTooShort(let least):
+            Problem(.invalidRequest, "The password must have at least \(least) characters.")
+        case .passwordTooLong:
+            Problem(.invalidRequest, "The password must have at most 1024 bytes.")
+        case .oldPasswordNeeded:
+            Problem(.invalidRequest, "The present password is needed.")
+        }
+    }
+
+    /// Why, for the log alone: the answer says less.
+    var cause: String? {
+        switch self {
+        case .notProved(let reason): "sign-in: " + reason
+        case .refused(let reason, let reference): "sign-in: \(reason.rawValue), ref \(reference)"
+        case .stateUnknown, .stateUnbound, .wrongVerifier, .verifierMissing, .providerAway:
+            "sign-in: \(self)"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import API
+import Domain
+import HTTP
+import JSON
+
+/// The server that an Immich app expects, as far as signing in goes. Its paths stand below
+/// `/api`, which the well-known document names; photos are not served here.
+enum Immich {
+    static let contract = Contract(
+        name: "immich",
+        headers: [
+            "x-immich-user-token", "x-immich-session-token", "x-api-key", "devicemodel",
+            "devicetype",
+        ],
+        cookie: "immich_access_token",
+        settings: [
+            .optional(
+                "compat", .enumeration(["v2", "v3"]), "The generation of the apps; v3 when absent."),
+            .optional(
+                "admin_sign_up", .bool,
+                "Whether the first person may make themself an admin; it switches itself off."),
+            .optional("single_label_email", .bool, "Whether `admin@local` is an address."),
+            .optional("password_login", .bool, "Whether passwords let in; true when absent."),
+            .optional(
+                "version",
+                .object(
+                    ObjectShape(
+                        ["major", "minor", "patch"].map { .required($0, .integer(0...9999)) })),
+                "The server's version, which the apps compare with their own."),
+            .optional("button_text", .string(min: 1, max: 64), "On the button of the provider."),
+        ],
+        leastPassword: { $0.isCompatible("v2") ? TenantPolicy.passwordFloor : nil },
+        routes: ImmichServer.routes + ImmichSignIn.routes + ImmichOAuth.routes
+            + ImmichPassword.routes
+            + ImmichPin.routes + ImmichUser.routes + ImmichKeys.routes,
+        encode: encode, explain: explain)
+
+    /// The four members are all there are: the apps' own tests compare the whole body.
+    private static func encode(_ problem: Problem, _ request: Request) -> Response {
+        var answer = Response.json(
+            problem.status,
+            bytes: JSONValue.object([
+                .init("message", .string(problem.detail)),
+                .init("error", .string(reasonPhrase(problem.status))),
+                .init("statusCode", .int(problem.status)),
+                .init("correlationId", .string(request.id)),
+            ]).encoded())
+        answer.set("x-immich-cid", request.id)
+        for field in problem.fields { answer.fields.append(field) }
+        return answer
+    }
+
+    private static func explain(_ refusal: SignInRefusal) -> Problem? {
+        switch refusal {
+        case .wrongPassword: Problem(.unauthorized, "Incorrect email or password")
+        case .noCredential: Problem(.unauthorized, "Authentication required")
+        case .invalidToken: Problem(.unauthorized, "Invalid user token")
+        case .invalidKey: Problem(.unauthorized, "Invalid API key")
+        case .pinExists: bad("User already has a PIN code")
+        case .pinMissing: bad("User does not have a PIN code")
+        case .wrongPin: bad("Wrong PIN code")
+        case .wrongOldPassword: bad("Wrong password")
+        case .noProvider: bad("OAuth is not enabled")
+        case .verifierMissing: bad("OAuth code verifier is missing")
+        case .stateUnbound: bad("OAuth state is missing")
+        case .refused(.emailMissing, _): bad("OAuth profile does not have an email address")
+        // One text for all, so that nobody learns whether an account exists.
+        case .stateUnknown, .wrongVerifier, .notProved, .refused: bad("OAuth authentication failed")
+        case .providerAway:
+            Problem(
+                .unavailable, "OAuth authentication failed", fields: [Field("retry-after", "5")])
+        default: nil
+        }
+    }
+
+    static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
+}
+
+extension ClientCall {
+    /// Which generation of apps the tenant has.
+    func isCompatible(_ generation: String) -> Bool {
+        sameBytes(setting("compat")?.string ?? "v3", generation)
+    }
+}
+
+extension Input {
+    /// A member that has to be there as text. Throws 400 in the words of the app's validator.
+    func required(_ name: String) throws -> String {
+        guard let text = optionalString(name) else {
+            throw Immich.bad("\(name) must be a string")
+        }
+        guard !text.isEmpty else { throw Immich.bad("\(name) should not be empty") }
+        return text
+    }
+}

@@ -1,0 +1,145 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// The app's API keys: the core's keys of the person. Their permissions (`asset.read`, `all`) are
+/// scopes without a colon, so that none of them ever is a right at `/v1`.
+enum ImmichKeys {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.post, "/api/api-keys") { try await create($0) },
+        ContractRoute(.get, "/api/api-keys") { call in
+            let caller = try await call.caller()
+            try require("apiKey.read", of: caller)
+            let keys = try await call.ownKeys(of: owner(caller))
+            return .json(bytes: JSONValue.array(keys.map { json($0.key) }).encoded())
+        },
+        ContractRoute(.get, "/api/api-keys/me") { call in
+            guard case .key(let principal, owner: _) = try await call.caller(),
+                let id = principal.id, let row = try await call.scope.apiKey(id)
+            else { throw Problem.forbidden("Forbidden") }
+            return .ok(json(row.key))
+        },
+        ContractRoute(.get, "/api/api-keys/{key}") { call in
+            let caller = try await call.caller()
+            try require("apiKey.read", of: caller)
+            return .ok(json(try await found(call, caller).key))
+        },
+        ContractRoute(.put, "/api/api-keys/{key}") { try await update($0) },
+        ContractRoute(.delete, "/api/api-keys/{key}") { call in
+            let caller = try await call.caller()
+            try require("apiKey.delete", of: caller)
+            let row = try await found(call, caller)
+            try await call.revokeKey(row.key.id, by: caller.user)
+            return .noContent
+        },
+        ContractRoute(.post, "/api/api-keys/{key}/rotate") { call in
+            let caller = try await call.caller()
+            try require("apiKey.update", of: caller)
+            let row = try await found(call, caller)
+            guard row.key.scopes.allSatisfy({ has($0, caller) }) else { throw beyond }
+            let (key, secret) = try await call.rotateKey(row.key.id, by: caller.user)
+            return created(key, secret)
+        },
+    ]
+
+    private static let beyond = Immich.bad("Cannot grant permissions you do not have")
+
+    /// 403 where the key lacks the permission; a session has all.
+    static func require(_ permission: String, of caller: Caller) throws {
+        guard has(permission, caller) else {
+            throw Problem.forbidden("Missing required permission: \(permission)")
+        }
+    }
+
+    private static func has(_ permission: String, _ caller: Caller) -> Bool {
+        guard case .key(let principal, owner: _) = caller else { return true }
+        return principal.scopes.contains { sameBytes($0, permission) || sameBytes($0, "all") }
+    }
+
+    private static func create(_ call: ClientCall) async throws -> Response {
+        let input = try call.object()
+        let caller = try await call.caller()
+        try require("apiKey.create", of: caller)
+        let permissions = try permissions(input)
+        guard permissions.allSatisfy({ has($0, caller) }) else { throw beyond }
+        let (key, secret) = try await call.makeKey(
+            name: try name(input) ?? "API Key", scopes: permissions, owner: owner(caller))
+        return created(key, secret)
+    }
+
+    private static func update(_ call: ClientCall) async throws -> Response {
+        let input = try call.object()
+        let caller = try await call.caller()
+        try require("apiKey.update", of: caller)
+        let row = try await found(call, caller)
+        let name = try name(input)
+        let permissions = input.has("permissions") ? try permissions(input) : nil
+        guard permissions?.allSatisfy({ has($0, caller) }) ?? true else { throw beyond }
+        let key = try await call.editKey(
+            row.key.id, name: name, scopes: permissions, by: caller.user)
+        return .ok(json(key))
+    }
+
+    private static func created(_ key: APIKey, _ secret: APIKeySecret) -> Response {
+        .json(
+            201,
+            bytes: JSONValue.object([
+                .init("secret", .string(secret.text)), .init("apiKey", json(key)),
+            ]).encoded())
+    }
+
+    private static func json(_ key: APIKey) -> JSONValue {
+        .object([
+            .init("id", .string(key.id.description)), .init("name", .string(key.name)),
+            .init("permissions", .array(key.scopes.map(JSONValue.string))),
+            .init("createdAt", .string(key.createdAt.description)),
+            .init("updatedAt", .string(key.createdAt.description)),
+        ])
+    }
+
+    /// A foreign, unknown or revoked key is not there; the app knows that as 400.
+    private static func found(_ call: ClientCall, _ caller: Caller) async throws -> APIKeyRow {
+        let owner = try owner(caller)
+        guard let id = UUID(try call.parameter("key")),
+            let row = try await call.ownKeys(of: owner).first(where: { $0.key.id == id })
+        else { throw Immich.bad("API Key not found") }
+        return row
+    }
+
+    private static func owner(_ caller: Caller) throws -> UserRow {
+        guard let user = caller.user else { throw Problem.forbidden("Forbidden") }
+        return user
+    }
+
+    private static func name(_ input: Input) throws -> String? {
+        guard input.has("name") else { return nil }
+        let name = try input.required("name")
+        guard name.unicodeScalars.count <= 255 else {
+            throw Immich.bad("name must be shorter than 256 characters")
+        }
+        return name
+    }
+
+    private static func permissions(_ input: Input) throws -> [String] {
+        guard let given = input["permissions"]?.array, !given.isEmpty, given.count <= 200 else {
+            throw Immich.bad("permissions must contain at least 1 elements")
+        }
+        return try given.map { value in
+            guard let text = value.string, isPermission(text) else {
+                throw Immich.bad("each value in permissions must be a permission")
+            }
+            return text
+        }
+    }
+
+    /// `all`, or words of letters with dots between them.
+    private static func isPermission(_ text: String) -> Bool {
+        let words = text.utf8.split(
+            separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return text.utf8.count <= 64
+            && words.allSatisfy { !$0.isEmpty && $0.allSatisfy { ($0 | 0x20) &- 0x61 < 26 } }
+    }
+}

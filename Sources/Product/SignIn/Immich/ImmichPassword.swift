@@ -1,0 +1,42 @@
+import API
+import HTTP
+import Storage
+import Text
+
+/// Changing the password: with the old one, or shortly after signing in without it.
+enum ImmichPassword {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.post, "/api/auth/change-password") { call in
+            let input = try call.object()
+            let person = try await call.personForbiddingKeys()
+            let old = try input.required("password")
+            let new = try input.required("newPassword")
+            guard try await call.isPassword(old, of: person) else {
+                throw SignInRefusal.wrongOldPassword
+            }
+            let user = try await call.changePassword(of: person, to: new)
+            return .ok(ImmichUser.json(user, mustChangePassword: false, call))
+        },
+        ContractRoute(.put, "/api/auth/change-password") { call in
+            let input = try call.object()
+            let person = try await call.personForbiddingKeys()
+            let user = try await setWithoutOld(call, person, try input.required("password"))
+            return .ok(ImmichUser.json(user, mustChangePassword: false, call))
+        },
+    ]
+
+    /// Seconds after signing in during which the person is still the one who signed in.
+    private static let freshFor: Int64 = 300
+
+    /// Only where an operator chose the password, or the session is fresh: else whoever picks up
+    /// an unlocked phone would take the account over.
+    static func setWithoutOld(
+        _ call: ClientCall, _ person: SignedIn, _ password: String
+    ) async throws -> UserRow {
+        guard
+            person.secrets.mustChangePassword
+                || call.now < person.session.createdAt.adding(seconds: freshFor)
+        else { throw Immich.bad("Sign in again to change the password") }
+        return try await call.changePassword(of: person, to: password)
+    }
+}

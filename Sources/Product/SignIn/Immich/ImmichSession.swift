@@ -1,0 +1,72 @@
+import API
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// The session as the app gets it: the token in the body, and three cookies for its web pages.
+enum ImmichSession {
+    /// 400 days, the most that browsers keep.
+    private static let lifetime = 34_560_000
+
+    /// 201 with the login response; begins the session.
+    static func begin(
+        _ call: ClientCall, of user: UserRow, _ method: NewSession.Method,
+        mustChangePassword: Bool = false
+    ) async throws -> Response {
+        let seconds = call.tokenSeconds(default: lifetime)
+        let (token, row) = try await call.startSession(
+            of: user.id, method, device(call.request), seconds: seconds)
+        var answer = Response.json(
+            201,
+            bytes: JSONValue.object([
+                .init("accessToken", .string(token)),
+                .init("userId", .string(row.id.description)),
+                .init("userEmail", .string(row.email)),
+                .init("name", .string(row.name ?? "")),
+                .init("isAdmin", .bool(row.role == "admin")),
+                .init("shouldChangePassword", .bool(mustChangePassword)),
+                .init("profileImagePath", .string("")),
+                .init("isOnboarded", .bool(true)),
+            ]).encoded())
+        for (name, value, isHidden) in [
+            ("immich_access_token", token, true), ("immich_auth_type", method.rawValue, true),
+            ("immich_is_authenticated", "true", false),
+        ] {
+            answer.fields.append(cookie(name, value, seconds, isHidden: isHidden, call))
+        }
+        return answer
+    }
+
+    /// 200; the cookies go.
+    static func ended(_ call: ClientCall) -> Response {
+        var answer = Response.ok(
+            .object([
+                .init("successful", .bool(true)),
+                .init("redirectUri", .string("/auth/login?autoLaunch=0")),
+            ]))
+        for name in ["immich_access_token", "immich_auth_type", "immich_is_authenticated"] {
+            answer.fields.append(
+                Field(
+                    "set-cookie",
+                    "\(name)=; Path=\(call.cookiePath); Expires=Thu, 01 Jan 1970 00:00:00 GMT"))
+        }
+        return answer
+    }
+
+    static func device(_ request: Request) -> DeviceTold {
+        DeviceTold(type: request.first("devicetype"), os: request.first("devicemodel"))
+    }
+
+    /// In the order that the apps' own tests compare.
+    static func cookie(
+        _ name: String, _ value: String, _ seconds: Int64, isHidden: Bool, _ call: ClientCall
+    ) -> Field {
+        let end = call.now.microseconds / 1_000_000 + seconds
+        var text = "\(name)=\(value); Max-Age=\(seconds); Path=\(call.cookiePath); "
+        text += "Expires=\(HTTPDate.text(end))"
+        if isHidden { text += "; HttpOnly" }
+        if call.request.isTLS { text += "; Secure" }
+        return Field("set-cookie", text + "; SameSite=Lax")
+    }
+}

@@ -1,0 +1,88 @@
+import API
+import Domain
+import HTTP
+import Storage
+import Text
+
+/// Where a request belongs, by its host: to our own host, or to the client that is bound to it,
+/// whose contract then answers at the root.
+package struct Mounts: Sendable {
+    package enum Place: Sendable {
+        /// Ours; `/t/{tenant}/{client}/…` leads to the contracts.
+        case own(Request)
+        /// A bound host's, with the client's mount in front of the path.
+        case client(Request)
+        case refused(Response)
+    }
+
+    private static let loopback = ["127.0.0.1", "localhost", "[::1]"]
+    /// Balancers and supervisors ask by address.
+    private static let health = ["/livez", "/readyz", "/healthz", "/metrics"]
+
+    private let database: Database
+    private let own: [String]
+
+    /// `publicURL`: its host is our own; on a loopback address every spelling of it is.
+    package init(database: Database, publicURL: String) {
+        self.database = database
+        own = Self.ownAuthorities(publicURL)
+    }
+
+    /// 421 for a host that is neither ours nor bound to a client (RFC 9110 section 15.5.20).
+    package func place(_ request: Request) async -> Place {
+        guard let sent = request.first("host") else { return .own(Self.tidied(request)) }
+        let host = sent.lowercased()
+        if own.contains(where: { sameBytes($0, host) })
+            || Self.health.contains(where: { sameBytes($0, request.path) })
+        {
+            return .own(Self.tidied(request))
+        }
+        do {
+            if let (tenant, client) = try await database.client(atHost: host) {
+                return .client(Self.mounted(request, "/t/\(tenant)/\(client)"))
+            }
+        } catch {
+            return .refused((storageProblem(error) ?? .unavailable).response(requestID: request.id))
+        }
+        if Self.isLoopback(host) { return .own(Self.tidied(request)) }
+        return .refused(
+            Problem(.invalidRequest, "No such host is served here.", status: 421)
+                .response(requestID: request.id))
+    }
+
+    /// An app that was given a base address with a slash at its end asks for `//api/…`.
+    private static func tidied(_ request: Request) -> Request {
+        guard request.path.utf8.starts(with: "/t/".utf8) else { return request }
+        var request = request
+        request.path = collapsed(request.path)
+        return request
+    }
+
+    private static func mounted(_ request: Request, _ mount: String) -> Request {
+        var request = request
+        request.path = mount + collapsed(request.path)
+        request.isMountedByHost = true
+        return request
+    }
+
+    private static func collapsed(_ path: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in path.utf8 where byte != 0x2F || bytes.last != 0x2F { bytes.append(byte) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        loopback.contains { name in
+            guard host.utf8.starts(with: name.utf8) else { return false }
+            let port = host.utf8.dropFirst(name.utf8.count)
+            return port.isEmpty || port.first == UInt8(ascii: ":")
+        }
+    }
+
+    private static func ownAuthorities(_ publicURL: String) -> [String] {
+        guard let origin = try? Origin(configuring: publicURL) else { return [] }
+        let port = origin.port.map { ":\($0)" } ?? ""
+        let isLocal = loopback.contains { sameBytes($0, origin.host) }
+        return (isLocal ? loopback : [origin.host]).map { $0 + port }
+    }
+}

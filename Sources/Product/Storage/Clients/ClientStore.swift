@@ -1,0 +1,104 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// The tenant and the client that a mount stands for.
+package struct MountedClient: Sendable {
+    package var tenant: TenantRow
+    package var client: ClientRow
+}
+
+extension Database {
+    /// The client that answers at the root of a host; nil where no client is bound to it.
+    /// `authority`: as sent in Host, in lower case; a binding with the port goes before one without.
+    package func client(
+        atHost authority: String
+    ) async throws(PostgresError) -> (tenant: UUID, client: String)? {
+        let bare = String(
+            decoding: authority.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
+        let wanted = authority.utf8.first == UInt8(ascii: "[") ? [authority] : [authority, bare]
+        let rows = try await app.read("SELECT * FROM directory_client_by_host(\(wanted))")
+        guard let row = rows.first else { return nil }
+        return (try row.get(0), try row.get(1))
+    }
+
+    /// nil for an unknown or deleted tenant and for a client that is off.
+    package func mountedClient(
+        _ name: String, of idOrSlug: String
+    ) async throws(PostgresError) -> MountedClient? {
+        guard let tenant = try await tenant(idOrSlug), tenant.status != "deleted",
+            let client = try await scope(tenant.id).client(name), client.enabled
+        else { return nil }
+        return MountedClient(tenant: tenant, client: client)
+    }
+}
+
+extension TenantScope {
+    package func clients() async throws(PostgresError) -> [ClientRow] {
+        let rows = try await read(
+            "SELECT \(ClientRow.columns) FROM clients c WHERE c.tenant_id = \(tenant)")
+        var found: [ClientRow] = []
+        for row in rows { found.append(try ClientRow(row)) }
+        return found
+    }
+
+    package func client(_ name: String) async throws(PostgresError) -> ClientRow? {
+        let rows = try await read(
+            """
+            SELECT \(ClientRow.columns) FROM clients c
+            WHERE c.tenant_id = \(tenant) AND c.name = \(name)
+            """)
+        return try rows.first.map { row throws(PostgresError) in try ClientRow(row) }
+    }
+}
+
+extension Change {
+    /// The client's row, locked; one that was never set is as it would be.
+    package func lockClient(_ name: String) async throws -> ClientRow {
+        let rows = try await query(
+            """
+            SELECT \(ClientRow.columns) FROM clients c
+            WHERE c.tenant_id = \(tenant) AND c.name = \(name) FOR UPDATE
+            """)
+        return try rows.first.map { try ClientRow($0) } ?? ClientRow(unset: name)
+    }
+
+    /// Sets a client. Throws a conflict naming the host where another client holds it.
+    package func putClient(_ row: ClientRow, as next: ClientRow) async throws -> ClientRow {
+        for host in row.hosts where !next.hosts.contains(where: { sameBytes($0, host) }) {
+            try await query("SELECT directory_release_host(\(host))")
+        }
+        for host in next.hosts.sorted() {
+            let held = try await query("SELECT directory_claim_host(\(host), \(next.name))")
+                .only { row in try row.get(0, as: Bool.self) }
+            guard held else {
+                throw StorageFailure.conflict(
+                    code: "conflict", detail: "The host \(host) is bound to another client.",
+                    id: nil)
+            }
+        }
+        let rows = try await query(
+            """
+            INSERT INTO clients AS c (tenant_id, name, enabled, hosts, redirect_uris, settings,
+                created_at, updated_at)
+            VALUES (\(tenant), \(next.name), \(next.enabled), \(next.hosts),
+                \(next.redirectURIs), \(JSONB(next.settings)), \(now), \(now))
+            ON CONFLICT (tenant_id, name) DO UPDATE SET enabled = excluded.enabled,
+                hosts = excluded.hosts, redirect_uris = excluded.redirect_uris,
+                settings = excluded.settings, version = c.version + 1, updated_at = \(now)
+            RETURNING \(ClientRow.columns)
+            """)
+        var changes = AuditChanges()
+        changes.add("enabled", .bool(row.enabled), .bool(next.enabled))
+        changes.add("hosts", Self.list(row.hosts), Self.list(next.hosts))
+        changes.add("redirect_uris", Self.list(row.redirectURIs), Self.list(next.redirectURIs))
+        changes.add("settings", row.settings, next.settings)
+        try await audit("client.updated", next.target, changes)
+        return try rows.only { try ClientRow($0) }
+    }
+
+    private static func list(_ texts: [String]) -> JSONValue {
+        .array(texts.map(JSONValue.string))
+    }
+}

@@ -1,0 +1,95 @@
+import Postgres
+import Text
+
+/// A sign-in that was begun at a provider, or on a device, and is not ended yet.
+package struct LoginState: Sendable {
+    /// Of the `state`, or of the device code.
+    package var hash: [UInt8]
+    package var client: String
+    package var provider: UUID
+    /// As registered for the client; empty for a device code.
+    package var redirectURI: String
+    package var nonce: String
+    /// The S256 challenge whose verifier the app holds.
+    package var challenge: String?
+    /// The sealed verifier that the server holds.
+    package var secrets: [UInt8]?
+    package var device: String?
+
+    package init(
+        hash: [UInt8], client: String, provider: UUID, redirectURI: String, nonce: String,
+        challenge: String? = nil, secrets: [UInt8]? = nil, device: String? = nil
+    ) {
+        self.hash = hash
+        self.client = client
+        self.provider = provider
+        self.redirectURI = redirectURI
+        self.nonce = nonce
+        self.challenge = challenge
+        self.secrets = secrets
+        self.device = device
+    }
+
+    static let columns: SQL =
+        "state_hash, client, provider_id, redirect_uri, nonce, challenge, secrets, device"
+
+    init(_ row: Row) throws(PostgresError) {
+        hash = try row.get(0)
+        client = try row.get(1)
+        provider = try row.get(2)
+        redirectURI = try row.get(3)
+        nonce = try row.get(4)
+        challenge = try row.get(5)
+        secrets = try row.get(6, as: [UInt8]?.self)
+        device = try row.get(7)
+    }
+}
+
+extension TenantScope {
+    /// Seconds that a person has for a sign-in.
+    package static var loginSeconds: Int64 { 600 }
+
+    /// False where the state is in use already: a client made it up, and not at random.
+    package func begin(_ state: LoginState) async throws -> Bool {
+        let now = database.clock()
+        _ = try await write(
+            "DELETE FROM login_states WHERE tenant_id = \(tenant) AND expires_at <= \(now)")
+        let rows = try await write(
+            """
+            INSERT INTO login_states (tenant_id, state_hash, client, provider_id, redirect_uri,
+                nonce, challenge, secrets, device, created_at, expires_at)
+            VALUES (\(tenant), \(state.hash), \(state.client), \(state.provider),
+                \(state.redirectURI), \(state.nonce), \(state.challenge), \(state.secrets),
+                \(state.device), \(now), \(now.adding(seconds: Self.loginSeconds)))
+            ON CONFLICT DO NOTHING RETURNING 1
+            """)
+        return rows.count == 1
+    }
+
+    /// Uses a state up, on any replica: one DELETE decides who was first. nil for one that is
+    /// unknown, over, used, or another client's.
+    package func consumeLogin(
+        _ hash: [UInt8], client: String
+    ) async throws -> LoginState? {
+        let rows = try await write(
+            """
+            DELETE FROM login_states WHERE tenant_id = \(tenant) AND state_hash = \(hash)
+                AND client = \(client) AND expires_at > \(database.clock())
+            RETURNING \(LoginState.columns)
+            """)
+        return try rows.first.map(LoginState.init)
+    }
+
+    /// The same without using it up: a device asks again until its person has decided.
+    package func login(
+        _ hash: [UInt8], client: String
+    ) async throws(PostgresError) -> LoginState? {
+        let rows = try await read(
+            """
+            SELECT \(LoginState.columns) FROM login_states
+            WHERE tenant_id = \(tenant) AND state_hash = \(hash) AND client = \(client)
+                AND expires_at > \(database.clock())
+            """)
+        return try rows.first.map(LoginState.init)
+    }
+}

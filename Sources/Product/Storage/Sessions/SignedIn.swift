@@ -1,0 +1,104 @@
+import Postgres
+import Text
+
+/// A living session with its person, as they are at this moment.
+package struct SignedIn: Sendable {
+    package var user: UserRow
+    package var secrets: UserSecrets
+    package var session: UserSessionRow
+    package var tenantStatus: String
+}
+
+/// A session about to begin.
+package struct NewSession: Sendable {
+    package enum Method: String, Sendable { case password, oauth }
+
+    package var id = UUID.random()
+    /// The hash of the opaque token, or of the access token's `jti`.
+    package var tokenHash: [UInt8]
+    package var client: String
+    package var method: Method
+    package var device: String?
+    package var deviceType: String?
+    package var deviceOS: String?
+    package var userAgent: String?
+    package var seconds: Int64
+
+    package init(
+        tokenHash: [UInt8], client: String, method: Method, device: String? = nil,
+        deviceType: String? = nil, deviceOS: String? = nil, userAgent: String? = nil,
+        seconds: Int64
+    ) {
+        self.tokenHash = tokenHash
+        self.client = client
+        self.method = method
+        self.device = device
+        self.deviceType = deviceType
+        self.deviceOS = deviceOS
+        self.userAgent = userAgent
+        self.seconds = seconds
+    }
+}
+
+/// Every look-up of a user's session goes through here: what ends a session, and what refuses its
+/// person, is seen by the next request on any replica.
+extension TenantScope {
+    package enum SessionName: Sendable {
+        case tokenHash([UInt8])
+        case id(UUID)
+    }
+
+    /// nil where there is none, or it is over.
+    package func signedIn(_ name: SessionName) async throws -> SignedIn? {
+        let condition: SQL =
+            switch name {
+            case .tokenHash(let hash): "s.token_hash = \(hash)"
+            case .id(let id): "s.id = \(id)"
+            }
+        let now = database.clock()
+        let rows = try await read(
+            """
+            SELECT \(UserRow.columns), \(UserSecrets.columns), \(UserSessionRow.columns), t.status
+            FROM sessions s
+            JOIN users ON users.tenant_id = \(tenant) AND users.id = s.user_id
+            JOIN tenants t ON t.id = \(tenant)
+            WHERE s.tenant_id = \(tenant) AND \(condition) AND s.expires_at > \(now)
+            """)
+        guard let row = rows.first else { return nil }
+        let found = SignedIn(
+            user: try UserRow(row), secrets: try UserSecrets(row),
+            session: try UserSessionRow(row, from: UserSecrets.end),
+            tenantStatus: try row.get(UserSecrets.end + UserSessionRow.count))
+        try await noteUse(of: found.session, at: now)
+        return found
+    }
+
+    /// Exact to the minute, without a write for each request.
+    private func noteUse(
+        of session: UserSessionRow, at now: Timestamp
+    ) async throws {
+        guard session.lastSeenAt.adding(seconds: 60) <= now else { return }
+        _ = try await write(
+            """
+            UPDATE sessions SET last_seen_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(session.id) AND last_seen_at < \(now)
+            """)
+    }
+
+    /// The live user with this address, and whether the device was right before. One query for a
+    /// known and for an unknown address.
+    package func userWithPassword(
+        emailKey: String, device: [UInt8]
+    ) async throws(PostgresError) -> (user: UserRow, secrets: UserSecrets, isKnown: Bool)? {
+        let rows = try await read(
+            """
+            SELECT \(UserRow.columns), \(UserSecrets.columns), EXISTS (
+                SELECT 1 FROM known_devices d WHERE d.tenant_id = \(tenant)
+                    AND d.user_id = users.id AND d.key = \(device))
+            FROM users WHERE users.tenant_id = \(tenant) AND users.email_key = \(emailKey)
+                AND users.status <> 'deleted'
+            """)
+        guard let row = rows.first else { return nil }
+        return (try UserRow(row), try UserSecrets(row), try row.get(UserSecrets.end))
+    }
+}

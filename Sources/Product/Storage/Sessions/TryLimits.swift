@@ -1,0 +1,37 @@
+import Postgres
+import Text
+
+/// Tries at a secret, counted before they are made, so that tries at the same time count as well.
+/// The counters are shared by every replica.
+extension Database {
+    /// Claims one try. Answers nil, or until when no try is made. After `free` tries in a row
+    /// without a success each doubles the wait, from 5 seconds up to 15 minutes.
+    package func claimTry(
+        _ key: [UInt8], free: Int
+    ) async throws(PostgresError) -> Timestamp? {
+        let now = clock()
+        let dayAgo = now.adding(seconds: -86_400)
+        let claimed = try await app.query(
+            """
+            INSERT INTO sign_in_failures AS f (key, failures, last_at) VALUES (\(key), 1, \(now))
+            ON CONFLICT (key) DO UPDATE SET last_at = \(now),
+                failures = CASE WHEN f.last_at < \(dayAgo) THEN 1 ELSE f.failures + 1 END,
+                locked_until = CASE WHEN f.last_at >= \(dayAgo) AND f.failures >= \(free)
+                    THEN \(now) + least(900, power(2, least(f.failures - \(free), 10)) * 5)
+                        * interval '1 second' END
+            WHERE f.locked_until IS NULL OR f.locked_until <= \(now)
+            RETURNING 1
+            """)
+        if claimed.count == 1 { return nil }
+        return try await signInLockedUntil(key) ?? now.adding(seconds: 1)
+    }
+
+    /// A try that was right is no failure.
+    package func forgiveTry(_ key: [UInt8]) async throws(PostgresError) {
+        _ = try await app.query(
+            """
+            UPDATE sign_in_failures SET failures = failures - 1, locked_until = NULL
+            WHERE key = \(key)
+            """)
+    }
+}

@@ -1,0 +1,79 @@
+import Postgres
+import Text
+
+/// A key of access tokens as stored; the private part is sealed.
+package struct SigningKeyRow: Sendable {
+    package var generation: Int
+    package var kid: String
+    package var sealed: [UInt8]
+    package var publicJWK: String
+    package var signsFrom: Timestamp
+    package var signsUntil: Timestamp
+    package var publishedUntil: Timestamp
+
+    package init(
+        generation: Int, kid: String, sealed: [UInt8], publicJWK: String, signsFrom: Timestamp,
+        signsUntil: Timestamp, publishedUntil: Timestamp
+    ) {
+        self.generation = generation
+        self.kid = kid
+        self.sealed = sealed
+        self.publicJWK = publicJWK
+        self.signsFrom = signsFrom
+        self.signsUntil = signsUntil
+        self.publishedUntil = publishedUntil
+    }
+
+    init(_ row: Row) throws(PostgresError) {
+        generation = try row.get(0)
+        kid = try row.get(1)
+        sealed = try row.get(2)
+        publicJWK = try row.get(3)
+        signsFrom = try row.get(4)
+        signsUntil = try row.get(5)
+        publishedUntil = try row.get(6)
+    }
+}
+
+extension Database {
+    /// Every key that is still published, the newest first.
+    package func signingKeys() async throws(PostgresError) -> [SigningKeyRow] {
+        let rows = try await app.read(
+            """
+            SELECT generation, kid, sealed, public_jwk, signs_from, signs_until, published_until
+            FROM signing_keys WHERE published_until > \(clock()) ORDER BY generation DESC
+            """)
+        var keys: [SigningKeyRow] = []
+        for row in rows { keys.append(try SigningKeyRow(row)) }
+        return keys
+    }
+
+    /// The newest generation there ever was; 0 before the first.
+    package func newestSigningKey() async throws(PostgresError) -> Int {
+        let rows = try await app.read("SELECT coalesce(max(generation), 0) FROM signing_keys")
+        return try rows.first?.get(0, as: Int.self) ?? 0
+    }
+
+    /// Of replicas that add the same generation at once one wins; the others read what it wrote.
+    package func addSigningKey(_ key: SigningKeyRow) async throws(PostgresError) {
+        _ = try await app.query(
+            """
+            INSERT INTO signing_keys (generation, kid, sealed, public_jwk, signs_from, signs_until,
+                published_until)
+            VALUES (\(key.generation), \(key.kid), \(key.sealed), \(key.publicJWK),
+                \(key.signsFrom), \(key.signsUntil), \(key.publishedUntil))
+            ON CONFLICT DO NOTHING
+            """)
+    }
+
+    /// A key that is given by the settings signs as long as it is.
+    package func republishSigningKey(
+        _ kid: String, until end: Timestamp
+    ) async throws(PostgresError) {
+        _ = try await app.query(
+            """
+            UPDATE signing_keys SET published_until = greatest(published_until, \(end))
+            WHERE kid = \(kid)
+            """)
+    }
+}

@@ -1,0 +1,45 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// The first person of a tenant, who makes themself its admin where a client's settings allow it.
+extension TenantScope {
+    package func hasUsers() async throws(PostgresError) -> Bool {
+        let rows = try await read(
+            "SELECT 1 FROM users WHERE tenant_id = \(tenant) AND status <> 'deleted' LIMIT 1")
+        return !rows.isEmpty
+    }
+}
+
+extension Change {
+    /// nil where the tenant has somebody already, or the client does not allow it any more. The
+    /// client's row is locked, so that of several only one is the first; the setting goes with it.
+    package func makeFirstAdmin(
+        email: EmailAddress, name: String, passwordHash: String, client: String,
+        database: Database
+    ) async throws -> UserRow? {
+        let row = try await lockClient(client)
+        guard row.settings["admin_sign_up"]?.bool == true else { return nil }
+        let others = try await query(
+            "SELECT 1 FROM users WHERE tenant_id = \(tenant) AND status <> 'deleted' LIMIT 1")
+        guard others.isEmpty else { return nil }
+        let id = UUID.random()
+        try await query(
+            """
+            INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
+                password_hash, password_changed_at, created_at, updated_at)
+            VALUES (\(tenant), \(id), \(email.original), \(email.key), \(name), 'admin', 'active',
+                'sign_up', \(passwordHash), \(now), \(now), \(now))
+            """)
+        try await query("SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
+        let user = try await lockUser(id)
+        try await putInSearch(user)
+        try await audit("user.created", user.target)
+        var next = row
+        next.settings = .object(
+            (row.settings.members ?? []).filter { !sameBytes($0.name, "admin_sign_up") })
+        _ = try await putClient(row, as: next)
+        return user
+    }
+}

@@ -1,0 +1,20 @@
+import Postgres
+
+/// What a user proves itself with, as PHC strings; read only to check it.
+package struct UserSecrets: Sendable {
+    package var passwordHash: String?
+    package var pinHash: String?
+    /// An operator chose the password, so the person has to choose another.
+    package var mustChangePassword: Bool
+
+    /// Stand right behind `UserRow.columns`.
+    static let columns: SQL = "users.password_hash, users.pin_hash, users.must_change_password"
+    static let start = 16
+    static let end = start + 3
+
+    init(_ row: Row) throws(PostgresError) {
+        passwordHash = try row.get(Self.start)
+        pinHash = try row.get(Self.start + 1)
+        mustChangePassword = try row.get(Self.start + 2)
+    }
+}

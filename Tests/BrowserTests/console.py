@@ -1,0 +1,149 @@
+"""The real server on a data directory of its own, and a page of its console that is watched."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+
+from playwright.sync_api import expect
+
+expect.set_options(timeout=10000)
+
+
+class Server:
+    """`gatehouse dev` on a free port of loopback; the first sign-in link is `token`."""
+
+    def __enter__(self):
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="gatehouse-browser."))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.base = f"http://127.0.0.1:{port}"
+        self.log = self.home / "log"
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("GATEHOUSE_")}
+        environment |= {"GATEHOUSE_LISTEN": f"127.0.0.1:{port}", "GATEHOUSE_DATA_DIR": str(self.home / "data")}
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen([os.environ["GATEHOUSE_PROGRAM"], "dev"], stdout=log, stderr=log, env=environment)
+        deadline = time.monotonic() + 60
+        while not (found := re.search(r"sign-in#token=(\S+)", self.log.read_text(errors="replace"))):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(self.log.read_text(errors="replace")[-2000:])
+            time.sleep(0.1)
+        self.token = found.group(1)
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(30)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+WATCH = """
+addEventListener("securitypolicyviolation", (event) => console.error("CSP", event.violatedDirective, event.blockedURI));
+"""
+
+
+class Console:
+    """One browser context. `faults` holds what no test may see: errors, CSP reports, foreign requests."""
+
+    def __init__(self, server, browser, cookies=(), **options):
+        self.base = server.base
+        self.server = server
+        self.browser = browser
+        self.faults = []
+        self.requests = []
+        # Refusals that a test provokes; the browser reports each as an error of its own.
+        self.expects_refusals = False
+        options.setdefault("viewport", {"width": 1280, "height": 800})
+        options.setdefault("reduced_motion", "reduce")
+        self.context = browser.new_context(**options)
+        self.context.add_cookies(list(cookies))
+        self.context.add_init_script(WATCH)
+        self.context.set_default_timeout(10000)
+        self.page = self.context.new_page()
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        self.page.on("request", self._asked)
+
+    def _heard(self, message):
+        if message.type not in ("error", "warning"):
+            return
+        if self.expects_refusals and "Failed to load resource" in message.text:
+            return
+        self.faults.append(f"{message.type}: {message.text}")
+
+    def _asked(self, request):
+        self.requests.append(request)
+        if not request.url.startswith((self.base, "data:", "blob:")):
+            self.faults.append(f"foreign request: {request.url}")
+
+    def check_silence(self):
+        assert not self.faults, self.faults
+
+    def cookies(self):
+        return self.context.cookies()
+
+    def close(self):
+        self.context.close()
+
+    def picture(self, name):
+        folder = pathlib.Path(".build/browser-failures")
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.page.screenshot(path=folder / f"{name}.png")
+        except Exception as error:
+            print(f"no picture: {error}")
+
+    def sign_in_by_link(self, token):
+        self.page.goto(f"{self.base}/console/sign-in#token={token}")
+        self.page.get_by_role("button", name="Continue").click()
+        self.page.wait_for_url(f"{self.base}/console/")
+        expect(self.page.locator("h1")).to_have_text("Overview")
+
+    def go(self, path):
+        """Opens a page cold and waits for its data."""
+        self.page.goto(self.base + path)
+        expect(self.page.locator("main h1")).to_be_attached()
+        expect(self.page.locator("main .sk, main.busy")).to_have_count(0)
+        return self.page
+
+    def idle(self):
+        """Waits until nothing is asked any more."""
+        self.page.wait_for_load_state("networkidle")
+
+    def api(self, method, path, body=None, ok=True):
+        """The REST API with the session of this context."""
+        answer = self.context.request.fetch(
+            f"{self.base}/v1{path}", method=method, data=body,
+            headers={"x-gatehouse-console": "1", "sec-fetch-site": "same-origin", "content-type": "application/json"} if method != "GET" else {})
+        assert not ok or answer.ok, f"{method} {path}: {answer.status} {answer.text()[:400]}"
+        return answer.json() if answer.text() else None
+
+    def tenant(self, name="Acme"):
+        """A tenant of the test's own."""
+        return self.api("POST", "/tenants", {"slug": f"t-{uuid.uuid4().hex[:10]}", "name": name})
+
+    def as_operator(self, role, tenant=None):
+        """Another console, signed in as a new operator of that role."""
+        body = {"email": f"{role}-{uuid.uuid4().hex[:8]}@gatehouse.test", "name": role.title(), "role": role}
+        if tenant:
+            body["scope"] = {"tenant_id": tenant}
+        link = self.api("POST", "/operators", body)["sign_in_url"]
+        other = Console(self.server, self.browser)
+        other.page.goto(f"{self.base}/console/sign-in#{link.split('#')[1]}")
+        other.page.get_by_role("button", name="Continue").click()
+        expect(other.page.locator(".top")).to_be_visible()
+        return other
+
+    def field(self, label):
+        """A control of a form, not one of the bar above a list."""
+        return self.page.locator("form").get_by_label(label, exact=True)
+
+    def asked(self, part, method="GET"):
+        """The API requests so far whose path holds `part`."""
+        return [one for one in self.requests if one.method == method and "/v1/" in one.url and part in one.url]

@@ -1,0 +1,265 @@
+"""Each page's main action, by mouse and by keyboard alone."""
+import re
+
+from playwright.sync_api import expect
+
+
+def dialog(page):
+    return page.get_by_role("dialog")
+
+
+def test_a_tenant_is_made_by_keyboard_alone(console):
+    page = console.go("/console/tenants")
+    page.keyboard.press("Shift+N")
+    page.keyboard.type("Blue Harbour")
+    page.keyboard.press("Tab")
+    expect(console.field("Slug")).to_have_value("blue-harbour")
+    page.keyboard.press("Enter")
+    expect(page.locator("main h1")).to_have_text("Blue Harbour")
+    assert page.url.endswith("/console/t/blue-harbour/users")
+
+
+def test_a_tenant_is_suspended_by_typing_its_slug_and_comes_back_by_z(console):
+    one = console.tenant("Quiet Lake")
+    page = console.go(f"/console/t/{one['slug']}/settings")
+    page.get_by_role("button", name="Suspend tenant").click()
+    dialog(page).get_by_role("button", name="Suspend").click()
+    expect(dialog(page).get_by_text("Please fill this in.")).to_be_visible()
+    dialog(page).get_by_role("textbox").fill(one["slug"])
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("This tenant is suspended")).to_be_visible()
+    page.locator("main h1").focus()
+    page.keyboard.press("z")
+    expect(page.get_by_text("This tenant is suspended")).to_have_count(0)
+    assert console.api("GET", f"/tenants/{one['id']}")["status"] == "active"
+
+
+def test_a_user_is_added_suspended_and_taken_back(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/users")
+    expect(page.get_by_text("Nobody has come in yet")).to_be_visible()
+    page.get_by_role("button", name="Add user").first.click()
+    console.field("Email").fill("mary@acme.example")
+    console.field("Name").fill("Mary")
+    dialog(page).get_by_role("button", name="Add user").click()
+    expect(page.get_by_role("link", name="mary@acme.example")).to_be_visible()
+
+
+def test_users_are_chosen_and_deleted_together(console):
+    one = console.tenant()
+    for name in "abc":
+        console.api("POST", f"/tenants/{one['id']}/users", {"email": f"{name}@acme.example"})
+    page = console.go(f"/console/t/{one['slug']}/users")
+    page.get_by_label("Select a@acme.example").click()
+    page.get_by_label("Select c@acme.example").click(modifiers=["Shift"])
+    expect(page.get_by_text("3 selected")).to_be_visible()
+    page.get_by_role("group", name="Selected rows").get_by_role("button", name="Delete").click()
+    expect(dialog(page).get_by_role("button", name="Keep")).to_be_focused()
+    dialog(page).get_by_role("button", name="Delete 3 users").click()
+    expect(page.get_by_text("Nobody has come in yet")).to_be_visible()
+
+
+def test_a_row_is_chosen_by_keys(console):
+    page = console.go("/console/t/demo/users")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Profile")).to_be_visible()
+
+
+def test_a_user_has_identities_sessions_keys_and_what_happened(console):
+    people = console.api("GET", "/tenants/demo/users")["items"]
+    ada = next(one for one in people if one["identities"])
+    page = console.go(f"/console/t/demo/users/{ada['id']}")
+    for title in ("Profile", "Identities", "Sessions", "API keys", "Activity"):
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    page.get_by_role("button", name="Edit").click()
+    console.field("Name").fill("Renamed Person")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Renamed Person").first).to_be_visible()
+    page.get_by_role("button", name="Link grant").click()
+    expect(dialog(page).get_by_text("adds one more sign-in")).to_be_visible()
+    dialog(page).get_by_label("I have stored it").check()
+    dialog(page).get_by_role("button", name="Done").click()
+
+
+def test_one_person_is_invited_by_keyboard_and_the_link_is_shown_once(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/invites")
+    page.keyboard.press("Shift+N")
+    expect(console.field("Email addresses")).to_be_focused()
+    page.keyboard.type("grace@acme.example")
+    invite = dialog(page).get_by_role("button", name="Invite", exact=True)
+    for _ in range(9):
+        page.keyboard.press("Tab")
+        if invite.evaluate("node => node === document.activeElement"):
+            break
+    page.keyboard.press("Enter")
+    expect(dialog(page).get_by_text("It works once")).to_be_visible()
+    assert "/invite#token=" in dialog(page).locator(".secret").inner_text()
+    dialog(page).get_by_label("I have stored it").check()
+    dialog(page).get_by_role("button", name="Done").click()
+    expect(page.get_by_role("row", name=re.compile("grace@acme.example"))).to_contain_text("Pending")
+    page.get_by_role("button", name="Revoke grace@acme.example").click()
+    expect(page.get_by_role("row", name=re.compile("grace@acme.example"))).to_contain_text("Revoked")
+
+
+def test_many_are_invited_at_once_and_each_result_is_named(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/invites?new=1")
+    console.field("Email addresses").fill("a@acme.example\nnot an address\nb@acme.example")
+    console.field("Delivery").select_option("link")
+    dialog(page).get_by_role("button", name="Invite").click()
+    expect(dialog(page).locator(".secret")).to_contain_text("b@acme.example")
+    dialog(page).get_by_label("I have stored it").check()
+    dialog(page).get_by_role("button", name="Done").click()
+    expect(page.get_by_text("2 invites")).to_be_visible()
+
+
+def test_the_policy_shows_what_publishing_changes_and_rolls_back(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/policy")
+    console.field("Who may sign up").select_option("approval")
+    expect(page.get_by_text("What publishing changes")).to_be_visible()
+    page.get_by_role("button", name="Publish").click()
+    expect(page.get_by_text("Version 2 is in force.", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Roll back to version 1").click()
+    dialog(page).get_by_role("button", name="Roll back").click()
+    expect(page.get_by_text("Version 3 is in force.", exact=True)).to_be_visible()
+    expect(console.field("Who may sign up")).to_have_value("invite_only")
+
+
+def test_a_domain_is_claimed_shows_its_record_and_is_verified_by_word(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/domains")
+    page.get_by_role("button", name="Add domain").first.click()
+    console.field("Domain").fill(f"{one['slug']}.example")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Publish as a TXT record:")).to_be_visible()
+    page.get_by_role("button", name="Verify by your word").click()
+    dialog(page).get_by_role("button", name="Verify", exact=True).click()
+    expect(page.get_by_role("row", name=re.compile("example"))).to_contain_text("Verified")
+
+
+def test_an_origin_is_normalised_tested_removed_and_put_back(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/origins")
+    page.get_by_role("button", name="Add origin").first.click()
+    console.field("Origin").fill("HTTPS://App.Acme.Example:443/")
+    dialog(page).get_by_role("button", name="Add origin").click()
+    expect(page.get_by_text("Saved as https://app.acme.example")).to_be_visible()
+    page.get_by_label("Origin of the page").fill("https://app.acme.example")
+    page.get_by_role("button", name="Test").click()
+    expect(page.get_by_text("Allowed.")).to_be_visible()
+    expect(page.get_by_text("access-control-allow-origin: https://app.acme.example").first).to_be_visible()
+    page.get_by_role("button", name="Remove https://app.acme.example").click()
+    expect(page.get_by_text("No origin is allowed")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("row", name=re.compile("app.acme.example"))).to_be_visible()
+
+
+def test_a_path_in_an_origin_is_refused_at_its_field_and_kept(console):
+    console.expects_refusals = True
+    page = console.go("/console/t/demo/origins?new=1")
+    field = console.field("Origin")
+    field.fill("https://app.acme.example/path")
+    page.keyboard.press("Enter")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("https://app.acme.example/path")
+    page.keyboard.press("Escape")
+
+
+def test_the_simulator_explains_and_writes_nothing_and_its_address_repeats_it(console):
+    before = console.api("GET", "/provisioning/decisions")["total"]
+    page = console.go("/console/simulator")
+    console.field("Email").fill("stranger@nowhere.example")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator(".trace li").first).to_be_visible()
+    assert "stranger" in page.url
+    page.reload()
+    expect(console.field("Email")).to_have_value("stranger@nowhere.example")
+    assert console.api("GET", "/provisioning/decisions")["total"] == before
+    page.get_by_text("Paste a hook payload instead").click()
+    page.get_by_label("Payload").fill('{"userPoolId":"eu_1","userName":"x","request":{"userAttributes":{"email":"pool@acme.example"}}}')
+    page.get_by_role("button", name="Fill the form").click()
+    expect(console.field("Email")).to_have_value("pool@acme.example")
+
+
+def test_a_decision_shows_its_trace_and_leads_to_the_simulator(console):
+    page = console.go("/console/decisions?outcome=refused")
+    page.get_by_role("link", name="eve@stranger.example").click()
+    expect(page.get_by_role("heading", name="Rule by rule")).to_be_visible()
+    page.get_by_role("link", name="Simulate again").click()
+    expect(console.field("Email")).to_have_value("eve@stranger.example")
+
+
+def test_decisions_are_followed(console):
+    page = console.go("/console/decisions")
+    rows = page.locator("tbody tr")
+    known = rows.count()
+    page.get_by_role("button", name="Follow").click()
+    expect(page).to_have_url(re.compile("live=1"))
+    console.api("POST", "/hooks/pre-signup", {"provider": "google", "subject": "live-1", "email": "live@nowhere.example", "email_verified": True})
+    expect(page.get_by_role("link", name="live@nowhere.example")).to_be_visible()
+    assert rows.count() == known + 1
+
+
+def test_the_audit_log_is_filtered_by_a_cell(console):
+    page = console.go("/console/t/demo/audit")
+    page.get_by_role("link", name="User created").first.click()
+    expect(page).to_have_url(re.compile("action=user.created"))
+    expect(page.get_by_label("Action")).to_have_value("user.created")
+    expect(page.get_by_role("link", name="API key created")).to_have_count(0)
+
+
+def test_a_provider_is_added_edited_and_removed(console):
+    page = console.go("/console/providers")
+    page.get_by_role("button", name="Add provider").click()
+    console.field("Name").fill("Staff sign-in")
+    console.field("Issuer").fill("https://id.acme.example")
+    console.field("Client id").fill("console-test")
+    dialog(page).get_by_role("button", name="Add provider").click()
+    row = page.get_by_role("row", name=re.compile("Staff sign-in"))
+    expect(row).to_be_visible()
+    row.get_by_role("button", name="Edit").click()
+    console.field("Trust in its addresses").select_option("verified_claim")
+    dialog(page).get_by_role("button", name="Save").click()
+    expect(row).to_contain_text("Verified claim")
+    row.get_by_role("button", name="Remove").click()
+    dialog(page).get_by_role("button", name="Remove provider").click()
+    expect(row).to_have_count(0)
+
+
+def test_an_operator_is_added_gets_a_link_another_role_and_goes(console):
+    page = console.go("/console/operators?new=1")
+    console.field("Email").fill("helper@gatehouse.test")
+    console.field("Role").select_option("support")
+    dialog(page).get_by_role("button", name="Add operator").click()
+    expect(dialog(page).locator(".secret")).to_contain_text("sign-in#token=")
+    dialog(page).get_by_label("I have stored it").check()
+    dialog(page).get_by_role("button", name="Done").click()
+    page.get_by_role("button", name="Change role helper@gatehouse.test").click()
+    console.field("Role").select_option("auditor")
+    dialog(page).get_by_role("button", name="Change role").click()
+    row = page.get_by_role("row", name=re.compile("helper@gatehouse.test"))
+    expect(row).to_contain_text("Auditor")
+    row.get_by_role("button", name="Remove").click()
+    dialog(page).get_by_role("button", name="Remove operator").click()
+    expect(row).to_have_count(0)
+
+
+def test_theme_and_rows_are_kept_and_the_account_says_who_is_signed_in(console):
+    page = console.go("/console/me")
+    expect(page.get_by_text("owner@gatehouse.test").first).to_be_visible()
+    expect(page.get_by_role("rowheader", name="Read the audit log")).to_be_visible()
+    page.get_by_role("button", name="Operator menu").click()
+    page.get_by_role("button", name="Dark").click()
+    page.get_by_role("button", name="Compact").click()
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.locator("html")).to_have_attribute("data-density", "compact")

@@ -1,0 +1,104 @@
+"""A secret that is shown once: it cannot be lost by a slip, and it is gone afterwards."""
+import re
+
+from playwright.sync_api import expect
+
+
+def create(console, tenant):
+    page = console.go(f"/console/t/{tenant['slug']}/keys/new")
+    expect(console.field("Name")).to_be_focused()
+    console.field("Name").fill("Mail server")
+    page.get_by_role("button", name="Verify keys").click()
+    page.get_by_role("button", name="Create key").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator(".secret")).to_be_visible()
+    return page, dialog, dialog.locator(".secret").inner_text()
+
+
+def test_the_secret_survives_escape_and_backdrop_and_is_gone_after_done(console):
+    one = console.tenant()
+    page, dialog, secret = create(console, one)
+    assert re.fullmatch(r"gate_live_\S+", secret)
+    for _ in range(3):
+        page.keyboard.press("Escape")
+    page.mouse.click(5, 5)
+    expect(dialog.locator(".secret")).to_have_text(secret)
+    expect(dialog.get_by_role("button", name="Done")).to_be_disabled()
+    dialog.get_by_role("button", name="Test it now").click()
+    expect(dialog.get_by_text("It works")).to_be_visible()
+    dialog.get_by_label("I have stored it").check()
+    dialog.get_by_role("button", name="Done").click()
+    expect(dialog).to_have_count(0)
+    kept = page.evaluate("""() => [document.documentElement.outerHTML, JSON.stringify(localStorage), JSON.stringify(sessionStorage),
+        location.href, JSON.stringify(history.state), document.cookie].join(" ")""")
+    assert secret not in kept
+    page.get_by_role("button", name="Show the requests of this view").click()
+    assert secret not in page.content()
+    page.keyboard.press("Escape")
+    page.go_back()
+    page.go_forward()
+    expect(page.get_by_role("heading", name="What it may do")).to_be_visible()
+    assert secret not in page.content()
+
+
+def test_leaving_with_the_secret_open_warns(console):
+    one = console.tenant()
+    page, dialog, _ = create(console, one)
+    asked = []
+    page.once("dialog", lambda prompt: (asked.append(prompt.type), prompt.dismiss()))
+    page.close(run_before_unload=True)
+    page.wait_for_timeout(300)
+    assert asked == ["beforeunload"]
+
+
+def test_a_key_is_rotated_with_grace_cut_and_revoked(console):
+    one = console.tenant()
+    page, dialog, first = create(console, one)
+    dialog.get_by_label("I have stored it").check()
+    dialog.get_by_role("button", name="Done").click()
+    page.get_by_role("button", name="Rotate").click()
+    page.get_by_role("dialog").get_by_role("button", name="Rotate").click()
+    expect(dialog.locator(".secret")).to_be_visible()
+    assert dialog.locator(".secret").inner_text() != first
+    dialog.get_by_label("I have stored it").check()
+    dialog.get_by_role("button", name="Done").click()
+    expect(page.get_by_text("still works and ends")).to_be_visible()
+    page.get_by_role("button", name="Cut old").click()
+    expect(page.get_by_text("still works and ends")).to_have_count(0)
+    page.get_by_role("button", name="Revoke").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke key").click()
+    expect(page.get_by_role("heading", name=re.compile("^Mail server"))).to_contain_text("Revoked")
+
+
+def test_a_key_is_revoked_by_three_activations_of_the_keyboard(console):
+    one = console.tenant()
+    console.api("POST", f"/tenants/{one['id']}/api-keys", {"name": "Old", "scopes": ["keys:verify"]})
+    page = console.go(f"/console/t/{one['slug']}/keys")
+    page.get_by_role("button", name="Revoke Old").focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="Keep")).to_be_focused()
+    expect(dialog).to_contain_text("It was never used")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("row", name=re.compile("Old"))).to_contain_text("Revoked")
+
+
+def test_a_link_fills_the_form_of_a_key_says_so_and_sends_nothing(console):
+    page = console.go("/console/t/demo/keys/new?name=Deploy&scopes=users:read+audit:read&days=30")
+    expect(page.get_by_text("A link filled in this form")).to_be_visible()
+    expect(console.field("Name")).to_have_value("Deploy")
+    expect(page.locator(".checks input:checked")).to_have_count(2)
+    assert not console.asked("api-keys", "POST")
+
+
+def test_the_request_panel_shows_what_is_sent_without_the_secret(console):
+    page = console.go("/console/t/demo/keys/new")
+    page.get_by_text("Show the request").click()
+    console.field("Name").fill("From curl")
+    expect(page.locator("details .code")).to_contain_text('"name": "From curl"')
+    expect(page.locator("details .code")).to_contain_text("/v1/tenants/")
+    console.go("/console/t/demo/users?status=active")
+    page.get_by_role("button", name="Show the requests of this view").click()
+    expect(page.get_by_role("dialog")).to_contain_text("status=active")
+    expect(page.get_by_role("dialog")).to_contain_text("Bearer $GATEHOUSE_KEY")

@@ -1,0 +1,91 @@
+import Application
+import Cryptography
+import HTTP
+import JSON
+import SignIn
+import Storage
+import TestSupport
+import Testing
+import Text
+
+struct AccessTokenTests {
+    private struct Scene {
+        var service: TestService
+        var tenant: TenantRow
+        var user: UserRow
+        var claims: AccessTokenClaims
+        var token: String
+
+        static func make() async throws -> Scene {
+            let service = try await TestService.make()
+            let tenant = try await service.makeTenant("acme")
+            let user = try await service.makeUser(
+                "ann@acme.example", name: "Ann", password: "correct horse battery", in: tenant)
+            let session = NewSession(
+                tokenHash: RandomBytes.make(32), client: "immich", method: .oauth, seconds: 60)
+            _ = try await service.storage.scope(tenant.id).change(by: .system) {
+                try await $0.startSession(session, of: user.id)
+            }
+            let now = service.storage.clock()
+            let claims = AccessTokenClaims(
+                user: user.id, tenant: tenant.id, session: session.id, tokenID: "j",
+                client: "immich", issuedAt: now, expiresAt: now.adding(seconds: 60))
+            return Scene(
+                service: service, tenant: tenant, user: user, claims: claims,
+                token: try await service.composition.tokens.sign(claims))
+        }
+
+        func me(_ token: String) async throws -> TestAnswer {
+            try await service.send(.get, "/v1/me", as: .bearer(token))
+        }
+    }
+
+    @Test func `a person in an app is a principal with the rights of their role`() async throws {
+        let scene = try await Scene.make()
+        let me = try await scene.me(scene.token)
+        #expect(me.status == 200, "\(me.text)")
+        #expect(me.json["principal"]?.string == "user")
+        #expect(me.json["id"]?.string == scene.user.id.description)
+        let keys = try await scene.service.send(.get, "/.well-known/jwks.json")
+        #expect(keys.status == 200)
+        #expect(keys.json["keys"]?.array?.count == 1)
+        #expect(keys.json["keys"]?.array?.first?["alg"]?.string == "ES256")
+        #expect(keys.json["keys"]?.array?.first?["d"] == nil)
+        let tenants = try await scene.service.send(
+            .post, "/v1/tenants", json: #"{"slug":"mine","name":"M"}"#, as: .bearer(scene.token))
+        #expect(tenants.status == 403)
+        await scene.service.stop()
+    }
+
+    @Test
+    func `a token is refused once its session is over, its person suspended, or it is changed`()
+        async throws
+    {
+        let scene = try await Scene.make()
+        let parts = scene.token.split(separator: ".").map(String.init)
+        let other = try SigningKey()
+        let header = JSONValue.object([
+            .init("alg", .string("ES256")), .init("typ", .string("at+jwt")),
+            .init("kid", .string(other.thumbprint)),
+        ])
+        let forged = try JWS.sign(
+            header: header.encoded(), payload: Base64URL.decode(parts[1]) ?? [], with: other)
+        var late = scene.claims
+        late.expiresAt = late.issuedAt.adding(seconds: -1)
+        let none = Base64URL.encode(Array(#"{"alg":"none"}"#.utf8)) + ".\(parts[1])."
+        for token in [
+            forged, none, "\(parts[0]).\(parts[1]).\(parts[2].reversed())",
+            try await scene.service.composition.tokens.sign(late),
+        ] {
+            #expect(try await scene.me(token).status == 401)
+        }
+        let user = "/v1/tenants/acme/users/\(scene.user.id)"
+        _ = try await scene.service.send(.post, "\(user)/suspend", as: .platformOwner)
+        #expect(try await scene.me(scene.token).json["code"]?.string == "user_suspended")
+        _ = try await scene.service.send(.post, "\(user)/resume", as: .platformOwner)
+        #expect(try await scene.me(scene.token).status == 200)
+        _ = try await scene.service.send(.delete, "\(user)/sessions", as: .platformOwner)
+        #expect(try await scene.me(scene.token).status == 401)
+        await scene.service.stop()
+    }
+}
