@@ -1,5 +1,7 @@
+import Application
 import Domain
 import JSON
+import Storage
 import TestSupport
 import Testing
 

@@ -28,7 +28,7 @@ package struct ServiceConfiguration: Sendable {
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
         tlsCertificate: String? = nil, tlsKey: String? = nil, signingKey: String? = nil,
-        outside: Outside = Outside(),
+        lease: Duration = .seconds(3), outside: Outside = Outside(),
         logger: Logger
     ) {
         self.appConninfo = appConninfo

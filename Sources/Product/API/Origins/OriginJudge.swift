@@ -44,7 +44,7 @@ package struct OriginJudge: Sendable {
     /// How long the verdict about this request stands while no list changes: microseconds of the
     /// clock, `.max` where nothing in it ends by itself, nil where that is not in memory.
     package func stands(until request: Request) -> Int64? {
-        let asked = Self.question(request, nil)
+        let asked = question(request, nil)
         let place = OriginPlace(path: request.path)
         if place == .publicDocument { return .max }
         let now = database.clock()
