@@ -28,7 +28,7 @@ struct Wire: ~Copyable {
     static func request(
         _ method: String, _ target: String, body: String = "", fields: [String] = []
     ) -> String {
-        var lines = ["\(method) \(target) HTTP/1.1", "Host: gatehouse.test"] + fields
+        var lines = ["\(method) \(target) HTTP/1.1", "Host: 127.0.0.1"] + fields
         if !body.isEmpty {
             lines += ["Content-Type: application/json", "Content-Length: \(body.utf8.count)"]
         }
