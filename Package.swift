@@ -94,7 +94,7 @@ let package = Package(
             path: "Tests/TestSupport", swiftSettings: settings),
         tests("TextTests", ["Text"]),
         tests("JSONTests", ["JSON"]),
-        tests("HTTPTests", ["HTTP"]),
+        tests("HTTPTests", ["HTTP", "TestSupport"]),
         tests("RoutingTests", ["Routing", "HTTP"]),
         tests("CryptographyTests", ["Cryptography"]),
         tests(

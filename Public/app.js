@@ -34,7 +34,7 @@ export function places() {
 function isHere(href) {
 	const mine = href.replace(/\/$/, "")
 	if (mine === "/console") return here() === mine
-	if (mine === "/console/tenants" && slugOf(here())) return /\/(decisions|audit|settings|domains)$/.test(here())
+	if (mine === "/console/tenants" && slugOf(here())) return /\/(decisions|audit|settings|domains|clients)$/.test(here())
 	return here() === mine || here().startsWith(`${mine}/`)
 }
 

@@ -83,6 +83,8 @@ class CommandPalette extends HTMLElement {
 	}
 
 	key(event) {
+		// A search field would take the first Escape to clear itself.
+		if (event.key === "Escape") this.box.close()
 		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
 		if (step && this.entries.length) {
 			event.preventDefault()

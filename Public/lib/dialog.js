@@ -113,7 +113,13 @@ export function requestOf(read) {
 	const box = h("div.stack-gap")
 	const node = h("details.small", { ontoggle: () => node.open && draw() }, h("summary", "Show the request"), box)
 	const draw = () => {
-		const text = curlOf(shown(...read()))
+		let text
+		try {
+			text = curlOf(shown(...read()))
+		} catch {
+			// What is being typed is not JSON yet.
+			return
+		}
 		fill(box, h("code.code", { tabIndex: 0 }, text), h("div.acts", copyButton(text, "Copy curl")))
 	}
 	return { node, draw: () => node.open && draw() }

@@ -121,8 +121,10 @@ export function user(text, selector = "span") {
 /** A person or operator in a list: face, address as a link where there is one, name below. */
 export function who(one, href) {
 	const initials = (one.name || one.email || "?").match(/[\p{L}\p{N}]+/gu)?.slice(0, 2).map(word => [...word][0]).join("") ?? "?"
+	const face = user(initials.toUpperCase(), "span.face")
+	face.ariaHidden = "true"
 	const main = user(one.email || one.name || "Erased")
-	return h("div.who", h("span.face", { "aria-hidden": "true", dir: "auto" }, initials.toUpperCase()),
+	return h("div.who", face,
 		h("div", href ? h("a.main", { href }, main) : h("span.main", main), one.name && one.email && user(one.name, "span.sub")))
 }
 

@@ -8,7 +8,7 @@ import { chooser } from "./selection.js"
  * `columns` [label, cell(item), {sort, state}]; where wanted `search` (placeholder), `named(item)`,
  * `filters` [name, label, {options, type}], `actions(item, reload)` → [text, run, is dangerous],
  * `bulk` [{text, fits(item), run(item), danger, asks}], `create` (makes a button), `live` (can be
- * followed), `empty` {title, text, action}. Answers `{reload}` once something can be shown.
+ * followed), `whole` (no pages), `empty` {title, text, action}. Answers `{reload}` once something can be shown.
  */
 export async function list(page, node, spec) {
 	const { noun } = spec
@@ -28,6 +28,7 @@ export async function list(page, node, spec) {
 	const change = (values, options) => setQuery({ ...query(), cursor: "", ...values }, options)
 	const url = wanted => {
 		const names = ["q", "sort", "cursor", ...filters.map(one => one.name)]
+		if (spec.whole) return spec.path
 		return spec.path + search({ limit: 50, ...Object.fromEntries(names.map(name => [name, wanted[name]])) })
 	}
 

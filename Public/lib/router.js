@@ -79,6 +79,9 @@ export function start(frame) {
 		sent.length = 0
 		// A dialog belongs to its page, but for the one whose secret would be lost.
 		for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close()
+		// The page's code comes while the frame asks who is there.
+		const code = route && import(`../pages/${route.page}.js`)
+		code?.catch(() => {})
 		if (!(await frame(route)) || mine !== current) return
 		const body = h("div")
 		const slow = setTimeout(() => main.classList.add("busy"), 120)
@@ -88,7 +91,7 @@ export function start(frame) {
 			alive: () => mine === current,
 		}
 		try {
-			if (route) await (await import(`../pages/${route.page}.js`)).default(page)
+			if (route) await (await code).default(page)
 			else state(body, "missing", { title: "There is no such page", text: "The address may have been mistyped.", href: "/console/" })
 		} catch (error) {
 			if (error.name === "AbortError") return

@@ -26,13 +26,16 @@ export const decisions = (page, path) => list(page, page.body, {
 		&& ["Invite", () => invite(`${page.path}/invites`, null, one.email)]],
 })
 
-const LOOK = { pass: ["ok", "check"], allow: ["ok", "check"], match: ["ok", "check"], deny: ["danger", "x"], refuse: ["danger", "x"], refused: ["danger", "x"], fail: ["danger", "x"] }
+// The rules of the engine, by the number that a trace gives them.
+const RULES = ["", "Is the identity known?", "Is there an address?", "Is there an invite token?", "Which tenants may it be?", "Is the address vouched for?",
+	"Is there a live invite?", "Is a user waiting?", "Is there an active user?", "Is the domain verified?", "Is the tenant open?"]
+const GOOD = ["linked", "created", "existing", "reserved", "deferred", "vouched for"]
 
 /** The trace, rule by rule, in the order it was asked. */
 export const trace = steps => h("ol.trace", (steps ?? []).map(({ rule, result, detail }) => {
-	const [tone, look] = LOOK[result] ?? ["quiet", "next"]
+	const [tone, look] = GOOD.includes(result) ? ["ok", "check"] : REASONS.includes(result) ? ["danger", "x"] : ["quiet", "next"]
 	return h("li", h(`span.dot.${tone}`, icon(look)),
-		h("div", h("strong", words(rule)), " ", h("span.muted.small", words(result)), detail && user(typeof detail === "string" ? detail : JSON.stringify(detail), "div.small")))
+		h("div", h("strong", RULES[rule] ?? words(rule)), " ", h("span.muted", words(result)), detail && user(typeof detail === "string" ? detail : JSON.stringify(detail), "div.small.muted")))
 }))
 
 export default async function page(page) {

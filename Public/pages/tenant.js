@@ -2,16 +2,17 @@ import { act, add, button, h, head, may, note, redraw, scope, tenantOf, user } f
 
 const TABS = [
 	["users", "Users"], ["invites", "Invites"], ["policy", "Policy", "policy"], ["domains", "Domains", "policy"], ["keys", "API keys"],
-	["origins", "Origins", "origins"], ["decisions", "Decisions"], ["audit", "Audit", "audit"], ["settings", "Settings"],
+	["origins", "Origins", "origins"], ["clients", "Clients", "origins"], ["decisions", "Decisions"], ["audit", "Audit", "audit"], ["settings", "Settings"],
 ]
 // Pages of one thing, below the tab of its list.
 const ONE = { users: "user", keys: "key" }
 
 export default async function tenant(page) {
 	const { slug, tab = "users", id } = page.params
-	const one = await tenantOf(slug)
 	const tabs = TABS.filter(([, , right]) => !right || may(right))
 	const known = tabs.find(([name]) => name === tab) ?? tabs[0]
+	const file = id === "new" && known[0] === "keys" ? "new-key" : (id && ONE[known[0]]) || known[0]
+	const [one, { default: draw }] = await Promise.all([tenantOf(slug), import(`./tenant/${file}.js`)])
 	const base = `/console/t/${encodeURIComponent(slug)}`
 	const again = async () => {
 		await tenantOf(slug, { fresh: true })
@@ -29,7 +30,5 @@ export default async function tenant(page) {
 	])
 	const section = h("section", { "aria-label": known[1] })
 	page.body.append(section)
-	const file = id === "new" && known[0] === "keys" ? "new-key" : (id && ONE[known[0]]) || known[0]
-	const draw = (await import(`./tenant/${file}.js`)).default
 	await draw({ ...page, body: section, tenant: one, base, path: `/tenants/${one.id}`, id, again })
 }

@@ -1,4 +1,5 @@
 import API
+import Domain
 import HTTP
 import JSON
 import Testing
@@ -47,6 +48,11 @@ struct ProblemTests {
         let second = await dispatcher.respond(to: request)
         #expect(first.status == 503 && first.bytes == second.bytes)
         #expect(second.first("x-request-id") == "r-2")
+    }
+
+    @Test func `each reason of a refusal is a code of its name`() {
+        let codes = Code.allCases.map(\.rawValue)
+        #expect(Reason.allCases.map(\.rawValue).filter { !codes.contains($0) } == [])
     }
 
     @Test func `codes are frozen`() {

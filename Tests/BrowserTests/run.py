@@ -1,9 +1,11 @@
-"""Runs every `test_…` of this folder in one Chromium against one server of its own.
+"""Runs every `test_…` of this folder in real Chromium: run.py [PART OF A NAME].
 
-Each test gets a fresh signed-in page; whatever the page complains about fails the test.
+Two halves run beside each other, each with a browser and a server of its own. Each test gets a fresh
+signed-in page; whatever the page complains about fails the test.
 """
 import importlib
 import pathlib
+import subprocess
 import sys
 import time
 import traceback
@@ -14,42 +16,65 @@ sys.path.insert(0, str(HERE))
 from console import Console, Server  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 
+HALVES = 2
+
 
 def tests(wanted):
+    found = []
     for path in sorted(HERE.glob("test_*.py")):
         module = importlib.import_module(path.stem)
-        for name, function in vars(module).items():
-            if name.startswith("test_") and function.__module__ == path.stem and wanted in f"{path.stem}.{name}":
-                yield path.stem, name, function
+        found += [(f"{path.stem}.{name}", function) for name, function in vars(module).items()
+                  if name.startswith("test_") and function.__module__ == path.stem]
+    return [one for one in found if wanted in one[0]]
 
 
-def main(wanted=""):
+def run(chosen):
     passed = failed = 0
-    started = time.monotonic()
     with Server() as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         keeper = Console(server, browser)
         keeper.sign_in_by_link(server.token)
-        for module, name, function in tests(wanted):
+        for name, function in chosen:
             before = time.monotonic()
             console = Console(server, browser, keeper.cookies())
             try:
                 function(console)
                 console.check_silence()
                 passed += 1
-                print(f"ok      {module}.{name} ({time.monotonic() - before:.1f} s)", flush=True)
+                print(f"ok      {name} ({time.monotonic() - before:.1f} s)", flush=True)
             except Exception as error:
                 failed += 1
-                text = "".join(traceback.format_exception(error)[-4:])
-                print(f"FAILED  {module}.{name}\n{text[:3000]}\n{console.faults[:5]}", flush=True)
-                console.picture(f"{module}.{name}")
+                text = "".join(traceback.format_exception(error)[-2:])
+                print(f"FAILED  {name}\n{text[:2500]}\n{console.faults[:5]}", flush=True)
+                console.picture(name)
             finally:
                 console.close()
         browser.close()
+    print(f"{passed} passed, {failed} failed", flush=True)
+
+
+def both(wanted):
+    started = time.monotonic()
+    halves = [subprocess.Popen([sys.executable, __file__, wanted, str(half)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+              for half in range(HALVES)]
+    passed = failed = 0
+    for half in halves:
+        *lines, last = half.communicate()[0].rstrip().splitlines()
+        print("\n".join(lines), flush=True)
+        words = last.split()
+        if len(words) == 4 and words[1] == "passed,":
+            passed, failed = passed + int(words[0]), failed + int(words[2])
+        else:
+            print(last)
+            failed += 1
     print(f"{time.monotonic() - started:.0f} s")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:2]))
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if len(sys.argv) > 2:
+        run(tests(name)[int(sys.argv[2])::HALVES])
+    else:
+        sys.exit(both(name))

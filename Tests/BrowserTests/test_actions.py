@@ -255,7 +255,7 @@ def test_an_operator_is_added_gets_a_link_another_role_and_goes(console):
 
 def test_theme_and_rows_are_kept_and_the_account_says_who_is_signed_in(console):
     page = console.go("/console/me")
-    expect(page.get_by_text("owner@gatehouse.test").first).to_be_visible()
+    expect(page.locator("main").get_by_text("owner@gatehouse.test")).to_be_visible()
     expect(page.get_by_role("rowheader", name="Read the audit log")).to_be_visible()
     page.get_by_role("button", name="Operator menu").click()
     page.get_by_role("button", name="Dark").click()
@@ -263,3 +263,16 @@ def test_theme_and_rows_are_kept_and_the_account_says_who_is_signed_in(console):
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     expect(page.locator("html")).to_have_attribute("data-density", "compact")
+
+
+def test_a_client_is_switched_on_and_its_settings_are_put_as_a_whole(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/clients")
+    row = page.get_by_role("row", name=re.compile("immich"))
+    row.get_by_role("button", name="Switch on").click()
+    expect(row).to_contain_text("Active")
+    row.get_by_role("button", name="Edit").click()
+    console.field("Where a sign-in may lead back to").fill("app.immich:///oauth-callback")
+    dialog(page).get_by_role("button", name="Save").click()
+    expect(row).to_contain_text("app.immich:///oauth-callback")
+    expect(row).to_contain_text("Active")

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -15,14 +16,14 @@ import Testing
         }
     }
 
-    @Test(arguments: requestLines + fieldLines + hosts)
-    func `a request is accepted or refused as the corpus says`(_ each: Case) {
+    @Test(arguments: requestCorpus)
+    func `a request is accepted or refused as the corpus says`(_ each: RequestCase) {
         var scanned = 0
         #expect(outcome(Array(each.text.utf8), scanned: &scanned) == each.status)
     }
 
-    @Test(arguments: requestLines + fieldLines + hosts)
-    func `arriving in two pieces or byte by byte changes nothing`(_ each: Case) {
+    @Test(arguments: requestCorpus)
+    func `arriving in two pieces or byte by byte changes nothing`(_ each: RequestCase) {
         let bytes = Array(each.text.utf8)
         guard bytes.count < 1000 else { return }
         for split in 1..<bytes.count {

@@ -2,6 +2,7 @@ import HTTP
 import Networking
 import Serving
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.serialized) struct ServerTests {
@@ -26,6 +27,21 @@ import Testing
                 bodies.map { String($0.prefix { $0 != "\n" }) }
                     == (paths + ["/end"]).map { "GET \($0) " })
             #expect(occurrences("connection: close", in: text) == 1)
+        }
+    }
+
+    @Test func `a malformed request gets one answer and the connection closes`() async throws {
+        try await RunningServer.with { running in
+            for each in requestCorpus where each.status != 0 {
+                let client = Client(port: running.port)
+                client.send(each.text)
+                let text = client.readAll()
+                #expect(text.hasPrefix("HTTP/1.1 \(each.status) "), "\(each)")
+                #expect(occurrences("connection: close\r\n", in: text) == 1, "\(each)")
+                // What is not understood is the client's fault; what HTTP has and is not served
+                // here, a version or a transfer coding, has its own codes (RFC 9112 §2.3, §6.1).
+                #expect((400..<500).contains(each.status) || [501, 505].contains(each.status))
+            }
         }
     }
 

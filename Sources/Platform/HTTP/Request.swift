@@ -1,4 +1,4 @@
-/// The methods that are served (RFC 9110 §9); anything else is answered 405 or 501 before routing.
+/// The methods that are served (RFC 9110 §9); anything else is answered 405 before routing.
 package enum Method: String, Sendable, Hashable, CaseIterable {
     case get = "GET"
     case head = "HEAD"

@@ -126,15 +126,13 @@ package final class RequestParser {
             if equals("HEAD") { return .head }
         case 5:
             if equals("PATCH") { return .patch }
-            if equals("TRACE") { throw HTTPError(405, "This method is not allowed.") }
         case 6:
             if equals("DELETE") { return .delete }
         case 7:
             if equals("OPTIONS") { return .options }
-            if equals("CONNECT") { throw HTTPError(405, "This method is not allowed.") }
         default: break
         }
-        throw HTTPError(501, "This method is not known.")
+        throw HTTPError(405, "This method is not served.")
     }
 
     /// Origin form, or `*` for OPTIONS (RFC 9112 §3.2); every `%` begins two hexadecimal digits.

@@ -10,7 +10,7 @@ package struct Database: Sendable {
     package let app: Postgres
     package let platform: Postgres
     /// The one clock of rows and rules; tests hand in their own.
-    package let clock: @Sendable () -> Timestamp
+    package var clock: @Sendable () -> Timestamp
     /// Keys of the directory's look-ups are made with it, so that a dump names nobody.
     package let directoryKey: [UInt8]
     package let keyUses = KeyUses()

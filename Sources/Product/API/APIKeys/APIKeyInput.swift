@@ -40,11 +40,19 @@ struct APIKeyInput {
             next.allowedOrigins = normalised(origins)
         }
         guard errors.isEmpty else { throw Problem.invalid(errors) }
-        let added = next.scopes.filter { scope in
-            !key.scopes.contains { sameBytes($0, scope) }
-        }
-        try Self.requireGiveable(added, call, tenant)
+        try Self.requireStrength(from: key, to: next, call, tenant)
         return next
+    }
+
+    /// What a key reaches, from where and until when is changed by those alone who could issue the
+    /// key as it will be; its name and note by everyone who may write keys.
+    private static func requireStrength(
+        from key: APIKey, to next: APIKey, _ call: Call, _ tenant: UUID?
+    ) throws {
+        var renamed = key
+        renamed.name = next.name
+        renamed.note = next.note
+        if renamed != next { try requireGiveable(next.scopes, call, tenant) }
     }
 
     /// 403 where the caller cannot give a scope: no key reaches further than who issues it.

@@ -82,8 +82,15 @@ enum APIKeyRotationEndpoints {
             summary: summary, access: place.access(.writeKeys), answers: [.ok(APIKeyRow.shape)],
             problems: [.conflict], idempotent: true, exists: { try await place.exists($0) },
             handle: { call in
-                let action = name == "cut" ? "api_key.cut" : "api_key.rolled_back"
-                let row = try await place.change(call, .writeKeys, action: action, body)
+                let isCut = name == "cut"
+                let tenant = try place.tenantID(call)
+                let row = try await place.change(
+                    call, .writeKeys, action: isCut ? "api_key.cut" : "api_key.rolled_back"
+                ) { row, now in
+                    // An old secret made to last is as good as a new key with these scopes.
+                    if !isCut { try APIKeyInput.requireGiveable(row.key.scopes, call, tenant) }
+                    return try body(row, now)
+                }
                 return .ok(row.json(at: call.now), etag: row.etag)
             })
     }

@@ -59,18 +59,21 @@ enum KeyVerificationEndpoints {
             .readOnly("valid", .bool),
             .readOnly(
                 "code",
-                .enumeration(APIKeyVerdict.allCases.filter { $0 != .valid }.map(\.rawValue))),
-            .readOnly("key_id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
-            .readOnly("name", .string()), .readOnly("environment", .enumeration(["live", "test"])),
+                .enumeration(APIKeyVerdict.allCases.filter { $0 != .valid }.map(\.rawValue)),
+                always: false),
+            .readOnly("key_id", .uuid, always: false),
+            .readOnly("tenant_id", .uuid, nullable: true, always: false),
+            .readOnly("name", .string(), always: false),
+            .readOnly("environment", .enumeration(["live", "test"]), always: false),
             .readOnly(
                 "owner",
                 .object(
                     ObjectShape([
                         .readOnly("type", .enumeration(["user", "tenant", "platform"])),
                         .readOnly("id", .uuid, nullable: true),
-                    ]))),
-            .readOnly("scopes", .array(of: .string())),
-            .readOnly("expires_at", .timestamp, nullable: true),
+                    ])), always: false),
+            .readOnly("scopes", .array(of: .string()), always: false),
+            .readOnly("expires_at", .timestamp, nullable: true, always: false),
         ])
 
     private static let introspect = Endpoint(
@@ -112,10 +115,12 @@ enum KeyVerificationEndpoints {
     private static let introspectionShape = ObjectShape(
         "Introspection",
         [
-            .readOnly("active", .bool), .readOnly("scope", .string()),
-            .readOnly("client_id", .uuid), .readOnly("token_type", .string()),
-            .readOnly("iss", .string()), .readOnly("sub", .uuid),
-            .readOnly("tenant_id", .uuid, nullable: true), .readOnly("exp", .integer(0...Int.max)),
+            .readOnly("active", .bool), .readOnly("scope", .string(), always: false),
+            .readOnly("client_id", .uuid, always: false),
+            .readOnly("token_type", .string(), always: false),
+            .readOnly("iss", .string(), always: false), .readOnly("sub", .uuid, always: false),
+            .readOnly("tenant_id", .uuid, nullable: true, always: false),
+            .readOnly("exp", .integer(0...Int.max), always: false),
         ])
 }
 

@@ -21,7 +21,7 @@ enum AuditEndpoints {
     private static let list = Endpoint(
         .get, "/v1/audit-events", id: "listAuditEvents", tag: "Audit",
         summary: "Events of every tenant and the platform, newest first; a tenant's own to it.",
-        access: .principal, query: query, answers: [.list(AuditRow.shape)]
+        access: .own("readAudit"), query: query, answers: [.list(AuditRow.shape)]
     ) { call in
         let home = call.principal.tenant
         return try await page(call, in: home)
@@ -29,7 +29,7 @@ enum AuditEndpoints {
 
     private static let tenantList = Endpoint(
         .get, "/v1/tenants/{tenant}/audit-events", id: "listTenantAuditEvents", tag: "Audit",
-        summary: "The tenant's events, newest first.", access: .principal, query: query,
+        summary: "The tenant's events, newest first.", access: .own("readAudit"), query: query,
         answers: [.list(AuditRow.shape)]
     ) { call in
         try await page(call, in: try call.tenant.id)

@@ -11,7 +11,7 @@ enum InviteEndpoints {
 
     private static let list = Endpoint(
         .get, "/v1/tenants/{tenant}/invites", id: "listInvites", tag: "Invites",
-        summary: "The tenant's invites, newest first.", access: .right("readInvites"),
+        summary: "The tenant's invites, newest first.", access: .own("readInvites"),
         query: QueryParameter.list(
             sorts: ["-created_at", "created_at", "email", "-email"], search: true)
             + [
@@ -21,9 +21,12 @@ enum InviteEndpoints {
         answers: [.list(InviteRow.shape)]
     ) { call in
         let list = try call.listQuery()
-        let filter = InviteFilter(
+        var filter = InviteFilter(
             status: call.query.optionalString("status").flatMap(Invite.Status.init),
             text: call.query.optionalString("q"))
+        if let own = call.bound(.readInvites) {
+            filter.emailKey = try await call.scope.user(own)?.emailKey ?? ""
+        }
         return call.list(try await call.scope.invites(list, filter)) {
             $0.write(to: &$1, at: call.now)
         }
@@ -63,9 +66,9 @@ enum InviteEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/tenants/{tenant}/invites/{id}", id: "getInvite", tag: "Invites",
-        summary: "One invite.", access: .right("readInvites"), answers: [.ok(InviteRow.shape)]
+        summary: "One invite.", access: .own("readInvites"), answers: [.ok(InviteRow.shape)]
     ) { call in
-        guard let row = try await call.scope.invite(call.id()) else {
+        guard let row = try await call.scope.invite(call.id()), try await sees(call, row) else {
             throw Problem.notFound("invite")
         }
         return .ok(row.json(at: call.now), etag: row.etag)
@@ -134,6 +137,13 @@ enum InviteEndpoints {
     }
 
     private static let exists: @Sendable (Call) async throws -> Bool = { call in
-        try await call.scope.invite(call.id()) != nil
+        guard let row = try await call.scope.invite(call.id()) else { return false }
+        return try await sees(call, row)
+    }
+
+    /// A member sees the invites to the own address.
+    private static func sees(_ call: Call, _ row: InviteRow) async throws -> Bool {
+        guard let own = call.bound(.readInvites) else { return true }
+        return try await call.scope.user(own)?.emailKey.isSame(as: row.emailKey) ?? false
     }
 }

@@ -72,8 +72,8 @@ extension InviteRow {
     static let withToken = shape.adding(
         "InviteWithToken",
         [
-            .readOnly("token", .string(), "Shown once."),
-            .readOnly("accept_url", .string(), "The link to hand over, shown once."),
+            .readOnly("token", .string(), always: false, "Shown once."),
+            .readOnly("accept_url", .string(), always: false, "The link to hand over, shown once."),
         ])
 
     private static let resendField = FieldShape.optional(
@@ -91,7 +91,7 @@ extension InviteRow {
             item.fields[index].kind = .string(max: 400)
         }
         return ObjectShape(
-            "InviteList", [.required("invites", .array(of: .object(item), max: 1000))])
+            "InviteListCreation", [.required("invites", .array(of: .object(item), max: 1000))])
     }()
 
     static let results = ObjectShape(
@@ -112,7 +112,7 @@ extension InviteRow {
                                 .readOnly("invite", .object(withToken), nullable: true),
                                 .readOnly("code", .string(), nullable: true),
                                 .readOnly("detail", .string(), nullable: true),
-                                .readOnly("conflicting_id", .uuid, nullable: true),
+                                .readOnly("conflicting_id", .uuid, nullable: true, always: false),
                             ]))))
         ])
 }

@@ -1,3 +1,5 @@
+import Domain
+
 /// Every `code` that an answer may carry. Clients branch on them: frozen by a test.
 package enum Code: String, Sendable, CaseIterable {
     case invalidRequest = "invalid_request"
@@ -48,18 +50,19 @@ package enum Code: String, Sendable, CaseIterable {
         case .unauthorized: 401
         case .notFound, .inviteUnknown: 404
         case .methodNotAllowed: 405
-        case .conflict, .confirmRequired, .domainUnproved, .emailTaken, .identityConflict,
+        case .conflict, .confirmRequired, .signUpClosed, .emailTaken, .identityConflict,
             .identityLinkRequired, .inviteUsed, .inviteExpired, .inviteRevoked:
             409
         case .preconditionFailed: 412
         case .payloadTooLarge: 413
         case .unsupportedMediaType: 415
-        case .validationFailed, .idempotencyMismatch, .emailMissing, .emailInvalid: 422
+        case .validationFailed, .domainUnproved, .idempotencyMismatch, .emailMissing, .emailInvalid:
+            422
         case .preconditionRequired: 428
         case .rateLimited: 429
         case .internalError: 500
         case .commitUnknown, .unavailable: 503
-        case .forbidden, .originNotAllowed, .signUpClosed, .emailUnverified, .userSuspended,
+        case .forbidden, .originNotAllowed, .emailUnverified, .userSuspended,
             .userDeleted, .tenantSuspended, .tenantDeleted, .approvalPending,
             .inviteEmailMismatch, .notInvited, .noTenant, .providerUnknown,
             .tenantChoiceRequired:
@@ -72,6 +75,11 @@ package enum Code: String, Sendable, CaseIterable {
         let words = rawValue.split(separator: "_").joined(separator: " ")
         return words.prefix(1).uppercased() + words.dropFirst()
     }
+}
+
+extension Code {
+    /// Each reason of a refusal is a code of the same name, which a test holds.
+    init(_ reason: Reason) { self = Code(rawValue: reason.rawValue) ?? .forbidden }
 }
 
 /// What may be wrong with one member of a body or one query parameter.

@@ -86,6 +86,8 @@ package struct Answer: Sendable {
         /// `{"items", "next_cursor", "total"}` of such objects.
         case list(ObjectShape)
         case other(String)
+        /// Problem documents of these codes, whatever status they have elsewhere.
+        case problem([Code])
     }
 
     package var status: Int

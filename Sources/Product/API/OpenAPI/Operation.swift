@@ -42,7 +42,7 @@ extension Endpoint {
                 parameter(
                     "Idempotency-Key", in: "header", required: false,
                     "The same key and body give the same answer for 24 hours.",
-                    schemas.schema(.string(min: 1, max: 255))))
+                    schemas.schema(.string(min: 1, max: 255, rule: .printable))))
         }
         if ifMatch != .ignored {
             all.append(
@@ -79,7 +79,7 @@ extension Endpoint {
                 .init("example", shape.example(input: true)),
             ])
             return .object([
-                .init("required", .bool(shape.fields.contains(where: \.isRequired))),
+                .init("required", .bool(shape.fields.contains { $0.isRequired && !$0.isReadOnly })),
                 .init("content", .object([.init("application/json", media)])),
             ])
         case .raw(let types):
@@ -91,15 +91,22 @@ extension Endpoint {
     }
 
     private func responses(_ schemas: inout SchemaWriter) -> JSONValue {
-        var members = answers.map {
-            JSONValue.Member(String($0.status), $0.response(&schemas))
-        }
         let codes = Array(Set(problems + impliedProblems)).sorted { $0.rawValue < $1.rawValue }
+        var members = answers.map { answer in
+            guard case .problem(let more) = answer.content else {
+                return JSONValue.Member(String(answer.status), answer.response(&schemas))
+            }
+            let others = codes.filter { $0.status == answer.status && !more.contains($0) }
+            return JSONValue.Member(String(answer.status), Self.problem(more + others))
+        }
         for status in Set(codes.map(\.status)).sorted()
         where !answers.contains(where: { $0.status == status }) {
             let these = codes.filter { $0.status == status }
             members.append(.init(String(status), Self.problem(these)))
         }
+        members.append(
+            .init("414", Self.problem([.invalidRequest], "The request line is too long")))
+        members.append(.init("431", Self.problem([.invalidRequest], "The head is too large")))
         return .object(members)
     }
 
@@ -108,7 +115,11 @@ extension Endpoint {
         var codes: [Code] = [
             .invalidRequest, .originNotAllowed, .validationFailed, .internalError, .unavailable,
         ]
-        if access != .open { codes += [.unauthorized, .forbidden, .rateLimited] }
+        if access != .open {
+            codes += [
+                .unauthorized, .forbidden, .rateLimited, .tenantSuspended, .userSuspended,
+            ]
+        }
         if path.utf8.contains(UInt8(ascii: "{")) { codes.append(.notFound) }
         if method != .get { codes += [.payloadTooLarge, .unsupportedMediaType] }
         if method != .get { codes.append(.commitUnknown) }
@@ -118,7 +129,7 @@ extension Endpoint {
         return codes
     }
 
-    private static func problem(_ codes: [Code]) -> JSONValue {
+    private static func problem(_ codes: [Code], _ summary: String? = nil) -> JSONValue {
         let narrowed = JSONValue.object([
             .init(
                 "allOf",
@@ -140,7 +151,7 @@ extension Endpoint {
         ])
         let names = codes.map(\.title).joined(separator: "; ")
         return .object([
-            .init("description", .string(names)),
+            .init("description", .string(summary ?? names)),
             .init(
                 "content",
                 .object([
@@ -156,7 +167,7 @@ extension Answer {
             .init("description", .string(summary.isEmpty ? "Status \(status)." : summary))
         ]
         switch content {
-        case .none: break
+        case .none, .problem: break
         case .other(let type):
             members.append(.init("content", .object([.init(type, .object([]))])))
         case .object(let shape):
@@ -218,7 +229,7 @@ extension ObjectShape {
                                 "pointer", .string(max: 1024),
                                 "JSON pointer into the body, or `?name` for a query parameter."),
                             .required("code", .enumeration(FieldCode.allCases.map(\.rawValue))),
-                            .required("detail", .string()),
+                            .required("detail", .string(max: 4096)),
                         ])), max: Decoder.maxErrors)),
         ], open: true)
 }

@@ -35,7 +35,7 @@ enum OperatorEndpoints {
             .created(
                 OperatorRow.shape.adding(
                     "OperatorCreated", [.readOnly("sign_in_url", .string(max: 2048))]))
-        ], problems: [.emailTaken], secret: true
+        ], problems: [.emailTaken, .notFound], secret: true
     ) { call in
         let address = try address(call.input.string("email"), at: "/email")
         let role = try call.input.string("role")
@@ -113,7 +113,7 @@ enum OperatorEndpoints {
         .delete, "/v1/operators/{id}", id: "deleteOperator", tag: "Operators",
         summary: "Removes an operator and ends their sessions; the last owner stays.",
         access: .right("writeOperators"), answers: [.noContent], problems: [.conflict],
-        ifMatch: .honoured
+        ifMatch: .honoured, exists: isVisible
     ) { call in
         _ = try await locked(call) { change, row, others in
             try keepLastOwner(row, others, becoming: nil)

@@ -49,7 +49,8 @@ enum OriginEvaluation {
     static let endpoint = Endpoint(
         .post, "/v1/cors/evaluate", id: "evaluateCors", tag: "CORS origins",
         summary: "Tells what a browser's request from an origin would be answered.",
-        access: .right("readOrigins"), body: .json(question), answers: [.ok(answer)]
+        access: .right("evaluateOrigins"), body: .json(question), answers: [.ok(answer)],
+        problems: [.notFound]
     ) { call in
         let names = try requestHeaders(call.input["request_headers"])
         let (path, holder) = try await place(call)

@@ -79,9 +79,9 @@ enum OverviewEndpoints {
                                     ObjectShape([
                                         .readOnly("type", .enumeration(["tenant", "user"])),
                                         .readOnly("id", .uuid), .readOnly("name", .string()),
-                                        .readOnly("slug", .string()),
-                                        .readOnly("email", .string()),
-                                        .readOnly("tenant_id", .uuid),
+                                        .readOnly("slug", .string(), always: false),
+                                        .readOnly("email", .string(), always: false),
+                                        .readOnly("tenant_id", .uuid, always: false),
                                     ]))))
                     ]))
         ]

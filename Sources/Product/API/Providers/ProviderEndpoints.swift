@@ -12,7 +12,7 @@ enum ProviderEndpoints {
         .get, "/v1/providers", id: "listProviders", tag: "Providers",
         summary: "The providers of the credential's owner, newest first; the platform's "
             + "credential sees all.",
-        access: .right("providers:read"),
+        access: .right("readProviders"),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
             QueryParameter("kind", .enumeration(ProviderKind.allCases.map(\.rawValue)))
         ],
@@ -28,7 +28,7 @@ enum ProviderEndpoints {
     private static let create = Endpoint(
         .post, "/v1/providers", id: "createProvider", tag: "Providers",
         summary: "Registers a provider of the platform or, with `tenant`, of one tenant.",
-        access: .right("providers:write"), body: .json(ProviderRow.creation),
+        access: .right("writeProviders"), body: .json(ProviderRow.creation),
         answers: [.created(ProviderRow.shape)], problems: [.conflict], idempotent: true
     ) { call in
         var owner = call.callerTenant ?? .platform
@@ -53,7 +53,7 @@ enum ProviderEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/providers/{id}", id: "getProvider", tag: "Providers",
-        summary: "One provider.", access: .right("providers:read"),
+        summary: "One provider.", access: .right("readProviders"),
         answers: [.ok(ProviderRow.shape)]
     ) { call in
         let row = try await current(call)
@@ -62,9 +62,9 @@ enum ProviderEndpoints {
 
     private static let update = Endpoint(
         .patch, "/v1/providers/{id}", id: "updateProvider", tag: "Providers",
-        summary: "Changes a provider.", access: .right("providers:write"),
+        summary: "Changes a provider.", access: .right("writeProviders"),
         body: .json(ProviderRow.change), answers: [.ok(ProviderRow.shape)],
-        problems: [.conflict], ifMatch: .honoured
+        problems: [.conflict], ifMatch: .honoured, exists: exists
     ) { call in
         let seen = try await current(call)
         let database = try call.services.database
@@ -84,7 +84,8 @@ enum ProviderEndpoints {
     private static let delete = Endpoint(
         .delete, "/v1/providers/{id}", id: "deleteProvider", tag: "Providers",
         summary: "Removes a provider; its identities stay and name nobody new.",
-        access: .right("providers:write"), answers: [.noContent], ifMatch: .honoured
+        access: .right("writeProviders"), answers: [.noContent], ifMatch: .honoured,
+        exists: exists
     ) { call in
         let seen = try await current(call)
         let scope = try call.services.database.scope(seen.tenantID ?? .platform)
@@ -94,6 +95,10 @@ enum ProviderEndpoints {
             try await change.deleteProvider(row)
         }
         return .noContent
+    }
+
+    private static let exists: @Sendable (Call) async throws -> Bool = { call in
+        try await call.services.database.provider(call.id(), owner: call.providerOwner) != nil
     }
 
     private static func current(_ call: Call) async throws -> ProviderRow {

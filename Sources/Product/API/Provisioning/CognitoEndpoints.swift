@@ -12,14 +12,17 @@ enum CognitoEndpoints {
         .post, "/v1/hooks/pre-signup/cognito", id: "preSignupCognito", tag: "Provisioning",
         summary: "The pre-signup event of a pool: the same event back, or 403 with a text that "
             + "is fit for the person.",
-        access: .right("hooks:signup"), body: .json(CognitoEvent.shape),
-        answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
-        maxBody: 1 << 18
+        access: .right("signUpHook"), body: .json(CognitoEvent.shape),
+        answers: [
+            .ok(CognitoEvent.shape),
+            Answer(403, .problem(Reason.allCases.map { Code($0) })),
+        ],
+        problems: [.unavailable], hook: true, maxBody: 1 << 18
     ) { call in
         switch try await decide(CognitoEvent(document(call)), call) {
         case .allowed(let event): return .ok(event)
         case .refused(let text, let reason):
-            return Problem(Code(rawValue: reason.rawValue) ?? .forbidden, text, status: 403)
+            return Problem(Code(reason), text, status: 403)
                 .response(requestID: nil)
         }
     }
@@ -28,7 +31,7 @@ enum CognitoEndpoints {
         .post, "/v1/hooks/post-confirmation/cognito", id: "postConfirmationCognito",
         tag: "Provisioning",
         summary: "Completes what a native sign-up reserved. Always answers the event.",
-        access: .right("hooks:signup"), body: .json(CognitoEvent.shape),
+        access: .right("signUpHook"), body: .json(CognitoEvent.shape),
         answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18
     ) { call in
@@ -40,9 +43,10 @@ enum CognitoEndpoints {
         tag: "Provisioning",
         summary: "Both triggers in the shape of the Lambda Invoke API; `name` is pre-signup or "
             + "post-confirmation.",
-        access: .right("hooks:signup"),
+        access: .right("signUpHook"),
         body: .raw(["*/*"]),
-        answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
+        answers: [.ok(CognitoEvent.shape.or(whenHas: "errorMessage", functionError))],
+        problems: [.unavailable], hook: true,
         maxBody: 1 << 18
     ) { call in
         let name = try call.parameter("name")
@@ -70,6 +74,11 @@ enum CognitoEndpoints {
         response.set("x-amz-executed-version", "$LATEST")
         return response
     }
+
+    /// What the Lambda runtime answers where a function throws.
+    private static let functionError = ObjectShape(
+        "FunctionError",
+        [.readOnly("errorMessage", .string()), .readOnly("errorType", .string())])
 
     private enum Decided {
         case allowed(JSONValue)

@@ -21,7 +21,7 @@ enum DecisionEndpoints {
     private static func lists(_ path: String, _ id: String, _ summary: String) -> Endpoint {
         Endpoint(
             .get, path, id: id, tag: "Provisioning", summary: summary,
-            access: .right("users:read"),
+            access: .own("readDecisions"),
             query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
                 QueryParameter("outcome", .enumeration(Outcome.allCases.map(\.rawValue))),
                 QueryParameter("reason", .enumeration(Reason.allCases.map(\.rawValue))),
@@ -34,6 +34,7 @@ enum DecisionEndpoints {
             var filter = DecisionFilter(
                 outcome: call.query.optionalString("outcome"),
                 reason: call.query.optionalString("reason"))
+            filter.user = call.bound(.readDecisions)
             if let text = call.query.optionalString("email") {
                 guard let email = try? EmailAddress(text) else {
                     throw Problem.invalid([
@@ -50,11 +51,11 @@ enum DecisionEndpoints {
     private static func gets(_ path: String, _ id: String) -> Endpoint {
         Endpoint(
             .get, path, id: id, tag: "Provisioning", summary: "One decision with its trace.",
-            access: .right("users:read"), answers: [.ok(DecisionRow.shape)]
+            access: .own("readDecisions"), answers: [.ok(DecisionRow.shape)]
         ) { call in
             let row = try await call.services.database.decision(
                 call.id(), tenant: call.decisionTenant)
-            guard let row else { throw Problem.notFound("decision") }
+            guard let row, call.sees(row.userID) else { throw Problem.notFound("decision") }
             return .ok(row, etag: ETag.version(1))
         }
     }

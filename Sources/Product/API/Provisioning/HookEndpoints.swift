@@ -9,7 +9,7 @@ enum HookEndpoints {
     private static let preSignup = Endpoint(
         .post, "/v1/hooks/pre-signup", id: "preSignup", tag: "Provisioning",
         summary: "Decides who a person is and where they belong, and provisions them.",
-        access: .right("hooks:signup"), body: .json(AttemptShape.shape),
+        access: .right("signUpHook"), body: .json(AttemptShape.shape),
         answers: [.ok(ProvisioningResult.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18
     ) { call in
@@ -24,7 +24,7 @@ enum HookEndpoints {
         .post, "/v1/provisioning/evaluate", id: "evaluateProvisioning", tag: "Provisioning",
         summary: "What an attempt would come to, with the rules that were looked at. "
             + "Writes nothing.",
-        access: .right("users:read"), body: .json(AttemptShape.shape),
+        access: .right("evaluate"), body: .json(AttemptShape.shape),
         answers: [.ok(ProvisioningResult.shape)], maxBody: 1 << 18
     ) { call in
         let result = try await call.services.database.provision(

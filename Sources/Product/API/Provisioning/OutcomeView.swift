@@ -44,9 +44,9 @@ extension ProvisioningResult {
             .readOnly("identity_id", .uuid, nullable: true),
             .readOnly("invite_id", .uuid, nullable: true),
             .readOnly("decision_id", .uuid, nullable: true, "null in a dry run."),
-            .readOnly("reference", .string(), "What the person is told to name."),
-            .readOnly("choices", .array(of: .any), "Where the tenant is open."),
-            .readOnly("trace", .array(of: .any), "Each rule that was looked at."),
+            .readOnly("reference", .string(), always: false, "What the person is told to name."),
+            .readOnly("choices", .array(of: .any), always: false, "Where the tenant is open."),
+            .readOnly("trace", .array(of: .any), always: false, "Each rule that was looked at."),
         ])
 }
 

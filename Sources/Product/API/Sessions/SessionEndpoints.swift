@@ -49,7 +49,7 @@ enum SessionEndpoints {
     private static let signOut = Endpoint(
         .delete, "/v1/session", id: "signOut", tag: "Session",
         summary: "Ends the console's session at once.", access: .principal,
-        answers: [.noContent]
+        answers: [.noContent], problems: [.notFound]
     ) { call in
         guard let session = call.principal.session else { throw Problem.notFound("session") }
         try await call.services.database.endOperatorSession(

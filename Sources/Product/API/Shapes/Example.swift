@@ -3,7 +3,7 @@ import JSON
 /// Values that a shape accepts, for people who read the documentation.
 extension ObjectShape {
     /// `input` leaves read-only members out.
-    func example(input: Bool) -> JSONValue {
+    package func example(input: Bool) -> JSONValue {
         .object(
             fields.filter { !input || !$0.isReadOnly }.map { field in
                 JSONValue.Member(field.name, field.example ?? field.kind.example(input: input))
@@ -12,7 +12,7 @@ extension ObjectShape {
 }
 
 extension Kind {
-    func example(input: Bool) -> JSONValue {
+    package func example(input: Bool) -> JSONValue {
         switch self {
         case .string(let min, let max, let rule):
             if let example = rule?.example { return .string(example) }

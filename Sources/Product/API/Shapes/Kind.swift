@@ -35,6 +35,11 @@ package struct TextRule: Sendable {
         self.check = check
     }
 
+    /// One line of printable ASCII, as a header field holds it.
+    package static let printable = TextRule(
+        pattern: "^[!-~]([ -~]*[!-~])?$", detail: "must be one line of printable ASCII"
+    ) { text in text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
+
     /// A tenant's slug: not shaped like a UUID, since a path takes either.
     package static let slug = TextRule(
         pattern: "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$",

@@ -37,10 +37,12 @@ package struct FieldShape: Sendable {
         Self(name, kind, nullable: true, summary)
     }
 
+    /// Stands in every answer, unless `always` is false.
     package static func readOnly(
-        _ name: String, _ kind: Kind, nullable: Bool = false, _ summary: String = ""
+        _ name: String, _ kind: Kind, nullable: Bool = false, always: Bool = true,
+        _ summary: String = ""
     ) -> Self {
-        Self(name, kind, nullable: nullable, readOnly: true, summary)
+        Self(name, kind, required: always, nullable: nullable, readOnly: true, summary)
     }
 }
 
@@ -52,7 +54,7 @@ package struct ObjectShape: Sendable {
     /// Members that are not declared are let through (other systems' events).
     package var isOpen: Bool
     /// Taken instead when the body has that member: `{"invites": […]}` beside a single invite.
-    var alternatives: [(member: String, shape: ObjectShape)] = []
+    package var alternatives: [(member: String, shape: ObjectShape)] = []
 
     package init(_ fields: [FieldShape] = [], open: Bool = false) {
         self.init(nil, open: open, fields)
@@ -69,6 +71,8 @@ package struct ObjectShape: Sendable {
     /// Another shape for bodies that have `member`.
     package func or(whenHas member: String, _ shape: ObjectShape) -> ObjectShape {
         var copy = self
+        // Its name is the plain shape's, which may be documented alone.
+        copy.name = nil
         copy.alternatives.append((member, shape))
         return copy
     }

@@ -39,6 +39,8 @@ struct SchemaWriter {
 
     private mutating func schema(_ field: FieldShape) -> JSONValue {
         var members = schema(field.kind)
+        // A limit is for what is sent: what we answer is as long as it is.
+        if field.isReadOnly { members.removeAll { $0.name.isSame(as: "maxLength") } }
         if field.isNullable { members = Self.nullable(members) }
         if field.isReadOnly { members.append(.init("readOnly", .bool(true))) }
         if !field.summary.isEmpty {

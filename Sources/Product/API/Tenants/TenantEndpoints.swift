@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -10,7 +11,7 @@ enum TenantEndpoints {
     private static let list = Endpoint(
         .get, "/v1/tenants", id: "listTenants", tag: "Tenants",
         summary: "The tenants that the credential may read, newest first.",
-        access: .right("tenants:read"),
+        access: .own("readTenant"),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"], search: true)
             + [QueryParameter("status", .enumeration(["active", "suspended", "deleted"]))],
         answers: [.list(TenantRow.shape)]
@@ -33,7 +34,7 @@ enum TenantEndpoints {
     private static let create = Endpoint(
         .post, "/v1/tenants", id: "createTenant", tag: "Tenants",
         summary: "Makes a tenant with the policy `invite_only`.",
-        access: .platform("tenants:write"),
+        access: .platform("createTenant"),
         body: .json(TenantRow.shape.creating("TenantCreation", required: ["slug", "name"])),
         answers: [.created(TenantRow.shape)], problems: [.conflict], idempotent: true
     ) { call in
@@ -45,7 +46,7 @@ enum TenantEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/tenants/{tenant}", id: "getTenant", tag: "Tenants", summary: "One tenant.",
-        access: .right("tenants:read"), answers: [.ok(TenantRow.shape)]
+        access: .own("readTenant"), answers: [.ok(TenantRow.shape)]
     ) { call in
         let row = try await current(call)
         return .ok(row, etag: row.etag)
@@ -53,7 +54,7 @@ enum TenantEndpoints {
 
     private static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}", id: "updateTenant", tag: "Tenants",
-        summary: "Renames a tenant.", access: .right("tenants:write"),
+        summary: "Renames a tenant.", access: .right("editTenant"),
         body: .json(nameOnly.patching("TenantChange")), answers: [.ok(TenantRow.shape)],
         ifMatch: .honoured
     ) { call in
@@ -74,14 +75,19 @@ enum TenantEndpoints {
     }()
 
     private static let suspend = verb(
-        "suspend", "Refuses every sign-in, session and key of the tenant at once.", "suspended")
-    private static let resume = verb("resume", "Ends a suspension.", "active")
-    private static let restore = verb("restore", "Brings a deleted tenant back.", "active")
+        "suspend", "Refuses every sign-in, session and key of the tenant at once.", "suspended",
+        .suspendTenant)
+    private static let resume = verb(
+        "resume", "Ends a suspension.", "active", .suspendTenant)
+    private static let restore = verb(
+        "restore", "Brings a deleted tenant back.", "active", .deleteTenant)
 
-    private static func verb(_ name: String, _ summary: String, _ status: String) -> Endpoint {
+    private static func verb(
+        _ name: String, _ summary: String, _ status: String, _ right: Right
+    ) -> Endpoint {
         Endpoint(
             .post, "/v1/tenants/{tenant}/\(name)", id: "\(name)Tenant", tag: "Tenants",
-            summary: summary, access: .platform("tenants:write"), answers: [.ok(TenantRow.shape)],
+            summary: summary, access: .right(right.rawValue), answers: [.ok(TenantRow.shape)],
             problems: [.conflict], idempotent: true
         ) { call in
             try await change(call) { change, row in
@@ -98,7 +104,7 @@ enum TenantEndpoints {
     private static let delete = Endpoint(
         .delete, "/v1/tenants/{tenant}", id: "deleteTenant", tag: "Tenants",
         summary: "Deletes a tenant; it can be restored for 30 days.",
-        access: .platform("tenants:write"), answers: [.noContent], ifMatch: .honoured
+        access: .right("deleteTenant"), answers: [.noContent], ifMatch: .honoured
     ) { call in
         _ = try await change(call) { change, row in
             try await change.setTenantStatus(row, "deleted", action: "tenant.deleted")

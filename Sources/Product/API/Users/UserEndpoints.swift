@@ -15,7 +15,7 @@ enum UserEndpoints {
     private static let list = Endpoint(
         .get, path, id: "listUsers", tag: "Users",
         summary: "The users of the tenant, newest first; the deleted only by `status=deleted`.",
-        access: .right("readUsers"),
+        access: .own("readUsers"),
         query: QueryParameter.list(
             sorts: ["-created_at", "created_at", "email", "-email"], search: true)
             + [
@@ -33,6 +33,9 @@ enum UserEndpoints {
             text: call.query.optionalString("q"), status: call.query.optionalString("status"),
             role: call.query.optionalString("role"),
             provider: call.query.optionalString("provider"))
+        if let own = call.bound(.readUsers) {
+            return call.list(ListPage(whole: try await call.scope.user(own).map { [$0] } ?? []))
+        }
         filter.signedInSince = call.query.optionalTimestamp("last_sign_in_since")
         filter.signedInUntil = call.query.optionalTimestamp("last_sign_in_until")
         filter.neverSignedIn = call.query.flag("never_signed_in")
@@ -60,29 +63,29 @@ enum UserEndpoints {
 
     private static let get = Endpoint(
         .get, path + "/{id}", id: "getUser", tag: "Users", summary: "One user.",
-        access: .right("readUsers"), answers: [.ok(UserRow.shape)]
+        access: .own("readUsers"), answers: [.ok(UserRow.shape)]
     ) { call in
-        guard let row = try await call.scope.user(call.id()) else {
-            throw Problem.notFound("user")
-        }
+        let row = try await visible(call)
         return .ok(row, etag: row.etag)
     }
 
     private static let update = Endpoint(
         .patch, path + "/{id}", id: "updateUser", tag: "Users",
-        summary: "Changes the name or the role.", access: .right("editUsers"),
+        summary: "Changes the name or the role; a member the own name.", access: .own("renameUser"),
         body: .json(UserRow.change), answers: [.ok(UserRow.shape)], problems: [.conflict],
         ifMatch: .honoured, exists: exists
     ) { call in
         try await change(call) { change, row in
             try call.input.checkRepeated(against: row.json)
+            let role = call.input.optionalString("role") ?? row.role
+            try requireEdit(call, row, role)
             guard row.status != "deleted" else {
                 throw Problem(.conflict, "The user is deleted; restore it first.")
             }
             return try await change.editUser(
                 row,
                 name: call.input.has("name") ? call.input.optionalString("name") : row.name,
-                role: call.input.optionalString("role") ?? row.role)
+                role: role)
         }
     }
 
@@ -130,7 +133,26 @@ enum UserEndpoints {
     }
 
     @Sendable static func exists(_ call: Call) async throws -> Bool {
-        try await call.scope.user(call.id()) != nil
+        try await call.scope.user(call.id()).map { call.sees($0.id) } ?? false
+    }
+
+    /// The path's user, who is not there for a caller who sees himself alone.
+    static func visible(_ call: Call) async throws -> UserRow {
+        guard let row = try await call.scope.user(call.id()), call.sees(row.id) else {
+            throw Problem.notFound("user")
+        }
+        return row
+    }
+
+    /// A member changes the own name; a role is an operator's to change.
+    private static func requireEdit(_ call: Call, _ row: UserRow, _ role: String) throws {
+        guard call.sees(row.id) else { throw Problem.notFound("user") }
+        let right = role.isSame(as: row.role) ? Right.renameUser : .editUsers
+        let permission = Permissions.permits(
+            call.domainPrincipal, right, in: row.tenant, target: PermissionTarget(ownerID: row.id))
+        guard permission == .allowed else {
+            throw Problem.forbidden("The right \(right.rawValue) is missing.")
+        }
     }
 
     private static func address(_ call: Call) throws -> EmailAddress {

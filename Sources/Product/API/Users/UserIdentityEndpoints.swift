@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -11,11 +12,9 @@ enum UserIdentityEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listIdentities", tag: "Users", summary: "The user's sign-ins.",
-        access: .right("readUsers"), answers: [.list(IdentityRow.shape)]
+        access: .own("readUsers"), answers: [.list(IdentityRow.shape)]
     ) { call in
-        guard let row = try await call.scope.user(call.id()) else {
-            throw Problem.notFound("user")
-        }
+        let row = try await UserEndpoints.visible(call)
         return call.list(ListPage(whole: row.identities))
     }
 
@@ -49,15 +48,28 @@ enum UserIdentityEndpoints {
     private static let unlink = Endpoint(
         .delete, path + "/{identity_id}", id: "unlinkIdentity", tag: "Users",
         summary: "Takes a sign-in away and ends the user's sessions.",
-        access: .right("unlinkIdentities"), answers: [.noContent], exists: UserEndpoints.exists
+        access: .own("unlinkIdentities"), answers: [.noContent], exists: UserEndpoints.exists
     ) { call in
         let (id, identity) = (try call.id(), try call.id("identity_id"))
         let database = try call.services.database
         try await call.scope.change(by: call.actor) { change in
-            try await change.unlinkIdentity(
-                change.lockUser(id), identity, database: database)
+            let user = try await change.lockUser(id)
+            try requireUnlink(call, user)
+            try await change.unlinkIdentity(user, identity, database: database)
         }
         return .noContent
+    }
+
+    /// A person keeps one own sign-in; only an operator takes the last one.
+    private static func requireUnlink(_ call: Call, _ user: UserRow) throws {
+        guard call.sees(user.id) else { throw Problem.notFound("user") }
+        let target = PermissionTarget(
+            ownerID: user.id, isLastIdentity: user.identities.count < 2)
+        let permission = Permissions.permits(
+            call.domainPrincipal, .unlinkIdentities, in: user.tenant, target: target)
+        guard permission == .allowed else {
+            throw Problem.forbidden("The last sign-in stays; link another one first.")
+        }
     }
 
     private static let grantShape = ObjectShape(

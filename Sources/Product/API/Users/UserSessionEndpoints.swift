@@ -10,14 +10,17 @@ enum UserSessionEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listUserSessions", tag: "Users",
-        summary: "The user's living sessions, newest first.", access: .right("readUsers"),
+        summary: "The user's living sessions, newest first.", access: .own("readUsers"),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
         answers: [.list(UserSessionRow.shape)], exists: UserEndpoints.exists
     ) { call in
         let id = try call.id()
         let list = try call.listQuery()
         guard try await UserEndpoints.exists(call) else { throw Problem.notFound("user") }
-        return call.list(try await call.scope.sessions(of: id, list))
+        let current = call.principal.session
+        return call.list(try await call.scope.sessions(of: id, list)) {
+            $0.write(to: &$1, current: current)
+        }
     }
 
     private static let endAll = Endpoint(

@@ -85,8 +85,9 @@ extension IdentityRow: JSONView {
         ])
 }
 
-extension UserSessionRow: JSONView {
-    func write(to json: inout JSONWriter) {
+extension UserSessionRow {
+    /// `current`: the session that asks, if one does.
+    func write(to json: inout JSONWriter, current: UUID?) {
         json.object {
             $0.member("id", id)
             $0.member("user_id", user)
@@ -96,7 +97,7 @@ extension UserSessionRow: JSONView {
             $0.member("last_seen_at", lastSeenAt)
             $0.member("ip", ip)
             $0.member("user_agent", userAgent)
-            $0.member("current", false)
+            $0.member("current", id == current)
         }
     }
 

@@ -47,7 +47,7 @@ package enum PermissionTable {
         case .verifyKeys, .signUpHook: [y, y, y, n, n, y, n, n]
         case .readOrigins, .readClients: [y, y, y, n, y, y, n, n]
         case .writeOrigins, .writeClients: [y, y, y, n, n, n, n, n]
-        case .evaluate: [y, y, y, y, y, y, n, n]
+        case .evaluate, .evaluateOrigins: [y, y, y, y, y, y, n, n]
         case .readPolicy, .readProviders: [y, y, y, n, y, n, n, n]
         case .draftPolicy: [y, y, y, n, n, n, n, n]
         case .writePolicy, .writeProviders, .editTenant: [y, y, n, n, n, n, n, n]

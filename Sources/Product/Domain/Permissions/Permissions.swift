@@ -58,6 +58,14 @@ package enum Permissions {
         return isAllowed ? .allowed : .forbidden(missing: right.rawValue)
     }
 
+    /// The one person whose things this principal reaches under the right; nil: not so bounded.
+    package static func bound(_ principal: Principal, _ right: Right) -> UUID? {
+        guard let column = principal.column, PermissionTable.reach(column, right) == .own else {
+            return nil
+        }
+        return principal.selfID
+    }
+
     /// The widest role that this principal may give by an invite; nil: none.
     package static func widestInvite(_ principal: Principal, in tenant: UUID) -> UserRole? {
         UserRole.allCases.last {

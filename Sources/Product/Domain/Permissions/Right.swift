@@ -6,7 +6,7 @@ package enum Right: String, Sendable, CaseIterable {
     case deleteUsers, restoreUsers, linkIdentities, unlinkIdentities, purgeUsers
     case listKeys, writeKeys, revokeKeys, verifyKeys
     case readOrigins, writeOrigins, readClients, writeClients
-    case evaluate, signUpHook
+    case evaluate, evaluateOrigins, signUpHook
     case readPolicy, draftPolicy, writePolicy, readProviders, writeProviders
     case readAudit
     case readOperators, writeOperators, suspendTenant, deleteTenant
@@ -49,7 +49,7 @@ package enum Right: String, Sendable, CaseIterable {
         case .listKeys: .apiKeysRead
         case .writeKeys, .revokeKeys, .writePlatformKeys: .apiKeysWrite
         case .verifyKeys: .keysVerify
-        case .readOrigins: .corsRead
+        case .readOrigins, .evaluateOrigins: .corsRead
         case .writeOrigins, .writePlatformOrigins: .corsWrite
         case .readClients: .clientsRead
         case .writeClients: .clientsWrite

@@ -47,6 +47,7 @@ extension ClientCall {
             throw SignInRefusal.refused(
                 result.verdict.reason ?? .approvalPending, reference: result.reference)
         }
+        if let identity = result.identityID { try await scope.noteUse(ofIdentity: identity) }
         return row
     }
 }

@@ -62,7 +62,7 @@ package struct AuditFilter: Sendable {
 
     fileprivate var condition: SQL {
         var sql: SQL = ""
-        if let actor { sql += " AND (actor_id = \(actor) OR actor_name = \(actor))" }
+        if let actor { sql += Self.party("actor", actor) }
         if let action {
             if action.utf8.last == UInt8(ascii: ".") {
                 sql += " AND action LIKE \(Database.escapeLike(action) + "%")"
@@ -70,11 +70,17 @@ package struct AuditFilter: Sendable {
                 sql += " AND action = \(action)"
             }
         }
-        if let target { sql += " AND (target_id = \(target) OR target_name = \(target))" }
+        if let target { sql += Self.party("target", target) }
         if let since { sql += " AND occurred_at >= \(since)" }
         if let until { sql += " AND occurred_at < \(until)" }
         if let onlyActors { sql += " AND actor_id = ANY (\(onlyActors))" }
         return sql
+    }
+
+    /// An id is met by the index of ids, in the list's order; it is nobody's name.
+    private static func party(_ column: StaticString, _ wanted: String) -> SQL {
+        if UUID(wanted) != nil { return " AND \(raw: "\(column)")_id = \(wanted)" }
+        return " AND (\(raw: "\(column)")_id = \(wanted) OR \(raw: "\(column)")_name = \(wanted))"
     }
 }
 

@@ -7,6 +7,8 @@ package struct InviteFilter: Sendable {
     package var status: Invite.Status?
     /// A part of the address; under 3 characters its beginning.
     package var text: String?
+    /// The whole address, by its key.
+    package var emailKey: String?
 
     package init(status: Invite.Status? = nil, text: String? = nil) {
         self.status = status
@@ -22,6 +24,7 @@ package struct InviteFilter: Sendable {
         case .revoked: sql += " AND status = 'revoked'"
         case nil: break
         }
+        if let emailKey { sql += " AND email_key = \(emailKey)" }
         if let text {
             let escaped = Database.escapeLike(text.lowercased()) + "%"
             let pattern = text.unicodeScalars.count < 3 ? escaped : "%" + escaped

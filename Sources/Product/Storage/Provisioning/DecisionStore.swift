@@ -53,6 +53,8 @@ package struct DecisionFilter: Sendable {
     package var reason: String?
     /// The key of an address.
     package var emailKey: String?
+    /// The user whom the decision was about.
+    package var user: UUID?
 
     package init(outcome: String? = nil, reason: String? = nil, emailKey: String? = nil) {
         self.outcome = outcome
@@ -64,6 +66,7 @@ package struct DecisionFilter: Sendable {
         var sql: SQL = ""
         if let outcome { sql += " AND outcome = \(outcome)" }
         if let reason { sql += " AND reason = \(reason)" }
+        if let user { sql += " AND user_id = \(user)" }
         if let emailKey { sql += " AND email_key = \(emailKey)" }
         return sql
     }

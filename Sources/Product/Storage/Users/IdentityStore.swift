@@ -66,3 +66,14 @@ extension Change {
         return try rows.only(UserRow.init)
     }
 }
+
+extension TenantScope {
+    /// The sign-in was used just now.
+    package func noteUse(ofIdentity id: UUID) async throws {
+        _ = try await write(
+            """
+            UPDATE identities SET last_used_at = \(database.clock())
+            WHERE tenant_id = \(tenant) AND id = \(id)
+            """)
+    }
+}

@@ -24,6 +24,7 @@ package struct UserFilter: Sendable {
         self.provider = provider
     }
 
+    /// What the users' own columns say; the text and the provider are `UserSearch`'s.
     fileprivate func condition(in tenant: UUID) -> SQL {
         var sql: SQL = "tenant_id = \(tenant)"
         if let status {
@@ -32,12 +33,6 @@ package struct UserFilter: Sendable {
             sql += " AND status <> 'deleted'"
         }
         if let role { sql += " AND role = \(role)" }
-        if let provider {
-            sql += """
-                 AND id IN (SELECT i.user_id FROM identities i
-                WHERE i.tenant_id = \(tenant) AND i.provider = \(provider))
-                """
-        }
         if let signedInSince { sql += " AND last_sign_in_at >= \(signedInSince)" }
         if let signedInUntil { sql += " AND last_sign_in_at < \(signedInUntil)" }
         if neverSignedIn { sql += " AND last_sign_in_at IS NULL" }
@@ -45,32 +40,36 @@ package struct UserFilter: Sendable {
     }
 }
 
-/// How a text is searched: few matches are fetched by the trigrams and then ordered; many are met
-/// soon enough by walking the list's own order.
-enum TextSearch: Sendable {
-    case none
-    case narrow([UUID])
-    /// With some of the matches: their count is the least that the list has.
-    case broad(String, some: [UUID])
-}
-
 /// A million users in a tenant: every list walks an index of the order it is asked for.
 extension TenantScope {
+    /// How many matches of a frequent text are fetched at once.
+    private static let most = 2000
+
+    /// A frequent text is met soon by walking the list, unless all who have it came in together,
+    /// far off: then they are fetched by their text, in the list's order. A filter that leaves few
+    /// of those takes the walk to its end.
     package func users(
-        _ list: ListQuery, _ filter: UserFilter
+        _ list: ListQuery, _ filter: UserFilter, walking most: Int = 20_000
     ) async throws(PostgresError) -> ListPage<UserRow> {
-        let search = try await search(filter.text)
-        let rows = try await read(userList(filter, search, list))
-        var found: [UserRow] = []
-        for row in rows {
-            if let last = found.indices.last, try row.get(0) == found[last].id {
-                if let identity = try IdentityRow(row) { found[last].identities.append(identity) }
-            } else {
-                found.append(try UserRow(row, identity: IdentityRow(row)))
+        let search = try await search(filter)
+        var rows = try await read(userList(filter, search, list, walking: most))
+        var found = try Self.users(rows)
+        if let text = search.frequent, found.count < list.fetched {
+            var other = search
+            other.frequent = nil
+            let together = try await matches(of: text, in: list, Self.most)
+            other.ids.append(together)
+            rows = try await read(userList(filter, other, list))
+            found = try Self.users(rows)
+            if found.count < list.fetched, together.count == Self.most {
+                other.ids.removeLast()
+                other.conditions.append(text.condition)
+                rows = try await read(userList(filter, other, list))
+                found = try Self.users(rows)
             }
         }
         var total = try rows.total(list)
-        if case .broad = search, list.total == nil { total.exact = false }
+        if search.some != nil, list.total == nil { total.exact = false }
         return ListPage(found, list, total: total)
     }
 
@@ -82,51 +81,42 @@ extension TenantScope {
 
     /// The page first, then its users' sign-ins, one row each: a document of sign-ins for every
     /// user costs the database more than all the rest.
-    func userList(_ filter: UserFilter, _ search: TextSearch, _ list: ListQuery) -> SQL {
-        let condition = filter.condition(in: tenant)
-        var source: SQL = "users WHERE \(condition)"
-        var counted = source
-        switch search {
-        case .none: break
-        case .narrow(let ids):
-            source += " AND id = ANY (\(ids))"
-            counted = source
-        case .broad(let text, let some):
-            // Behind row-level security the planner takes any LIKE for rare; a CASE it takes for
-            // even odds, and walks the index.
-            source += " AND CASE WHEN \(Self.matches(text)) THEN true ELSE false END"
-            counted += " AND id = ANY (\(some))"
-        }
+    func userList(
+        _ filter: UserFilter, _ search: UserSearch, _ list: ListQuery, walking most: Int = 20_000
+    ) -> SQL {
+        let own: SQL = "users WHERE \(filter.condition(in: tenant))"
+        var source = own
+        for ids in search.ids { source += " AND id = ANY (\(ids))" }
+        for condition in search.conditions { source += condition }
+        let counted = search.some.map { own + " AND id = ANY (\($0))" } ?? source
         let counting = ListStatement(columns: "", source: counted).counting(list)
+        var page: SQL = "SELECT * FROM \(source)\(list.tail)"
+        if let text = search.frequent {
+            var walk = list
+            walk.limit = most
+            page = """
+                SELECT * FROM (SELECT * FROM \(source)\(walk.tail)) AS users
+                WHERE true\(text.condition) LIMIT \(raw: "\(list.fetched)")
+                """
+        }
         return """
             SELECT \(UserRow.ownColumns), \(IdentityRow.columns)\(counting)
-            FROM (SELECT * FROM \(source)\(list.tail)) AS users
+            FROM (\(page)) AS users
             LEFT JOIN identities i ON i.tenant_id = \(tenant) AND i.user_id = users.id
             \(list.order(of: "users.")), i.created_at, i.id
             """
     }
 
-    private static func matches(_ text: String) -> SQL {
-        let (start, word, part) = (text + "%", "% " + text + "%", "%" + text + "%")
-        if text.unicodeScalars.count < 3 {
-            return "(email_key LIKE \(start) OR ' ' || lower(name) LIKE \(word))"
+    /// Out of `userList`: a user stands in as many rows as there are sign-ins.
+    private static func users(_ rows: Rows) throws(PostgresError) -> [UserRow] {
+        var found: [UserRow] = []
+        for row in rows {
+            if let last = found.indices.last, try row.get(0) == found[last].id {
+                if let identity = try IdentityRow(row) { found[last].identities.append(identity) }
+            } else {
+                found.append(try UserRow(row, identity: IdentityRow(row)))
+            }
         }
-        return "email_key || ' ' || lower(coalesce(name, '')) LIKE \(part)"
-    }
-
-    /// Asks the database for so many matches that it either gives all or the text is broad. At
-    /// this number both ways of making a page cost the same at a million users.
-    func search(_ text: String?) async throws(PostgresError) -> TextSearch {
-        guard let lower = text?.lowercased() else { return .none }
-        let most = 4000
-        let escaped = Database.escapeLike(lower)
-        let isPrefix = lower.unicodeScalars.count < 3
-        let patterns = isPrefix ? [escaped + "%", "% " + escaped + "%"] : ["%" + escaped + "%"]
-        let rows = try await read(
-            "SELECT user_search_matches(\(tenant), \(patterns), \(most + 1)::integer)")
-        var ids: [UUID] = []
-        ids.reserveCapacity(rows.count)
-        for row in rows { ids.append(try row.get(0)) }
-        return ids.count > most ? .broad(escaped, some: ids) : .narrow(ids)
+        return found
     }
 }

@@ -1,38 +1,40 @@
 /// One request and what the parser must make of it: 0 for accepted, else the status.
-struct Case: Sendable, CustomStringConvertible {
-    var text: String
-    var status: Int
+package struct RequestCase: Sendable, CustomStringConvertible {
+    package var text: String
+    package var status: Int
 
     init(_ status: Int, _ text: String) {
         self.text = text
         self.status = status
     }
 
-    var description: String { "\(status) \(text.prefix(90).debugDescription)" }
+    package var description: String { "\(status) \(text.prefix(90).debugDescription)" }
 }
 
-private func line(_ status: Int, _ line: String) -> Case {
-    Case(status, line + "\r\nHost: a\r\n\r\n")
+private func line(_ status: Int, _ line: String) -> RequestCase {
+    RequestCase(status, line + "\r\nHost: a\r\n\r\n")
 }
 
-private func field(_ status: Int, _ lines: String) -> Case {
-    Case(status, "POST / HTTP/1.1\r\nHost: a\r\n" + lines + "\r\n\r\n")
+private func field(_ status: Int, _ lines: String) -> RequestCase {
+    RequestCase(status, "POST / HTTP/1.1\r\nHost: a\r\n" + lines + "\r\n\r\n")
 }
 
-private func host(_ status: Int, _ value: String) -> Case {
-    Case(status, "GET / HTTP/1.1\r\nHost: \(value)\r\n\r\n")
+private func host(_ status: Int, _ value: String) -> RequestCase {
+    RequestCase(status, "GET / HTTP/1.1\r\nHost: \(value)\r\n\r\n")
 }
 
 private func repeated(_ text: String, _ count: Int) -> String {
     String(repeating: text, count: count)
 }
 
-let requestLines: [Case] = [
+package let requestCorpus: [RequestCase] = requestLines + fieldLines + hosts
+
+private let requestLines: [RequestCase] = [
     line(0, "GET / HTTP/1.1"), line(0, "HEAD /a HTTP/1.1"), line(0, "POST /a?b=c HTTP/1.1"),
     line(0, "PUT /%41 HTTP/1.1"), line(0, "PATCH /?% HTTP/1.1".replacingPercent()),
     line(0, "DELETE //a HTTP/1.1"), line(0, "OPTIONS * HTTP/1.1"), line(0, "OPTIONS /a HTTP/1.1"),
-    line(0, "GET / HTTP/1.0"), Case(0, "GET / HTTP/1.0\r\n\r\n"),
-    Case(0, "\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    line(0, "GET / HTTP/1.0"), RequestCase(0, "GET / HTTP/1.0\r\n\r\n"),
+    RequestCase(0, "\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"),
     line(0, "GET /\(repeated("a", 8192 - 14)) HTTP/1.1"),
     line(400, "GET * HTTP/1.1"), line(400, "GET a HTTP/1.1"), line(400, "GET  / HTTP/1.1"),
     line(400, "GET /  HTTP/1.1"), line(400, "GET / HTTP/1.1 "), line(400, " GET / HTTP/1.1"),
@@ -43,10 +45,12 @@ let requestLines: [Case] = [
     line(400, "GET /% HTTP/1.1"), line(400, "GET /%4 HTTP/1.1"), line(400, "GET /%zz HTTP/1.1"),
     line(400, "GET /a\u{0}b HTTP/1.1"), line(400, "GET /é HTTP/1.1"),
     line(400, "GET /a\u{7F} HTTP/1.1"), line(400, "G@T / HTTP/1.1"), line(400, "GET /\rx HTTP/1.1"),
-    Case(400, "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), Case(400, "\rGET / HTTP/1.1\r\n\r\n"),
-    Case(400, "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"),
-    Case(400, "GET / HTTP/1.1\nHost: a\r\n\r\n"), Case(400, "GET / HTTP/1.1\r\nHost: a\n\n"),
-    line(501, "get / HTTP/1.1"), line(501, "PROPFIND / HTTP/1.1"), line(501, "GETT / HTTP/1.1"),
+    RequestCase(400, "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    RequestCase(400, "\rGET / HTTP/1.1\r\n\r\n"),
+    RequestCase(400, "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    RequestCase(400, "GET / HTTP/1.1\nHost: a\r\n\r\n"),
+    RequestCase(400, "GET / HTTP/1.1\r\nHost: a\n\n"),
+    line(405, "get / HTTP/1.1"), line(405, "PROPFIND / HTTP/1.1"), line(405, "GETT / HTTP/1.1"),
     line(405, "TRACE / HTTP/1.1"), line(405, "CONNECT a:443 HTTP/1.1"),
     line(505, "GET / HTTP/1.2"), line(505, "GET / HTTP/2.0"), line(505, "PRI * HTTP/2.0"),
     line(505, "GET / HTTP/0.9"),
@@ -54,7 +58,7 @@ let requestLines: [Case] = [
     line(414, "GET /\(repeated("a", 9000)) HTTP/1.1"),
 ]
 
-let fieldLines: [Case] = [
+private let fieldLines: [RequestCase] = [
     field(0, "A: b"), field(0, "A:b"), field(0, "A:\t b \t"), field(0, "A:"), field(0, "A: é"),
     field(0, "Content-Length: 0"), field(0, "content-LENGTH: 10"),
     field(0, "Transfer-Encoding: chunked"), field(0, "Transfer-Encoding: CHUNKED"),
@@ -74,7 +78,7 @@ let fieldLines: [Case] = [
     field(400, "Transfer-Encoding: chunked\r\nContent-Length: 5"),
     field(400, "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"),
     field(400, "Transfer-Encoding:"),
-    Case(400, "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"),
+    RequestCase(400, "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"),
     field(501, "Transfer-Encoding: gzip, chunked"), field(501, "Transfer-Encoding: chunked, gzip"),
     field(501, "Transfer-Encoding: xchunked"), field(501, "Transfer-Encoding: \"chunked\""),
     field(501, "Transfer-Encoding: identity"), field(501, "Transfer-Encoding: chunked;a=b"),
@@ -86,10 +90,10 @@ let fieldLines: [Case] = [
     field(431, repeated("A: " + repeated("b", 1000) + "\r\n", 40) + "A: b"),
 ]
 
-let hosts: [Case] = [
-    Case(400, "GET / HTTP/1.1\r\n\r\n"),
-    Case(400, "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"),
-    Case(400, "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n"),
+private let hosts: [RequestCase] = [
+    RequestCase(400, "GET / HTTP/1.1\r\n\r\n"),
+    RequestCase(400, "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"),
+    RequestCase(400, "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n"),
     host(0, "a.example"), host(0, "a.example:8080"), host(0, "[::1]"), host(0, "[::1]:80"),
     host(0, "127.0.0.1:1"), host(400, ""), host(400, "a b"), host(400, "a,b"), host(400, "a/b"),
     host(400, "u@a"), host(400, "a:"), host(400, "a:x"), host(400, "a:65536"), host(400, "[::1"),

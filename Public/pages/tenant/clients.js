@@ -1,0 +1,40 @@
+import { act, formDialog, h, list, may, none, tag, time, user } from "../../lib/console.js"
+
+const ABOUT = { relate: "Mail", immich: "Photos", timetracker: "Time tracking", thinkwork: "Work", deeprecall: "Notes" }
+
+/** The apps whose own sign-in contracts this tenant answers. */
+export default page => list(page, page.body, {
+	path: `${page.path}/clients`, whole: true, noun: ["client", "clients"],
+	columns: [
+		["Client", one => [h("span.main", one.name), h("span.sub", ABOUT[one.name])]],
+		["Status", one => tag(one.enabled ? "active" : "off"), { state: true }],
+		["Answers at", one => [h("code", `/t/${page.tenant.slug}/${one.name}/`), one.hosts.length > 0 && user(one.hosts.join(", "), "span.sub")]],
+		["Leads back to", one => (one.redirect_uris.length ? user(one.redirect_uris.join(", "), "code") : none())],
+		["Changed", one => time(one.updated_at)],
+	],
+	actions: may("writeOrigins") && ((one, reload) => [
+		["Edit", () => edit(page, one, reload)],
+		[one.enabled ? "Switch off" : "Switch on", () => turn(page, one, !one.enabled, reload), one.enabled],
+	]),
+})
+
+// A client is put as a whole: what is left out would fall back to its default.
+const whole = ({ hosts, redirect_uris, settings }, enabled) => ({ enabled, hosts, redirect_uris, settings })
+
+const turn = (page, one, enabled, reload) => act(`${page.path}/clients/${one.name}`, {
+	method: "PUT", body: whole(one, enabled), back: () => turn(page, one, !enabled, reload),
+}, enabled ? `${one.name} may sign in here` : `${one.name} is switched off: its paths are refused`, reload)
+
+function edit(page, one, reload) {
+	formDialog({
+		title: `Settings of ${one.name}`, submit: "Save",
+		fields: [
+			["enabled", "Its paths answer", { type: "check", value: one.enabled }],
+			["hosts", "Hosts of its own", { type: "lines", value: one.hosts, keep: true, hint: "One a line; for apps that take no path." }],
+			["redirect_uris", "Where a sign-in may lead back to", { type: "lines", value: one.redirect_uris, keep: true, hint: "One a line; compared byte for byte." }],
+			["settings", "Settings", { type: "textarea", value: JSON.stringify(one.settings, null, 2), hint: "JSON, as the contract declares it." }],
+		],
+		request: values => [`${page.path}/clients/${one.name}`, { method: "PUT", body: { ...values, settings: JSON.parse(values.settings ?? "{}") } }],
+		said: "Saved", after: reload,
+	})
+}

@@ -1,0 +1,117 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// One tenant with one of everything, and a credential of every kind.
+struct RightsStage {
+    let stage: UserStage
+    /// By the path up to its `{id}`, or by the parameter's name.
+    var things: [String: String] = [:]
+    /// `users` by role: those who own keys.
+    var people: [UserRole: UUID] = [:]
+
+    static let every = ManagementScope.allCases.map(\.rawValue)
+    private static let acme = "/v1/tenants/{tenant}"
+
+    static func make(_ stage: UserStage) async throws -> RightsStage {
+        var made = RightsStage(stage: stage)
+        try await made.furnish()
+        for role in UserRole.allCases { made.people[role] = try await made.person(role) }
+        return made
+    }
+
+    /// A made object's id.
+    private func make(_ path: String, _ json: String) async throws -> String {
+        let answer = try await stage.service.send(.post, path, json: json, as: .platformOwner)
+        #expect([200, 201].contains(answer.status), "\(path) \(answer.text)")
+        return try #require(answer.json["id"]?.string)
+    }
+
+    private mutating func furnish() async throws {
+        let user = try await stage.make("somebody@a.example")
+        let identity =
+            #"{"provider":"google","issuer":"https://accounts.google.com","subject":"1"}"#
+        let tenant = stage.tenant.id.description
+        things = [
+            "\(Self.acme)/users": user,
+            "identity_id": try await make("/v1/tenants/acme/users/\(user)/identities", identity),
+            "session_id": try await stage.addSession(of: user).description,
+            "\(Self.acme)/invites": try await make(
+                "/v1/tenants/acme/invites", #"{"email":"guest@a.example"}"#),
+            "\(Self.acme)/api-keys": try await make(
+                "/v1/tenants/acme/api-keys", #"{"name":"k","scopes":["users:read"]}"#),
+            "\(Self.acme)/cors-origins": try await make(
+                "/v1/tenants/acme/cors-origins", #"{"origin":"https://app.example"}"#),
+            "\(Self.acme)/domains": try await make(
+                "/v1/tenants/acme/domains", #"{"domain":"a.example"}"#),
+            "/v1/api-keys": try await make("/v1/api-keys", #"{"name":"k","scopes":[]}"#),
+            "/v1/cors-origins": try await make(
+                "/v1/cors-origins", #"{"origin":"https://all.example"}"#),
+            "/v1/providers": try await make(
+                "/v1/providers",
+                #"{"kind":"google","name":"G","client_id":"web","tenant":"acme"}"#),
+            "/v1/operators": try await make(
+                "/v1/operators",
+                #"{"email":"op@a.example","role":"support","scope":{"tenant_id":"\#(tenant)"}}"#),
+            "name": "pre-signup", "client": "immich",
+        ]
+        let decision = try await stage.service.send(
+            .post, "/v1/hooks/pre-signup",
+            json: #"{"provider":"google","subject":"9","email":"x@gmail.com","tenant":"acme"}"#,
+            as: .platformOwner)
+        let id = try #require(decision.json["decision_id"]?.string, "\(decision.text)")
+        things["/v1/provisioning/decisions"] = id
+        things["\(Self.acme)/provisioning/decisions"] = id
+    }
+
+    /// An active user with this role, who may own keys.
+    private func person(_ role: UserRole) async throws -> UUID {
+        let id = try #require(UUID(try await stage.make("\(role.rawValue)@a.example")))
+        try await stage.service.storage.scope(stage.tenant.id).change(by: .system) { change in
+            try await change.query(
+                """
+                UPDATE users SET role = \(role.rawValue), status = 'active'
+                WHERE tenant_id = \(change.tenant) AND id = \(id)
+                """)
+        }
+        return id
+    }
+
+    /// A key's secret. `owner` nil: the tenant.
+    func key(
+        _ scopes: [String], at path: String = "/v1/tenants/acme/api-keys", owner: UUID? = nil
+    ) async throws -> String {
+        let list = scopes.map { "\"\($0)\"" }.joined(separator: ",")
+        let who = owner.map { #","owner":{"type":"user","id":"\#($0)"}"# } ?? ""
+        let answer = try await stage.service.send(
+            .post, path, json: #"{"name":"k","scopes":[\#(list)]\#(who)}"#, as: .platformOwner)
+        return try #require(answer.json["key"]?.string, "\(answer.text)")
+    }
+
+    /// The path with what is there in the place of its parameters; `isKnown`: all of it is there.
+    func target(_ endpoint: Endpoint) -> (path: String, isKnown: Bool) {
+        var isKnown = true
+        var prefix = ""
+        var path = ""
+        for part in endpoint.path.split(separator: "/") {
+            var value = String(part)
+            if part == "{tenant}" {
+                value = "acme"
+            } else if part.first == "{" {
+                let thing = things[part == "{id}" ? prefix : String(part.dropFirst().dropLast())]
+                isKnown = isKnown && thing != nil
+                value = thing ?? UUID.random().description
+            }
+            prefix += "/\(part)"
+            path += "/\(value)"
+        }
+        let query = endpoint.query.filter(\.isRequired).map { "\($0.name)=ab" }
+        return (path + (query.isEmpty ? "" : "?" + query.joined(separator: "&")), isKnown)
+    }
+}

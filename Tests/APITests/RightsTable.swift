@@ -1,0 +1,164 @@
+/// One row for each route of the site map, as "Who may do what" says: a route without a row, or a
+/// row without a route, fails the build.
+struct RouteRight: Sendable {
+    enum Place: Sendable {
+        /// Below a tenant: a 404 for everybody else's credential.
+        case tenant
+        /// Without a tenant in the path: each credential has its own scope there.
+        case home
+        /// The platform's operators and keys alone.
+        case platform
+        /// Whoever is signed in; operators alone.
+        case signedIn, operators
+        /// No credential is looked at.
+        case open
+    }
+
+    var route: String
+    /// owner, admin, developer, support, auditor, user admin, manager, member. `y` yes, `-` no,
+    /// `o` own things, `m` and `g` up to the role member or manager.
+    var cells: String
+    var scope: String
+    var place: Place
+    /// What only an owner may do is beyond a tenant's own key, whatever its scopes.
+    var isForTenantKeys = true
+
+    init(
+        _ route: String, _ cells: String, _ scope: String, _ place: Place = .tenant,
+        isForTenantKeys: Bool = true
+    ) {
+        self.route = route
+        self.cells = cells
+        self.scope = scope
+        self.place = place
+        self.isForTenantKeys = isForTenantKeys
+    }
+
+    init(_ route: String, _ place: Place) {
+        self.init(route, "yyyyyyyy", "", place)
+    }
+
+    private static let acme = "/v1/tenants/{tenant}"
+
+    static let all: [RouteRight] =
+        session + tenants + policy + users + invites + keys + origins + provisioning + operators
+
+    private static let session: [RouteRight] = [
+        .init("POST /v1/session", .open), .init("GET /v1/session", .operators),
+        .init("DELETE /v1/session", .signedIn), .init("GET /v1/me", .signedIn),
+        .init("POST /v1/setup", .open), .init("POST /v1/invites/preview", .open),
+        .init("POST /v1/invites/accept", .open), .init("POST /v1/provisioning/sign-in", .open),
+    ]
+
+    private static let tenants: [RouteRight] = [
+        .init("GET /v1/tenants", "yyyyyyyo", "tenants:read", .home),
+        .init("POST /v1/tenants", "yy---", "tenants:write", .platform),
+        .init("GET \(acme)", "yyyyyyyo", "tenants:read"),
+        .init("PATCH \(acme)", "yy------", "tenants:write"),
+        .init("POST \(acme)/suspend", "y-------", "tenants:write", isForTenantKeys: false),
+        .init("POST \(acme)/resume", "y-------", "tenants:write", isForTenantKeys: false),
+        .init("POST \(acme)/restore", "y-------", "tenants:write", isForTenantKeys: false),
+        .init("DELETE \(acme)", "y-------", "tenants:write", isForTenantKeys: false),
+        .init("GET /v1/stats/overview", "yyyyyyy-", "users:read", .home),
+        .init("GET /v1/search", "yyyyyyy-", "users:read", .home),
+        .init("GET /v1/audit-events", "yyo-yy-o", "audit:read", .home),
+        .init("GET \(acme)/audit-events", "yyo-yy-o", "audit:read"),
+    ]
+
+    private static let policy: [RouteRight] = [
+        .init("GET \(acme)/policy", "yyy-y---", "policy:read"),
+        .init("PUT \(acme)/policy", "yy------", "policy:write"),
+        .init("GET \(acme)/policy/versions", "yyy-y---", "policy:read"),
+        .init("GET \(acme)/domains", "yyy-y---", "policy:read"),
+        .init("POST \(acme)/domains", "yy------", "policy:write"),
+        .init("GET \(acme)/domains/{id}", "yyy-y---", "policy:read"),
+        .init("DELETE \(acme)/domains/{id}", "yy------", "policy:write"),
+        .init("POST \(acme)/domains/{id}/verify", "yy------", "policy:write"),
+        .init("GET /v1/providers", "yyy-y---", "providers:read", .home),
+        .init("POST /v1/providers", "yy------", "providers:write", .home),
+        .init("GET /v1/providers/{id}", "yyy-y---", "providers:read", .home),
+        .init("PATCH /v1/providers/{id}", "yy------", "providers:write", .home),
+        .init("DELETE /v1/providers/{id}", "yy------", "providers:write", .home),
+    ]
+
+    private static let users: [RouteRight] = [
+        .init("GET \(acme)/users", "yyyyyyyo", "users:read"),
+        .init("POST \(acme)/users", "yy---y--", "users:write"),
+        .init("GET \(acme)/users/{id}", "yyyyyyyo", "users:read"),
+        .init("PATCH \(acme)/users/{id}", "yy---y-o", "users:write"),
+        .init("DELETE \(acme)/users/{id}", "yy---y--", "users:write"),
+        .init("POST \(acme)/users/{id}/suspend", "yy-y-y--", "users:write"),
+        .init("POST \(acme)/users/{id}/resume", "yy---y--", "users:write"),
+        .init("POST \(acme)/users/{id}/restore", "yy---y--", "users:write"),
+        .init("POST \(acme)/users/{id}/approve", "yy---y--", "users:write"),
+        .init("GET \(acme)/users/{id}/identities", "yyyyyyyo", "users:read"),
+        .init("POST \(acme)/users/{id}/identities", "yy---y--", "users:write"),
+        .init("DELETE \(acme)/users/{id}/identities/{identity_id}", "yy---y-o", "users:write"),
+        .init("POST \(acme)/users/{id}/link-grants", "yy---y--", "users:write"),
+        .init("GET \(acme)/users/{id}/sessions", "yyyyyyyo", "users:read"),
+        .init("DELETE \(acme)/users/{id}/sessions", "yy-y-y--", "users:write"),
+        .init("DELETE \(acme)/users/{id}/sessions/{session_id}", "yy-y-y--", "users:write"),
+    ]
+
+    private static let invites: [RouteRight] = [
+        .init("GET \(acme)/invites", "yyyyyyyo", "invites:read"),
+        .init("POST \(acme)/invites", "yy-m-yg-", "invites:write"),
+        .init("GET \(acme)/invites/{id}", "yyyyyyyo", "invites:read"),
+        .init("POST \(acme)/invites/{id}/resend", "yy-m-yg-", "invites:write"),
+        .init("POST \(acme)/invites/{id}/revoke", "yy-m-yg-", "invites:write"),
+    ]
+
+    private static let keys: [RouteRight] = [
+        .init("GET \(acme)/api-keys", "yyyyyy-o", "api-keys:read"),
+        .init("POST \(acme)/api-keys", "yyy--y-o", "api-keys:write"),
+        .init("GET \(acme)/api-keys/{id}", "yyyyyy-o", "api-keys:read"),
+        .init("PATCH \(acme)/api-keys/{id}", "yyy--y-o", "api-keys:write"),
+        .init("POST \(acme)/api-keys/{id}/revoke", "yyyy-y-o", "api-keys:write"),
+        .init("POST \(acme)/api-keys/{id}/rotate", "yyy--y-o", "api-keys:write"),
+        .init("POST \(acme)/api-keys/{id}/cut", "yyy--y-o", "api-keys:write"),
+        .init("POST \(acme)/api-keys/{id}/rollback", "yyy--y-o", "api-keys:write"),
+        .init("POST \(acme)/api-keys/revoke", "yyyy-y-o", "api-keys:write"),
+        .init("GET /v1/api-keys", "yyyyy", "api-keys:read", .platform),
+        .init("POST /v1/api-keys", "yy---", "api-keys:write", .platform),
+        .init("GET /v1/api-keys/{id}", "yyyyy", "api-keys:read", .platform),
+        .init("PATCH /v1/api-keys/{id}", "yy---", "api-keys:write", .platform),
+        .init("POST /v1/api-keys/{id}/revoke", "yy---", "api-keys:write", .platform),
+        .init("POST /v1/api-keys/{id}/rotate", "yy---", "api-keys:write", .platform),
+        .init("POST /v1/api-keys/{id}/cut", "yy---", "api-keys:write", .platform),
+        .init("POST /v1/api-keys/{id}/rollback", "yy---", "api-keys:write", .platform),
+        .init("POST /v1/api-keys/verify", .signedIn), .init("POST /oauth/introspect", .signedIn),
+    ]
+
+    private static let origins: [RouteRight] = [
+        .init("GET \(acme)/cors-origins", "yyy-yy--", "cors:read"),
+        .init("POST \(acme)/cors-origins", "yyy-----", "cors:write"),
+        .init("PUT \(acme)/cors-origins", "yyy-----", "cors:write"),
+        .init("DELETE \(acme)/cors-origins/{id}", "yyy-----", "cors:write"),
+        .init("GET \(acme)/clients", "yyy-yy--", "clients:read"),
+        .init("PUT \(acme)/clients/{client}", "yyy-----", "clients:write"),
+        .init("GET /v1/cors-origins", "yyy-y", "cors:read", .platform),
+        .init("POST /v1/cors-origins", "yy---", "cors:write", .platform),
+        .init("DELETE /v1/cors-origins/{id}", "yy---", "cors:write", .platform),
+        .init("POST /v1/cors/evaluate", "yyyyyy--", "cors:read", .home),
+    ]
+
+    private static let provisioning: [RouteRight] = [
+        .init("POST /v1/provisioning/evaluate", "yyyyyy--", "users:read", .home),
+        .init("GET /v1/provisioning/decisions", "yyyyyyyo", "users:read", .home),
+        .init("GET /v1/provisioning/decisions/{id}", "yyyyyyyo", "users:read", .home),
+        .init("GET \(acme)/provisioning/decisions", "yyyyyyyo", "users:read"),
+        .init("GET \(acme)/provisioning/decisions/{id}", "yyyyyyyo", "users:read"),
+        .init("POST /v1/hooks/pre-signup", "yyy--y--", "hooks:signup", .home),
+        .init("POST /v1/hooks/pre-signup/cognito", "yyy--y--", "hooks:signup", .home),
+        .init("POST /v1/hooks/post-confirmation/cognito", "yyy--y--", "hooks:signup", .home),
+        .init("POST /2015-03-31/functions/{name}/invocations", "yyy--y--", "hooks:signup", .home),
+    ]
+
+    private static let operators: [RouteRight] = [
+        .init("GET /v1/operators", "y-------", "operators:read", .home),
+        .init("POST /v1/operators", "y-------", "operators:write", .home),
+        .init("GET /v1/operators/{id}", "y-------", "operators:read", .home),
+        .init("PATCH /v1/operators/{id}", "y-------", "operators:write", .home),
+        .init("DELETE /v1/operators/{id}", "y-------", "operators:write", .home),
+    ]
+}
