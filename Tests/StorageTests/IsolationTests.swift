@@ -11,7 +11,7 @@ struct IsolationTests {
     private static let tenantTables: Set<String> = [
         "tenants", "policies", "domains", "users", "identities", "invites", "api_keys",
         "cors_origins", "audit_events", "decisions", "sessions", "link_grants",
-        "clients", "known_devices", "login_states",
+        "clients", "known_devices", "login_states", "verification_counts",
     ]
     private static let directoryTables = [
         "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",
