@@ -32,5 +32,10 @@ enum SourceTree {
         return found.sorted { $0.path < $1.path }
     }
 
+    /// A file of the project; empty where it is missing.
+    static func text(_ path: String) -> String {
+        (try? String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)) ?? ""
+    }
+
     static let sources = files(under: "Sources", ending: ".swift")
 }

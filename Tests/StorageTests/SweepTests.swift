@@ -121,6 +121,26 @@ import Text
         await scene.stop()
     }
 
+    @Test func `a tenant's tokens go a day after their end, and only that tenant's`() async throws {
+        let scene = try await Scene()
+        let storage = scene.service.storage
+        for (slug, hours) in [("acme", 25), ("other", 23)] {
+            let tenant = try await scene.service.makeTenant(slug)
+            let email = try EmailAddress("a@\(slug).example")
+            try await storage.scope(tenant.id).change(by: .system) { change in
+                let user = try await change.createUser(
+                    email: email, name: nil, role: "member", database: storage)
+                _ = try await change.makeLinkGrant(for: user)
+            }
+            let ended = Timestamp.systemClock().adding(seconds: Int64(-hours * 3600))
+            _ = try await scene.administrator.query(
+                "UPDATE link_grants SET expires_at = \(ended) WHERE tenant_id = \(tenant.id)")
+        }
+        #expect(try await sweep(storage) == ["link_grants": 1])
+        #expect(try await scene.count("link_grants") == 1)
+        await scene.stop()
+    }
+
     @Test func `a replica leaves the work to the one that is at it`() async throws {
         let scene = try await Scene()
         let storage = scene.service.storage

@@ -40,6 +40,10 @@ package struct Settings: Sendable {
     package var mailFrom: String?
     package var metricsListen: Address?
     package var log: Log
+    /// How long decisions are kept.
+    package var decisionDays: Int
+    /// How long an answer is kept under its Idempotency-Key.
+    package var idempotencyHours: Int
     /// Addresses and CIDR blocks, each checked for its form.
     package var trustedProxies: [String]
 
@@ -70,6 +74,8 @@ package struct Settings: Sendable {
         mailFrom = reader.email("GATEHOUSE_MAIL_FROM")
         metricsListen = reader.address("GATEHOUSE_METRICS_LISTEN")
         log = reader.log("GATEHOUSE_LOG") ?? .json
+        decisionDays = reader.integer("GATEHOUSE_DECISION_DAYS", 2...3650) ?? 90
+        idempotencyHours = reader.integer("GATEHOUSE_IDEMPOTENCY_HOURS", 1...168) ?? 24
         trustedProxies = reader.addressBlocks("GATEHOUSE_TRUSTED_PROXIES")
         reader.requireBoth("GATEHOUSE_TLS_CERT", "GATEHOUSE_TLS_KEY")
         reader.requireBoth("GATEHOUSE_SETUP_OWNER_EMAIL", "GATEHOUSE_SETUP_OWNER_PASSWORD")

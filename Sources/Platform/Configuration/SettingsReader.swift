@@ -80,8 +80,8 @@ struct SettingsReader {
     mutating func finish() throws(SettingsFault) {
         for name in environment.keys.sorted()
         where name.utf8.starts(with: Self.prefix.utf8) && !known.contains(name) {
-            let near = known.filter { distance(name, $0) <= 3 }.min {
-                (distance(name, $0), $0) < (distance(name, $1), $1)
+            let near = known.filter { EditDistance.between(name, $0) <= 3 }.min {
+                (EditDistance.between(name, $0), $0) < (EditDistance.between(name, $1), $1)
             }
             note(name, "is not a setting; " + (near.map { "was \($0) meant?" } ?? "remove it"))
         }
@@ -90,21 +90,5 @@ struct SettingsReader {
 
     private mutating func note(_ name: String, _ mend: String) {
         faults.append(SettingFault(name: name, mend: mend))
-    }
-
-    /// Levenshtein's distance, for the likeliest name.
-    private func distance(_ left: String, _ right: String) -> Int {
-        let other = Array(right.utf8)
-        var row = Array(0...other.count)
-        for (index, byte) in left.utf8.enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for at in other.indices {
-                let cost = byte == other[at] ? diagonal : min(diagonal, row[at], row[at + 1]) + 1
-                diagonal = row[at + 1]
-                row[at + 1] = cost
-            }
-        }
-        return row[other.count]
     }
 }

@@ -74,6 +74,11 @@ package enum Migrator {
         return done
     }
 
+    /// The files of a folder that `migrate` would apply to an empty database, in order.
+    package static func names(in directory: String) throws(MigrationError) -> [String] {
+        try list(directory).map(\.name)
+    }
+
     private static func read(_ session: Session) throws(MigrationError) -> [String: Applied] {
         let rows = try session.rows(
             "SELECT version, name, checksum FROM public.schema_migrations", "schema_migrations")

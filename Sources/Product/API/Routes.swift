@@ -4,6 +4,7 @@ package enum Routes {
         SessionEndpoints.all
         + TenantEndpoints.all
         + APIKeyEndpoints.all
+        + ScopeEndpoints.all
         + OriginEndpoints.all
         + AuditEndpoints.all
         + OperatorEndpoints.all

@@ -23,6 +23,7 @@ package struct Composition: Sendable {
     package let metrics: ServiceMetrics
     let authenticator: Authenticator
 
+    /// With a `principal` every request is that caller's, whatever it carries: for the command line.
     /// `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
     /// `signingKey`: PEM of a P-256 key that signs access tokens instead of the database's.
     package init(
@@ -31,6 +32,7 @@ package struct Composition: Sendable {
         logger: Logger? = nil,
         outside: Outside = Outside(),
         metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
+        principal: API.Principal? = nil,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
@@ -72,7 +74,10 @@ package struct Composition: Sendable {
             endpoints: Routes.all + Contracts.endpoints(core) + [KeySetEndpoint.endpoint(tokens)],
             services: services,
             hooks: Hooks(
-                authenticate: { try await authenticator.principal(of: $0) },
+                authenticate: {
+                    if let principal { return principal }
+                    return try await authenticator.principal(of: $0)
+                },
                 resolveTenant: { try await Self.resolve($0, $1, database) },
                 authorize: { Authorizer.refusal($0, $1, $2) },
                 judgeOrigin: { try await judge.judge($0, $1) },

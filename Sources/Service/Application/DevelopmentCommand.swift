@@ -9,6 +9,7 @@ import Text
 /// `gatehouse dev`: everything from nothing: a private cluster, the schema, an owner, a demo tenant.
 struct DevelopmentCommand {
     var settings: Settings
+    var terminal: Terminal
 
     func run() throws {
         blockStopSignals()
@@ -20,15 +21,16 @@ struct DevelopmentCommand {
                 "PostgreSQL's user cannot reach \(data.path); its data is in \(cluster.directory)\n"
             )
         }
-        say("Starting PostgreSQL …\n")
+        terminal.step("starting PostgreSQL")
         try cluster.start()
         defer {
             cluster.stop()
-            say("Stopped.\n")
+            terminal.step("stopped")
         }
         try Migrator.migrate(
             conninfo: cluster.conninfo(role: "gatehouse_owner"),
-            directory: try Installation.find("Migrations"), log: { say("  applying \($0)\n") })
+            directory: try Installation.find("Migrations"), log: { terminal.step("applying \($0)") }
+        )
         let configuration = ServiceConfiguration(
             appConninfo: cluster.conninfo(role: "gatehouse_app"),
             platformConninfo: cluster.conninfo(role: "gatehouse_platform"),
@@ -38,7 +40,8 @@ struct DevelopmentCommand {
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
             signingKey: settings.signingKey?.text, lease: settings.lease,
             outside: Outside(settings, isDevelopment: true),
-            logger: Logger(level: .warning, format: .text))
+            logger: Logger(level: .warning, format: .text),
+            metricsListen: settings.metricsListen?.text, retention: settings.retention)
         let helm = EventLoop(index: -1)
         helm.start()
         // A key and an owner of the settings come before the demonstration makes its own.
@@ -54,7 +57,7 @@ struct DevelopmentCommand {
         say(
             """
 
-            Gatehouse is ready.
+            \(terminal.paint("Gatehouse is ready.", .green))
               Console   \(address)/console/
               Sign in   \(address)/console/sign-in#token=\(link)   (once, within the hour)
 
@@ -62,7 +65,7 @@ struct DevelopmentCommand {
 
             """)
         waitForStopSignal()
-        say("Stopping …\n")
+        terminal.step("stopping")
         try waitFor(on: helm) { await service.stop() }
     }
 }

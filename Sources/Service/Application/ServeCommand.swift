@@ -22,7 +22,8 @@ struct ServeCommand {
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
             signingKey: settings.signingKey?.text, lease: settings.lease,
             outside: Outside(settings),
-            logger: Logger(format: settings.log == .text ? .text : .json))
+            logger: Logger(format: settings.log == .text ? .text : .json),
+            metricsListen: settings.metricsListen?.text, retention: settings.retention)
         blockStopSignals()
         let helm = EventLoop(index: -1)
         helm.start()
@@ -39,7 +40,7 @@ struct ServeCommand {
     }
 
     /// The same login, switched to the platform's role at the start of the connection.
-    private static func switchingRole(_ url: String) -> String {
+    static func switchingRole(_ url: String) -> String {
         if url.utf8.starts(with: "postgres".utf8) {
             return url + (url.contains("?") ? "&" : "?")
                 + "options=-c%20role%3Dgatehouse_platform"

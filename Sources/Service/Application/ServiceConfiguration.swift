@@ -29,7 +29,8 @@ package struct ServiceConfiguration: Sendable {
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
         tlsCertificate: String? = nil, tlsKey: String? = nil, signingKey: String? = nil,
         lease: Duration = .seconds(3), outside: Outside = Outside(),
-        logger: Logger
+        logger: Logger, metricsListen: String? = nil,
+        retention: Retention = Retention()
     ) {
         self.appConninfo = appConninfo
         self.platformConninfo = platformConninfo
@@ -44,5 +45,16 @@ package struct ServiceConfiguration: Sendable {
         self.signingKey = signingKey
         self.outside = outside
         self.logger = logger
+        self.metricsListen = metricsListen
+        self.retention = retention
+    }
+}
+
+extension Settings {
+    var retention: Retention {
+        var retention = Retention()
+        retention.decisions = Int64(decisionDays) * 86_400
+        retention.answers = Int64(idempotencyHours) * 3600
+        return retention
     }
 }

@@ -76,7 +76,7 @@ private struct DocumentWriter {
             <details id="\(Self.anchor(operation.id))"><summary>
             <span class="verb \(operation.method)">\(operation.method.uppercased())</span>
             <span class="path">\(Self.escaped(operation.path))</span>
-            <span class="what">\(Self.escaped(summary))</span></summary><div class="body">
+            <span class="what">\(Self.marked(summary))</span></summary><div class="body">
             """
         if let text = operation.value["description"]?.string {
             html += "<p>\(Self.marked(text))</p>"

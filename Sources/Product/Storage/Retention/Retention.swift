@@ -45,6 +45,7 @@ struct EndedRows: Sendable {
         EndedRows(table: "pending_choices", kind: .system, column: "expires_at") { _ in 0 },
         EndedRows(table: "reservations", kind: .system, column: "expires_at") { $0.tokens },
         EndedRows(table: "sessions", kind: .tenant, column: "expires_at") { _ in 0 },
+        EndedRows(table: "login_states", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "link_grants", kind: .tenant, column: "expires_at") { $0.tokens },
     ]
 }

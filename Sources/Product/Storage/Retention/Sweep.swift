@@ -71,10 +71,10 @@ extension Database {
             guard case .decisions = rows.kind else {
                 return try await change.query(
                     """
-                    DELETE FROM \(raw: rows.table) WHERE tenant_id = \(tenant) AND id IN (
-                        SELECT id FROM \(raw: rows.table) WHERE tenant_id = \(tenant)
+                    DELETE FROM \(raw: rows.table) WHERE tenant_id = \(tenant) AND ctid = ANY (ARRAY(
+                        SELECT ctid FROM \(raw: rows.table) WHERE tenant_id = \(tenant)
                             AND \(raw: rows.column) <= \(end)
-                        ORDER BY \(raw: rows.column) LIMIT \(Self.sweepBatch))
+                        ORDER BY \(raw: rows.column) LIMIT \(Self.sweepBatch)))
                     """
                 ).affected
             }

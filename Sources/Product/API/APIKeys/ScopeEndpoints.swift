@@ -1,0 +1,28 @@
+import Domain
+import HTTP
+import JSON
+
+/// `/v1/scopes`: what a key can be given besides the scopes of its tenant's catalogue.
+enum ScopeEndpoints {
+    static let all: [Endpoint] = [list]
+
+    private static let list = Endpoint(
+        .get, "/v1/scopes", id: "listScopes", tag: "API keys",
+        summary: "The management scopes, each with the rights that it covers.",
+        access: .principal,
+        answers: [
+            .ok(ObjectShape("Scopes", [.readOnly("items", .array(of: .object(shape)))]))
+        ]
+    ) { _ in
+        let items = ManagementScope.allCases.map { scope in
+            JSONValue.object([
+                .init("name", .string(scope.rawValue)),
+                .init("rights", .strings(scope.rights.map(\.rawValue))),
+            ])
+        }
+        return .ok(.object([.init("items", .array(items))]))
+    }
+
+    private static let shape = ObjectShape(
+        "Scope", [.readOnly("name", .string()), .readOnly("rights", .array(of: .string()))])
+}

@@ -1,0 +1,125 @@
+import API
+import Configuration
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Networking
+import Postgres
+import Storage
+import Text
+
+/// What whoever holds the database's credentials may do without a server: the first owner, a key.
+/// It goes through the service's own rules and leaves the same audit rows.
+struct AdministrationCommand {
+    struct Refused: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    var settings: Settings
+
+    func setup(_ call: Invocation) throws -> Int32 {
+        let email = call.values["email"]
+        let base = settings.publicURL ?? "http://\(settings.listen.text)"
+        let link = try run { composition in
+            let database = composition.database
+            let token = TokenSecret.make()
+            let hash = TokenSecret.hash(token) ?? []
+            guard try await !database.hasOperator() else {
+                throw Refused(description: "there is an operator already; sign in instead")
+            }
+            guard let email else {
+                guard try await database.openSetup(tokenHash: hash) else {
+                    throw Refused(description: "the set-up is closed")
+                }
+                return "\(base)/console/setup#token=\(token)"
+            }
+            let address = try EmailAddress(email)
+            let owner = try await database.createOperator(
+                email: address.original, emailKey: address.key, name: nil, role: "owner",
+                tenant: nil, passwordHash: nil, by: .system)
+            try await database.storeOperatorLink(hash, for: owner.id, seconds: 3600)
+            return "\(base)/console/sign-in#token=\(token)"
+        }
+        if call.isJSON {
+            Command.show(.object([.init("url", .string(link))]))
+        } else {
+            say("\(link)\n")
+        }
+        return 0
+    }
+
+    func issueKey(_ call: Invocation) throws -> Int32 {
+        let values = call.values
+        var members: [JSONValue.Member] = [
+            .init("name", .string(values["name"] ?? "")),
+            .init(
+                "scopes",
+                .array(
+                    (values["scopes"] ?? "").split(separator: ",").map { .string(String($0)) })),
+        ]
+        if let name = values["environment"] { members.append(.init("environment", .string(name))) }
+        if let time = values["expires-at"] { members.append(.init("expires_at", .string(time))) }
+        let path = values["tenant"].map { "/v1/tenants/\($0)/api-keys" } ?? "/v1/api-keys"
+        let body = JSONValue.object(members).encoded()
+        let answer = try run { composition in
+            await composition.dispatcher.respond(
+                to: Request(
+                    .post, path, fields: [Field("content-type", "application/json")], body: body))
+        }
+        guard case .bytes(let bytes) = answer.body, let document = try? JSONValue(parsing: bytes)
+        else { throw Refused(description: "there is no answer") }
+        guard answer.status == 201 else {
+            let faults = (document["errors"]?.array ?? []).map {
+                "\n  \($0["pointer"]?.string ?? "") \($0["detail"]?.string ?? "")"
+            }
+            throw Refused(
+                description: (document["detail"]?.string ?? "refused") + faults.joined())
+        }
+        if call.isJSON {
+            Command.show(document)
+        } else {
+            say("\(document["key"]?.string ?? "")\n")
+        }
+        return 0
+    }
+
+    /// Runs `work` over the service without its sockets, as the platform's owner.
+    private func run<Value: Sendable>(
+        _ work: @escaping @Sendable (Composition) async throws -> Value
+    ) throws -> Value {
+        guard let url = settings.databaseURL else {
+            throw Command.Missing(name: "GATEHOUSE_DATABASE_URL")
+        }
+        guard let secret = settings.secretKey else {
+            throw Command.Missing(name: "GATEHOUSE_SECRET_KEY")
+        }
+        let platform = settings.platformDatabaseURL?.text ?? ServeCommand.switchingRole(url.text)
+        let publicURL = settings.publicURL ?? "http://\(settings.listen.text)"
+        let loop = EventLoop(index: -1)
+        loop.start()
+        defer { loop.stop() }
+        return try waitFor(on: loop) {
+            let app = Postgres(
+                configuration: PostgresConfiguration(conninfo: url.text), loops: [loop])
+            let reader = Postgres(
+                configuration: PostgresConfiguration(conninfo: platform), loops: [loop])
+            do {
+                let composition = try Composition(
+                    app: app, platform: reader, secretKey: secret.bytes, publicURL: publicURL,
+                    principal: Self.principal, clock: Timestamp.systemClock)
+                let value = try await work(composition)
+                await app.close()
+                await reader.close()
+                return value
+            } catch {
+                await app.close()
+                await reader.close()
+                throw error
+            }
+        }
+    }
+
+    private static let principal = API.Principal(
+        kind: .operator, id: .platform, name: "the command line", platform: true, role: "owner")
+}

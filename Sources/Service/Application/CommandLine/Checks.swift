@@ -1,0 +1,132 @@
+import Configuration
+import Glibc
+import JSON
+import Networking
+import Postgres
+
+/// One thing that `gatehouse check` looked at.
+struct Finding: Sendable {
+    enum Result: String, Sendable { case ok, warning, failed }
+
+    var name: String
+    var result: Result
+    var detail: String
+}
+
+/// Everything that `serve` needs, looked at from outside before it is started.
+struct Checks: Sendable {
+    var settings: Settings
+
+    func run() -> [Finding] {
+        var findings = [secret(), files()]
+        if settings.tlsCertificate != nil { findings.append(tls()) }
+        findings += database()
+        if let url = settings.smtpURL { findings.append(mail(url)) }
+        if let url = settings.publicURL { findings.append(publicName(url)) }
+        return findings
+    }
+
+    private func secret() -> Finding {
+        settings.secretKey == nil
+            ? Finding(
+                name: "secret key", result: .failed,
+                detail: "GATEHOUSE_SECRET_KEY is missing: at least 32 random bytes")
+            : Finding(name: "secret key", result: .ok, detail: "set")
+    }
+
+    private func files() -> Finding {
+        do {
+            let console = try Installation.find("Public")
+            _ = try Installation.find("Migrations")
+            return Finding(name: "files", result: .ok, detail: console)
+        } catch {
+            return Finding(name: "files", result: .failed, detail: "\(error)")
+        }
+    }
+
+    private func tls() -> Finding {
+        do {
+            _ = try TLSContext(
+                certificateChain: settings.tlsCertificate ?? "", privateKey: settings.tlsKey ?? "")
+            return Finding(name: "tls", result: .ok, detail: settings.tlsCertificate ?? "")
+        } catch {
+            return Finding(name: "tls", result: .failed, detail: "\(error)")
+        }
+    }
+
+    private func database() -> [Finding] {
+        guard let url = settings.databaseURL else {
+            return [
+                Finding(
+                    name: "database", result: .failed, detail: "GATEHOUSE_DATABASE_URL is missing")
+            ]
+        }
+        let platform =
+            settings.platformDatabaseURL?.text ?? ServeCommand.switchingRole(url.text)
+        do {
+            let loop = EventLoop(index: -1)
+            loop.start()
+            defer { loop.stop() }
+            let directory = try Installation.find("Migrations")
+            return try waitFor(on: loop) {
+                try await DatabaseChecks(app: url.text, platform: platform, migrations: directory)
+                    .run(on: loop)
+            }
+        } catch {
+            return [Finding(name: "database", result: .failed, detail: "\(error)")]
+        }
+    }
+
+    private func mail(_ url: Secret) -> Finding {
+        reach("mail server", url.text, ports: ["smtp": 25, "smtps": 465])
+    }
+
+    /// A warning only: the name may be served by a proxy that this machine cannot see.
+    private func publicName(_ url: String) -> Finding {
+        guard let host = Endpoint(url, ports: ["http": 80, "https": 443])?.host else {
+            return Finding(name: "public name", result: .failed, detail: "not understood")
+        }
+        return Reach.resolves(host)
+            ? Finding(name: "public name", result: .ok, detail: "\(host) has an address")
+            : Finding(name: "public name", result: .warning, detail: "\(host) has no address here")
+    }
+
+    private func reach(_ name: String, _ url: String, ports: [String: UInt16]) -> Finding {
+        guard let endpoint = Endpoint(url, ports: ports) else {
+            return Finding(name: name, result: .failed, detail: "the URL is not understood")
+        }
+        let place = "\(endpoint.host):\(endpoint.port)"
+        guard Reach.resolves(endpoint.host) else {
+            return Finding(name: name, result: .failed, detail: "\(endpoint.host) has no address")
+        }
+        return Reach.connects(endpoint.host, endpoint.port)
+            ? Finding(name: name, result: .ok, detail: "\(place) takes connections")
+            : Finding(name: name, result: .failed, detail: "nothing answers at \(place)")
+    }
+
+    /// Host and port of a URL, without what may be secret in it.
+    private struct Endpoint {
+        var host: String
+        var port: UInt16
+
+        init?(_ url: String, ports: [String: UInt16]) {
+            let bytes = Array(url.utf8)
+            guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+                bytes[colon...].starts(with: "://".utf8),
+                let standard = ports[String(decoding: bytes[..<colon], as: UTF8.self)]
+            else { return nil }
+            let authority = bytes[(colon + 3)...].prefix { !"/?#".utf8.contains($0) }
+            var place = authority.split(separator: UInt8(ascii: "@")).last ?? []
+            port = standard
+            if let mark = place.lastIndex(of: UInt8(ascii: ":")), place.last != UInt8(ascii: "]") {
+                guard let given = UInt16(String(decoding: place[(mark + 1)...], as: UTF8.self))
+                else { return nil }
+                port = given
+                place = place[..<mark]
+            }
+            if place.first == UInt8(ascii: "[") { place = place.dropFirst().dropLast() }
+            guard !place.isEmpty else { return nil }
+            host = String(decoding: place, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import Testing
+
+/// The README against what it speaks of.
+struct DocumentsTests {
+    private static let readme = SourceTree.text("README.md")
+
+    @Test func `the table of settings names every setting that is read, and no other`() {
+        let read = Self.names(in: SourceTree.text("Sources/Platform/Configuration/Settings.swift"))
+        var shown: Set<String> = []
+        for line in Self.readme.split(separator: "\n") where line.hasPrefix("| `GATEHOUSE_") {
+            // The first cell alone: others may speak of further settings.
+            shown.formUnion(Self.names(in: String(line.split(separator: "|")[0])))
+        }
+        #expect(read.count > 15)
+        #expect(read.subtracting(shown).sorted() == [])
+        #expect(shown.subtracting(read).sorted() == [])
+    }
+
+    @Test func `the tour that is shown has the steps of the tour that runs`() {
+        let steps = SourceTree.text("deploy/tour").split(separator: "\n").compactMap { line in
+            line.hasPrefix("say \"") ? String(line.dropFirst(5).dropLast()) : nil
+        }
+        #expect(steps.count > 5)
+        var rest = Self.readme[...]
+        for step in steps {
+            guard let found = rest.firstRange(of: "# \(step)\n") else {
+                Issue.record("the README does not show »\(step)«; run deploy/readme")
+                continue
+            }
+            rest = rest[found.upperBound...]
+        }
+    }
+
+    private static func names(in text: String) -> Set<String> {
+        var names: Set<String> = []
+        for part in text.split(whereSeparator: { !($0.isASCII && ($0.isUppercase || $0 == "_")) })
+        where part.hasPrefix("GATEHOUSE_") && part.count > 10 {
+            names.insert(String(part))
+        }
+        return names
+    }
+}

@@ -1,0 +1,145 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// The built program, as a shell calls it.
+@Suite(.serialized) struct CommandLineTests {
+    private struct Outcome {
+        var code: Int32
+        var text: String
+    }
+
+    private func gatehouse(_ words: [String], _ settings: [String] = []) throws -> Outcome {
+        let program = TestCluster.root + "/.build/debug/gatehouse"
+        let command = ["env", "-u", "GATEHOUSE_TEST_DATABASE"] + settings + [program] + words
+        do {
+            return Outcome(code: 0, text: try Shell.run(command))
+        } catch let failure as Shell.Failure {
+            return Outcome(code: failure.code >> 8, text: failure.output)
+        }
+    }
+
+    private func settings(_ database: TestDatabase) -> [String] {
+        [
+            "GATEHOUSE_DATABASE_URL=" + url(database.app),
+            "GATEHOUSE_PLATFORM_DATABASE_URL=" + url(database.platform),
+            "GATEHOUSE_MIGRATION_DATABASE_URL=" + url(database.owner),
+            "GATEHOUSE_SECRET_KEY=" + String(repeating: "k", count: 32),
+        ]
+    }
+
+    /// The settings take URLs; the last of equal keywords of a conninfo wins.
+    private func url(_ conninfo: String) -> String {
+        var values: [String: String] = [:]
+        for pair in conninfo.split(separator: " ") {
+            let parts = pair.split(separator: "=", maxSplits: 1)
+            if parts.count == 2 { values[String(parts[0])] = String(parts[1]) }
+        }
+        let query = values.filter { $0.key != "user" && $0.key != "dbname" }
+            .map { "\($0.key)=\($0.value)" }.sorted().joined(separator: "&")
+        return "postgresql://\(values["user"] ?? "")@/\(values["dbname"] ?? "")?\(query)"
+    }
+
+    @Test func `a mistyped word ends with 2 and the nearest name`() throws {
+        for (words, hint) in [
+            (["chekc"], "was check meant?"),
+            (["check", "--outptu", "json"], "was --output meant?"),
+            (["key", "isue"], "was key issue meant?"), (["check", "-o", "xml"], "text, json"),
+            (["key", "issue", "--name", "x"], "needs --scopes"),
+            (["serve", "now"], "takes no now"),
+            ([], "a command is missing"), (["check", "--output"], "needs a value"),
+        ] {
+            let outcome = try gatehouse(words)
+            #expect(outcome.code == 2 && outcome.text.contains(hint), "\(words): \(outcome.text)")
+        }
+    }
+
+    @Test func `help, manual and completions know every command and option`() throws {
+        let overview = try gatehouse(["help"])
+        let manual = try gatehouse(["help", "--man"])
+        #expect(overview.code == 0 && manual.text.hasPrefix(".TH GATEHOUSE 1"))
+        let shells = try ["bash", "zsh", "fish"].map {
+            try gatehouse(["help", "--completions", $0]).text
+        }
+        for name in ["dev", "serve", "migrate", "check", "setup", "key issue", "healthcheck"] {
+            #expect(overview.text.contains("\n  \(name) "))
+            #expect(manual.text.contains(".SS \(name)\n"))
+            let page = try gatehouse(name.split(separator: " ").map(String.init) + ["--help"])
+            #expect(page.code == 0 && page.text.hasPrefix("usage: gatehouse \(name) "))
+            for option in page.text.split(whereSeparator: { !($0.isLowercase || $0 == "-") })
+            where option.hasPrefix("--") {
+                for shell in shells { #expect(shell.contains(option.dropFirst(2))) }
+            }
+        }
+        #expect(!overview.text.contains("\u{1B}"))
+        let path = "/tmp/gh-completion.\(UInt64.random(in: 0...UInt64.max))"
+        defer { _ = try? Shell.run(["rm", "-f", path]) }
+        try Shell.run([
+            "sh", "-c",
+            "'\(TestCluster.root)/.build/debug/gatehouse' help --completions bash >\(path)",
+        ])
+        try Shell.run(["bash", "-n", path])
+    }
+
+    @Test func `check finds a good database good and says what is wrong with others`() async throws
+    {
+        let database = try await TestDatabase.make()
+        let good = try gatehouse(["check", "-o", "json"], settings(database))
+        let document = try JSONValue(parsing: Array(good.text.utf8))
+        let findings = document["findings"]?.array ?? []
+        #expect(good.code == 0 && document["ok"] == .bool(true), "\(good.text)")
+        #expect(
+            findings.compactMap { $0["name"]?.string } == [
+                "secret key", "files", "database", "schema", "app role", "row-level security",
+                "platform role", "first owner",
+            ])
+        let plain = try gatehouse(["check"], settings(database))
+        #expect(plain.text.contains("ok      database: PostgreSQL"))
+        #expect(!plain.text.contains("\u{1B}"))
+
+        var wrong = settings(database)
+        wrong[0] = "GATEHOUSE_DATABASE_URL=" + url(database.administrator)
+        let superuser = try gatehouse(["check"], wrong)
+        #expect(superuser.code == 1 && superuser.text.contains("is a superuser"))
+        wrong[0] = "GATEHOUSE_DATABASE_URL=postgresql://nobody@127.0.0.1:1/none"
+        let away = try gatehouse(["check"], wrong)
+        #expect(away.code == 1 && away.text.contains("failed  database: it cannot be asked"))
+        let mail = try gatehouse(
+            ["check"], settings(database) + ["GATEHOUSE_SMTP_URL=smtp://u:hidden@127.0.0.1:1"])
+        #expect(mail.code == 1 && mail.text.contains("nothing answers at 127.0.0.1:1"))
+        #expect(!mail.text.contains("hidden"))
+        let mistyped = try gatehouse(["check", "-o", "json"], ["GATEHOUSE_LISTNE=x"])
+        #expect(mistyped.code == 1 && mistyped.text.contains("was GATEHOUSE_LISTEN meant?"))
+        await database.drop()
+    }
+
+    @Test func `an empty database is brought up, set up, and given a key`() async throws {
+        let database = try await TestDatabase.makeEmpty()
+        let settings = settings(database)
+        let before = try gatehouse(["check"], settings)
+        #expect(before.code == 1 && before.text.contains("run gatehouse migrate"))
+        let applied = try gatehouse(["migrate", "-o", "json"], settings)
+        #expect(applied.code == 0 && applied.text.contains("0001_extensions.sql"))
+        #expect(try gatehouse(["migrate"], settings).text == "The schema is current.\n")
+
+        let open = try gatehouse(["setup"], settings)
+        #expect(open.text.contains("/console/setup#token="))
+        let owner = try gatehouse(
+            ["setup", "--email", "owner@example.org", "-o", "json"], settings)
+        #expect(owner.code == 0 && owner.text.contains("/console/sign-in#token="))
+        let again = try gatehouse(["setup"], settings)
+        #expect(again.code == 1 && again.text.contains("there is an operator already"))
+
+        let key = try gatehouse(["key", "issue", "-n", "ci", "-s", "tenants:read"], settings)
+        #expect(key.code == 0 && key.text.hasPrefix("gate_live_") && key.text.utf8.count == 53)
+        let refused = try gatehouse(["key", "issue", "-n", "ci", "-s", "no:such"], settings)
+        #expect(refused.code == 1 && refused.text.contains("/scopes/0"))
+        let client = database.client(as: database.administrator)
+        let rows = try await client.read(
+            "SELECT actor_name FROM audit_events WHERE action = 'api_key.created'")
+        #expect(try rows.map { try $0.get(0, as: String.self) } == ["the command line"])
+        await client.close()
+        await database.drop()
+    }
+}
