@@ -181,6 +181,27 @@ def start(base, *command):
     print(round(statistics.median(times)))
 
 
+def spent(server, cluster):
+    """Microseconds of processor that the server and PostgreSQL with all its children have used."""
+    tick = 1_000_000 // os.sysconf("SC_CLK_TCK")
+    postmaster = open(cluster + "/data/postmaster.pid").readline().strip()
+
+    def times(pid, first, last):
+        fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+        return sum(int(field) for field in fields[first:last]) * tick, fields[1]
+
+    database = times(postmaster, 11, 15)[0]
+    for pid in os.listdir("/proc"):
+        if pid.isdigit():
+            try:
+                used, parent = times(pid, 11, 13)
+            except OSError:
+                continue
+            if parent == postmaster:
+                database += used
+    print(times(server, 11, 13)[0], database)
+
+
 LEAST = {"static": 0.85, "preflight": 0.85, "verify, cached": 0.75, "verify, first use": 0.85,
          "list of 50": 0.5, "list of 50, Go": 2.0, "first sign-in": 0.7}
 
@@ -188,18 +209,22 @@ LEAST = {"static": 0.85, "preflight": 0.85, "verify, cached": 0.75, "verify, fir
 def table(figures):
     rows = {}
     for line in open(figures):
-        work, who, figure = line.strip().split("|")
-        rows.setdefault(work, {}).setdefault(who, []).append(float(figure or 0))
-    print("| work | against | it, /s | Gatehouse, /s | ratio | at least |\n|---|---|---|---|---|---|")
+        work, who, *values = line.strip().split("|")
+        for n, value in enumerate(values):
+            rows.setdefault(work, {}).setdefault(who, ([], [], []))[n].append(float(value or 0))
+    print("| work | against | it, /s | Gatehouse, /s | ratio | at least | PostgreSQL's µs for one: it, we "
+          "| our µs |\n|---|---|---|---|---|---|---|---|")
     for work, by in rows.items():
-        ours = statistics.median(by.pop("Gatehouse"))
+        ours = [statistics.median(values) for values in by.pop("Gatehouse")]
         for who, values in by.items():
-            limit = statistics.median(values)
+            it = [statistics.median(one) for one in values]
             least = LEAST.get(work + ", Go" if who.startswith("Go") else work, "")
-            print(f"| {work} | {who} | {limit:,.0f} | {ours:,.0f} | {ours / limit:.2f} | {least} |")
+            print(f"| {work} | {who} | {it[0]:,.0f} | {ours[0]:,.0f} | {ours[0] / it[0]:.2f} | {least} "
+                  f"| {it[2]:,.0f}, {ours[2]:,.0f} | {ours[1]:,.0f} |")
 
 
 if __name__ == "__main__":
     {"keys": keys, "list": list_statement, "sign-in": sign_in, "invite": invite, "bodies": bodies,
      "replay": replay, "idle": idle, "idle-tls": lambda *a: idle(*a, tls=True), "start": start,
+     "spent": spent,
      "table": table}[sys.argv[1]](*sys.argv[2:])

@@ -70,6 +70,29 @@ import Text
         }
     }
 
+    @Test func `a write by the console's cookie has to come from our own origin`() async throws {
+        try await UserStage.run { stage in
+            let token = try await stage.service.session(role: "owner", tenant: nil)
+            let cookie = [
+                Field("cookie", "gatehouse=\(token)"), Field("x-gatehouse-console", "1"),
+            ]
+            let cases: [(String?, String?, Int)] = [
+                (nil, nil, 403), (nil, "https://evil.example", 403), (nil, "null", 403),
+                (nil, "http://gatehouse.test", 201), ("same-origin", nil, 201),
+                ("none", nil, 403), ("same-site", "http://gatehouse.test", 403),
+            ]
+            for (index, (site, origin, status)) in cases.enumerated() {
+                let more =
+                    (site.map { [Field("sec-fetch-site", $0)] } ?? [])
+                    + (origin.map { [Field("origin", $0)] } ?? [])
+                let answer = try await stage.service.send(
+                    .post, "/v1/tenants", json: #"{"slug":"t\#(index)x","name":"T"}"#,
+                    fields: cookie + more)
+                #expect(answer.status == status, "\(more) \(answer.text)")
+            }
+        }
+    }
+
     @Test func `a sign-in that meets a suspension does not lift it`() async throws {
         try await UserStage.run { stage in
             let storage = stage.service.storage

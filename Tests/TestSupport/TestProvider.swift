@@ -20,6 +20,7 @@ package final class TestProvider: Sendable {
     private final class State: Sendable {
         let pages = Mutex<[String: Page]>([:])
         let fetches = Mutex<[String: Int]>([:])
+        let bodies = Mutex<[String: String]>([:])
     }
 
     package let issuer: String
@@ -34,6 +35,9 @@ package final class TestProvider: Sendable {
         let state = State()
         let server = Server(loops: [Loops.shared[0]]) { request in
             state.fetches.withLock { $0[request.path, default: 0] += 1 }
+            state.bodies.withLock {
+                $0[request.path] = String(decoding: request.body, as: UTF8.self)
+            }
             let page = state.pages.withLock { $0[request.path] }
             guard let page else { return Response(404) }
             return Response(page.status, type: "application/json", Array(page.body.utf8))
@@ -69,6 +73,9 @@ package final class TestProvider: Sendable {
     }
 
     package func fetches(of path: String) -> Int { state.fetches.withLock { $0[path] ?? 0 } }
+
+    /// What the last request of that path sent.
+    package func lastBody(of path: String) -> String { state.bodies.withLock { $0[path] ?? "" } }
 
     package func mint(clientID: String, now: Timestamp) -> TokenMint {
         TokenMint(issuer: issuer, clientID: clientID, key: key, now: now)

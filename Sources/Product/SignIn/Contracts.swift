@@ -5,7 +5,8 @@ import HTTP
 /// Every client contract: one line each, and nothing else names them.
 package enum Contracts {
     static let all: [Contract] = [
-        Immich.contract
+        Immich.contract,
+        TimeTracker.contract,
     ]
 
     package static let descriptions = all.map(\.description)

@@ -133,8 +133,19 @@ struct Authenticator: Sendable {
 
     /// A page of another origin must neither act nor read with the console's cookie (Fetch
     /// Metadata): SameSite still sends it from a sibling host, which CORS may let read answers.
+    ///
+    /// A write has to say that it comes from us: by that field or, from a browser without it, by an
+    /// `Origin`, which beside the cookie the origin policy has let through for our own alone.
     private func refuseForeignPage(_ request: Request) throws {
-        if let site = request.first("sec-fetch-site"), site != "same-origin", site != "none" {
+        let reads = [.get, .head].contains(request.method)
+        let isOurs =
+            switch request.first("sec-fetch-site") {
+            case "same-origin": true
+            case "none": reads
+            case nil: reads || !(request.first("origin") ?? "").isEmpty
+            default: false
+            }
+        guard isOurs else {
             throw Problem.forbidden("The console's session is not for other sites.")
         }
     }

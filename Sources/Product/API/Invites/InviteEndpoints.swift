@@ -39,8 +39,9 @@ enum InviteEndpoints {
         answers: [
             .created(InviteRow.withToken),
             Answer(200, .object(InviteRow.withToken.or(whenHas: "results", InviteRow.results))),
+            Answer(409, .problem([.userSuspended])),
         ],
-        problems: [.conflict, .emailTaken, .userSuspended, .signUpClosed], idempotent: true,
+        problems: [.conflict, .emailTaken, .signUpClosed], idempotent: true,
         secret: true
     ) { call in
         if let inputs = call.input.optionalObjects("invites") {

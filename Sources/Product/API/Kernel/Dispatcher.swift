@@ -23,7 +23,7 @@ package struct Dispatcher: Sendable {
 
     /// The order of refusals, top to bottom; a step answers early or leaves its finding behind.
     private static let steps: [Step] = [
-        { try $0.head(&$1) },  // 400, 413
+        { try await $0.head(&$1) },  // 400, 413
         { try await $0.origin(&$1) },  // 403; a preflight is answered here
         { try $0.method(&$1) },  // 404 without a route, 405; OPTIONS is answered here
         { try await $0.authenticate(&$1) },  // 401

@@ -42,9 +42,14 @@ package struct Problem: Error, Sendable {
 
     /// 422 with everything that is wrong.
     package static func invalid(_ errors: [FieldError]) -> Problem {
-        let pointers = errors.map { $0.pointer.isEmpty ? "the body" : $0.pointer }
+        // A sentence names a few; `errors` has them all.
+        let pointers = errors.prefix(10).map {
+            $0.pointer.isEmpty ? "the body" : String($0.pointer.prefix(200))
+        }
+        let rest = errors.count > 10 ? " and \(errors.count - 10) more" : ""
         return Problem(
-            .validationFailed, "The input is not valid: \(pointers.joined(separator: ", ")).",
+            .validationFailed,
+            "The input is not valid: \(pointers.joined(separator: ", "))\(rest).",
             errors: errors)
     }
 

@@ -5,12 +5,18 @@ import Text
 
 /// The steps of `Dispatcher.steps`, in their order.
 extension Dispatcher {
-    func head(_ exchange: inout Exchange) throws -> Response? {
+    /// These go before the origin's refusal, and yet a page that may ask has to be able to read them.
+    func head(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         let request = exchange.call.request
-        if endpoint.idempotent { _ = try IdempotencyClaim.key(of: request) }
-        if request.body.count > endpoint.maxBody {
-            throw Problem(.payloadTooLarge, "The body is over \(endpoint.maxBody) bytes.")
+        do {
+            if endpoint.idempotent { _ = try IdempotencyClaim.key(of: request) }
+            if request.body.count > endpoint.maxBody {
+                throw Problem(.payloadTooLarge, "The body is over \(endpoint.maxBody) bytes.")
+            }
+        } catch {
+            exchange.originFields = try await hooks.judgeOrigin(request, exchange.match).fields
+            throw error
         }
         return nil
     }

@@ -47,10 +47,12 @@ package struct LoginReturn: Sendable {
     /// Whether it is known that the one who returns is the one who began: by a cookie, or since
     /// the app itself caught the redirect.
     package var isBound: Bool
+    /// The app's contract has no place for `iss`, so that its absence says nothing.
+    package var hidesIssuer: Bool
 
     package init(
         state: String, code: String, redirectURI: String? = nil, verifier: String? = nil,
-        issuer: String? = nil, isBound: Bool
+        issuer: String? = nil, isBound: Bool, hidesIssuer: Bool = false
     ) {
         self.state = state
         self.code = code
@@ -58,6 +60,7 @@ package struct LoginReturn: Sendable {
         self.verifier = verifier
         self.issuer = issuer
         self.isBound = isBound
+        self.hidesIssuer = hidesIssuer
     }
 }
 
@@ -116,7 +119,7 @@ extension ClientCall {
         }
         let person = try await remote.redeem(
             code: answer.code, redirectURI: begun.redirectURI, verifier: verifier,
-            nonce: begun.nonce, namesIssuer: answer.issuer != nil)
+            nonce: begun.nonce, namesIssuer: answer.issuer != nil || answer.hidesIssuer)
         return try await admit(person)
     }
 

@@ -40,8 +40,7 @@ enum ImmichOAuth {
             201, bytes: JSONValue.object([.init("url", .string(begun.url))]).encoded())
         for (name, value) in [(stateCookie, begun.state), (verifierCookie, begun.verifier ?? "")]
         where !value.isEmpty {
-            answer.fields.append(
-                ImmichSession.cookie(name, value, 600, isHidden: true, call))
+            answer.fields.append(call.cookie(name, value, seconds: 600))
         }
         return answer
     }

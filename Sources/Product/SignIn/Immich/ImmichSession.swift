@@ -33,7 +33,8 @@ enum ImmichSession {
             ("immich_access_token", token, true), ("immich_auth_type", method.rawValue, true),
             ("immich_is_authenticated", "true", false),
         ] {
-            answer.fields.append(cookie(name, value, seconds, isHidden: isHidden, call))
+            answer.fields.append(
+                call.cookie(name, value, seconds: seconds, isHidden: isHidden))
         }
         return answer
     }
@@ -46,27 +47,12 @@ enum ImmichSession {
                 .init("redirectUri", .string("/auth/login?autoLaunch=0")),
             ]))
         for name in ["immich_access_token", "immich_auth_type", "immich_is_authenticated"] {
-            answer.fields.append(
-                Field(
-                    "set-cookie",
-                    "\(name)=; Path=\(call.cookiePath); Expires=Thu, 01 Jan 1970 00:00:00 GMT"))
+            answer.fields.append(call.clearedCookie(name))
         }
         return answer
     }
 
     static func device(_ request: Request) -> DeviceTold {
         DeviceTold(type: request.first("devicetype"), os: request.first("devicemodel"))
-    }
-
-    /// In the order that the apps' own tests compare.
-    static func cookie(
-        _ name: String, _ value: String, _ seconds: Int64, isHidden: Bool, _ call: ClientCall
-    ) -> Field {
-        let end = call.now.microseconds / 1_000_000 + seconds
-        var text = "\(name)=\(value); Max-Age=\(seconds); Path=\(call.cookiePath); "
-        text += "Expires=\(HTTPDate.text(end))"
-        if isHidden { text += "; HttpOnly" }
-        if call.request.isTLS { text += "; Secure" }
-        return Field("set-cookie", text + "; SameSite=Lax")
     }
 }

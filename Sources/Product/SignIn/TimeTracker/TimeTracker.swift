@@ -1,0 +1,89 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// The backend that a time-tracking app and its web page expect, as far as signing in goes: the
+/// server holds the PKCE verifier, and the app keeps an access token. Time entries are not served.
+enum TimeTracker {
+    static let contract = Contract(
+        name: "timetracker",
+        headers: ["x-api-key"],
+        cookie: TimeTrackerWeb.sessionCookie,
+        settings: [
+            .optional(
+                "app_url", .string(min: 1, max: 2048, rule: webAddress),
+                "Where its web page stands; without it only the app signs in.")
+        ],
+        routes: TimeTrackerSignIn.routes + TimeTrackerWeb.routes + TimeTrackerKeys.routes,
+        encode: encode, explain: explain)
+
+    private static let webAddress = TextRule(
+        detail: "must be an http or https address without query and fragment",
+        example: "https://time.acme.example"
+    ) { text in
+        ["https://", "http://"].contains {
+            text.utf8.starts(with: $0.utf8) && text.utf8.count > $0.utf8.count
+        } && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 && $0 != 0x3F }
+    }
+
+    /// The app shows `error`, and forgets its session on any 401: that status is for credentials.
+    private static func encode(_ problem: Problem, _ request: Request) -> Response {
+        var answer = Response.json(
+            problem.status,
+            bytes: JSONValue.object([.init("error", .string(problem.detail))]).encoded())
+        answer.fields += problem.fields
+        return answer
+    }
+
+    private static func explain(_ refusal: SignInRefusal) -> Problem? {
+        switch refusal {
+        case .stateUnknown, .stateUnbound:
+            bad("OIDC session not found or expired. Initiate login again.")
+        case .wrongVerifier, .verifierMissing, .notProved:
+            bad(exchangeFailed + "the provider's answer could not be verified.")
+        case .providerAway, .noProvider:
+            Problem(
+                .unavailable, exchangeFailed + "the provider cannot be asked; try again.",
+                fields: [Field("retry-after", "5")])
+        default: nil
+        }
+    }
+
+    private static let exchangeFailed = "Failed to exchange token: "
+
+    static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
+
+    /// What goes wrong on our side or the provider's, in the app's words for that call.
+    static func saying(
+        _ text: String, _ work: () async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await work()
+        } catch SignInRefusal.noProvider {
+            throw Problem(.internalError, text)
+        } catch SignInRefusal.providerAway {
+            throw Problem(.unavailable, text, fields: [Field("retry-after", "5")])
+        } catch let refusal as SignInRefusal {
+            throw refusal
+        } catch {
+            var problem = error as? Problem ?? storageProblem(error) ?? .internalError
+            guard problem.status >= 500 else { throw problem }
+            problem.detail = text
+            problem.cause = problem.cause ?? "\(error)"
+            throw problem
+        }
+    }
+
+    /// `username` is what stands before the @: the core knows people by their address.
+    static func json(_ user: UserRow) -> JSONValue {
+        let name = String(decoding: user.email.utf8.prefix { $0 != 0x40 }, as: UTF8.self)
+        return .object([
+            .init("id", .string(user.id.description)), .init("username", .string(name)),
+            .init("fullName", user.name.map(JSONValue.string) ?? .null),
+            .init("email", .string(user.email)),
+        ])
+    }
+}

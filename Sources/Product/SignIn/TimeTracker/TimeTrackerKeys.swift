@@ -1,0 +1,66 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// The person's API keys. They act as the person in this app and hold no right at `/v1`.
+enum TimeTrackerKeys {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.post, "/api-keys") { try await create($0) },
+        ContractRoute(.get, "/api-keys") { call in
+            let keys = try await call.ownKeys(of: owner(call))
+            let items = keys.map { row in
+                JSONValue.object(
+                    shown(row.key) + [
+                        .init("createdAt", .string(row.key.createdAt.description)),
+                        .init(
+                            "lastUsedAt",
+                            row.key.lastUsedAt.map { .string($0.description) } ?? .null),
+                    ])
+            }
+            return .json(bytes: JSONValue.array(items).encoded())
+        },
+        ContractRoute(.delete, "/api-keys/{key}") { call in
+            let user = try await owner(call)
+            guard let id = UUID(try call.parameter("key")),
+                try await call.ownKeys(of: user).contains(where: { $0.key.id == id })
+            else { throw Problem(.notFound, "API key not found") }
+            try await call.revokeKey(id, by: user)
+            return .noContent
+        },
+    ]
+
+    private static func create(_ call: ClientCall) async throws -> Response {
+        let user = try await owner(call)
+        let name = try call.object().optionalString("name") ?? ""
+        guard (1...255).contains(name.unicodeScalars.count) else {
+            throw TimeTracker.bad("name must have 1 to 255 characters")
+        }
+        let (key, secret) = try await call.makeKey(name: name, scopes: [], owner: user)
+        return .json(
+            201,
+            bytes: JSONValue.object(
+                shown(key) + [
+                    .init("rawKey", .string(secret.text)),
+                    .init("createdAt", .string(key.createdAt.description)),
+                ]
+            ).encoded())
+    }
+
+    private static func shown(_ key: APIKey) -> [JSONValue.Member] {
+        [
+            .init("id", .string(key.id.description)), .init("name", .string(key.name)),
+            .init("prefix", .string(key.current.prefix)),
+        ]
+    }
+
+    /// A key that could make keys would outlive its own revocation.
+    private static func owner(_ call: ClientCall) async throws -> UserRow {
+        guard case .person(let person) = try await call.caller() else {
+            throw Problem.forbidden("API keys are managed in a signed-in session.")
+        }
+        return person.user
+    }
+}

@@ -1,0 +1,83 @@
+import API
+import HTTP
+import JSON
+import Storage
+
+/// The app's way in: a browser is sent to the provider, the app catches the redirect and hands in
+/// what it caught.
+enum TimeTrackerSignIn {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.get, "/health", isPublic: true) { _ in
+            .ok(.object([.init("status", .string("ok"))]))
+        },
+        ContractRoute(.get, "/auth/login") { call in
+            try await TimeTracker.saying("Failed to initiate login") { try await begin(call) }
+        },
+        ContractRoute(.post, "/auth/token") { try await exchange($0) },
+        ContractRoute(.get, "/auth/me") { call in
+            .ok(TimeTracker.json(try await call.user()))
+        },
+        ContractRoute(.post, "/auth/logout") { call in
+            try await TimeTracker.saying("Failed to logout") { try await signOut(call) }
+        },
+    ]
+
+    private static let lifetime = 3600
+
+    /// Without `redirect_uri` it is the web page that asks.
+    private static func begin(_ call: ClientCall) async throws -> Response {
+        let query = FormText(call.request.query)
+        guard let redirect = query.first("redirect_uri") else {
+            return try await TimeTrackerWeb.begin(call)
+        }
+        guard !query.isRepeated("redirect_uri") else {
+            throw SignInRefusal.redirectNotRegistered
+        }
+        let begun = try await call.beginLogin(LoginWish(redirectURI: redirect))
+        return Response(302, fields: [Field("location", begun.url)])
+    }
+
+    /// The redirect address has to be the one that the sign-in began with: what the body says is
+    /// compared, never passed on.
+    private static func exchange(_ call: ClientCall) async throws -> Response {
+        let input = try call.object()
+        guard let code = text("code", input), let state = text("state", input) else {
+            throw TimeTracker.bad("Missing required parameters: code, state")
+        }
+        // The app itself caught the redirect, and its body has no place for `iss`.
+        let user = try await call.completeLogin(
+            LoginReturn(
+                state: state, code: code,
+                redirectURI: input.optionalString("redirect_uri") ?? "", isBound: true,
+                hidesIssuer: true))
+        let token = try await call.startTokenSession(
+            of: user.id, .oauth, DeviceTold(), seconds: call.tokenSeconds(default: lifetime))
+        return .ok(
+            .object([
+                .init("access_token", .string(token.text)), .init("token_type", .string("Bearer")),
+                .init("expires_in", .int(Int(token.seconds))),
+                .init("user", TimeTracker.json(token.user)),
+            ]))
+    }
+
+    private static func text(_ name: String, _ input: Input) -> String? {
+        input.optionalString(name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The app forgets its token whatever comes back: a session that is over is signed out already.
+    private static func signOut(_ call: ClientCall) async throws -> Response {
+        do {
+            if case .person(let person) = try await call.caller() {
+                try await call.endSession(person)
+            }
+        } catch SignInRefusal.noCredential, SignInRefusal.invalidToken,
+            SignInRefusal.invalidKey, SignInRefusal.userSuspended
+        {}
+        var answer = Response.ok(
+            .object([.init("message", .string("Logged out successfully"))]))
+        if Credential.cookie(TimeTrackerWeb.sessionCookie, in: call.request) != nil {
+            answer.fields.append(call.clearedCookie(TimeTrackerWeb.sessionCookie))
+        }
+        return answer
+    }
+}

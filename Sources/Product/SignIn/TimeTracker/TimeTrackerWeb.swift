@@ -1,0 +1,72 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+
+/// The web page's way in: this server is the redirect address, and a cookie is the session.
+enum TimeTrackerWeb {
+    static let sessionCookie = "timetracker_session"
+    private static let stateCookie = "timetracker_state"
+    private static let path = "/auth/callback"
+    private static let lifetime = 3600
+
+    static let routes: [ContractRoute] = [
+        ContractRoute(.get, path) { try await end($0) }
+    ]
+
+    /// 302 to the provider. The cookie ties the return to this browser.
+    static func begin(_ call: ClientCall) async throws -> Response {
+        guard call.appURL != nil else { throw SignInRefusal.redirectNotRegistered }
+        let begun = try await call.beginLogin(LoginWish(redirectURI: call.baseURL + path))
+        return Response(
+            302,
+            fields: [
+                Field("location", begun.url), call.cookie(stateCookie, begun.state, seconds: 600),
+            ])
+    }
+
+    /// 400 where nothing shows that this browser began; else back to the page, which is told of
+    /// success or failure and no more.
+    private static func end(_ call: ClientCall) async throws -> Response {
+        let query = FormText(call.request.query)
+        guard let app = call.appURL, let state = query.first("state"), !query.isRepeated("state"),
+            let began = Credential.cookie(stateCookie, in: call.request), sameBytes(began, state)
+        else { throw TimeTracker.bad("Invalid session") }
+        do {
+            guard let code = query.first("code"), !query.isRepeated("code") else {
+                throw SignInRefusal.notProved("no code")
+            }
+            let user = try await call.completeLogin(
+                LoginReturn(
+                    state: state, code: code, redirectURI: call.baseURL + path,
+                    issuer: query.first("iss"), isBound: true))
+            let seconds = call.tokenSeconds(default: lifetime)
+            let (token, _) = try await call.startSession(
+                of: user.id, .oauth, DeviceTold(), seconds: seconds)
+            return back(
+                to: app, "success=true", [call.cookie(sessionCookie, token, seconds: seconds)],
+                call)
+        } catch is SignInRefusal {
+            return back(to: app, "error=authentication_failed", [], call)
+        }
+    }
+
+    private static func back(
+        to app: String, _ query: String, _ cookies: [Field], _ call: ClientCall
+    ) -> Response {
+        Response(
+            302,
+            fields: [Field("location", "\(app)\(path)?\(query)")] + cookies
+                + [call.clearedCookie(stateCookie)])
+    }
+}
+
+extension ClientCall {
+    /// Without a slash at its end.
+    fileprivate var appURL: String? {
+        setting("app_url")?.string.map { text in
+            text.utf8.last == UInt8(ascii: "/") ? String(text.dropLast()) : text
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import Cryptography
+import HTTP
+import JSON
+import SignIn
+import Storage
+import TestSupport
+import Testing
+import Text
+
+struct TimeTrackerSignInTests {
+    private static let over = "OIDC session not found or expired. Initiate login again."
+    private static let unproved =
+        "Failed to exchange token: the provider's answer could not be verified."
+
+    @Test func `the browser is sent to the provider with state and the server's own challenge`()
+        async throws
+    {
+        let stage = try await TimeTrackerStage.make()
+        let answer = try await stage.login()
+        #expect(answer.status == 302 && answer.bytes.isEmpty)
+        let location = answer.first("location") ?? ""
+        #expect(location.hasPrefix("\(stage.provider.issuer)/authorize?response_type=code&"))
+        #expect(answer.first("cache-control") == "no-store")
+        #expect(answer.first("set-cookie") == nil)
+        let asked = TimeTrackerStage.query(of: answer)
+        #expect(asked.first("client_id") == "web")
+        #expect(asked.first("scope") == "openid profile email")
+        #expect(asked.first("redirect_uri") == TimeTrackerStage.redirect)
+        #expect(asked.first("code_challenge_method") == "S256")
+        #expect(asked.first("code_challenge").flatMap { Base64URL.decode($0) }?.count == 32)
+        let escaped = try await stage.begin("?redirect_uri=timetracker%3A%2F%2Foauth%2Fcallback")
+        #expect(escaped.first("redirect_uri") == TimeTrackerStage.redirect)
+        #expect(escaped.first("state") != asked.first("state"))
+        await stage.stop()
+    }
+
+    @Test func `a redirect address that is not registered is 400`() async throws {
+        let stage = try await TimeTrackerStage.make()
+        let text = "The redirect address is not registered for this client."
+        for query in [
+            "?redirect_uri=https://evil.example/", "?redirect_uri=timetracker://oauth/callback/",
+            "?redirect_uri=Timetracker://oauth/callback", "?redirect_uri=",
+            "?redirect_uri=timetracker://oauth/callback&redirect_uri=https://evil.example/", "",
+        ] {
+            expectMessage(try await stage.login(query), 400, text)
+        }
+        await stage.stop()
+    }
+
+    @Test func `without a provider, or with one that is away, the login says so in its words`()
+        async throws
+    {
+        let stage = try await TimeTrackerStage.make()
+        stage.provider.set(TestProvider.discoveryPath, .init(status: 500, "no"))
+        let away = try await stage.login()
+        expectMessage(away, 503, "Failed to initiate login")
+        #expect(away.first("retry-after") == "5")
+        _ = try await stage.service.send(
+            .put, "/v1/tenants/acme/clients/timetracker",
+            json: """
+                {"enabled":true,"redirect_uris":["\(TimeTrackerStage.redirect)"],
+                "settings":{"provider":"nobody"}}
+                """, as: .tenantAdmin(stage.tenant))
+        expectMessage(try await stage.login(), 500, "Failed to initiate login")
+        await stage.stop()
+    }
+
+    @Test func `an invited person's code becomes an access token, once`() async throws {
+        let stage = try await TimeTrackerStage.make()
+        try await stage.invite()
+        let asked = try await stage.begin()
+        stage.grant(asked)
+        let state = asked.first("state") ?? ""
+        let answer = try await stage.exchange(state)
+        let token = try #require(answer.json["access_token"]?.string)
+        let id = try #require(answer.json["user"]?["id"]?.string)
+        #expect(UUID(id) != nil)
+        #expect(
+            answer.text
+                == #"{"access_token":"\#(token)","token_type":"Bearer","expires_in":3600,"#
+                + #""user":{"id":"\#(id)","username":"johndoe","fullName":"John Doe","#
+                + #""email":"johndoe@acme.example"}}"#)
+        #expect(answer.first("cache-control") == "no-store")
+        #expect(answer.first("content-type") == "application/json")
+        // The provider gets the stored address and the verifier of the challenge.
+        let form = FormText(stage.provider.lastBody(of: "/token"))
+        #expect(form.first("redirect_uri") == TimeTrackerStage.redirect)
+        let hash = SHA256.hash(Array((form.first("code_verifier") ?? "").utf8))
+        #expect(Base64URL.encode(hash) == asked.first("code_challenge"))
+        #expect(form.first("code") == "c0de")
+        // ES256 under a published key.
+        let jws = try #require(JWS(compact: Array(token.utf8)))
+        let header = try JSONValue(parsing: jws.header)
+        #expect(header["alg"]?.string == "ES256")
+        let keys = try await stage.service.send(.get, "/.well-known/jwks.json")
+        #expect(keys.json["keys"]?.array?.contains { $0["kid"] == header["kid"] } == true)
+        expectMessage(try await stage.exchange(state), 400, Self.over)
+        // The same person again is the same user.
+        let again = try await stage.signIn()
+        #expect(again.json["user"]?["id"]?.string == id)
+        await stage.stop()
+    }
+
+    @Test func `how long a token lasts is a setting`() async throws {
+        let stage = try await TimeTrackerStage.make(settings: #"{"token_seconds":2592000}"#)
+        try await stage.invite()
+        #expect(try await stage.signIn().json["expires_in"]?.int == 2_592_000)
+        await stage.stop()
+    }
+
+    @Test func `missing parameters, an unknown state and another redirect address are 400`()
+        async throws
+    {
+        let stage = try await TimeTrackerStage.make()
+        try await stage.invite()
+        for body in [
+            "{}", #"{"code":"c"}"#, #"{"state":"s"}"#, #"{"code":"","state":"s"}"#,
+            #"{"code":1,"state":"s"}"#,
+        ] {
+            expectMessage(
+                try await stage.send(.post, "/auth/token", body), 400,
+                "Missing required parameters: code, state")
+        }
+        expectMessage(
+            try await stage.send(.post, "/auth/token", "{"), 400,
+            "The body must be a JSON object.")
+        expectMessage(try await stage.exchange("never-begun"), 400, Self.over)
+        for redirect in [#"https:\/\/evil.example\/"#, TimeTrackerStage.webCallback, ""] {
+            let asked = try await stage.begin()
+            stage.grant(asked)
+            let state = asked.first("state") ?? ""
+            expectMessage(try await stage.exchange(state, redirect: redirect), 400, Self.over)
+            // The state is used up by the attempt.
+            expectMessage(try await stage.exchange(state), 400, Self.over)
+        }
+        #expect(stage.provider.fetches(of: "/token") == 0)
+        await stage.stop()
+    }
+
+    @Test func `a refused code, a foreign token and a provider that is away keep the app's form`()
+        async throws
+    {
+        let stage = try await TimeTrackerStage.make()
+        try await stage.invite()
+        let refused = try await stage.begin()
+        stage.provider.set("/token", .init(status: 400, #"{"error":"invalid_grant"}"#))
+        expectMessage(try await stage.exchange(refused.first("state") ?? ""), 400, Self.unproved)
+        let first = try await stage.begin()
+        let second = try await stage.begin()
+        stage.grant(first)
+        expectMessage(try await stage.exchange(second.first("state") ?? ""), 400, Self.unproved)
+        let away = try await stage.begin()
+        stage.provider.set("/token", .init(status: 502, "no"))
+        let answer = try await stage.exchange(away.first("state") ?? "")
+        expectMessage(
+            answer, 503, "Failed to exchange token: the provider cannot be asked; try again.")
+        #expect(answer.first("retry-after") == "5")
+        await stage.stop()
+    }
+
+    @Test func `a stranger is refused with 403 and a reference, never with 401`() async throws {
+        let stage = try await TimeTrackerStage.make()
+        let asked = try await stage.begin()
+        stage.grant(asked, email: "stranger@other.example")
+        let answer = try await stage.exchange(asked.first("state") ?? "")
+        #expect(answer.status == 403, "\(answer.text)")
+        #expect(answer.json.members?.map(\.name) == ["error"])
+        let decisions = try await stage.service.send(
+            .get, "/v1/tenants/acme/provisioning/decisions", as: .platformOwner)
+        #expect(decisions.json["items"]?.array?.count == 1)
+        await stage.stop()
+    }
+
+    @Test func `a provider that names itself in its redirect works, though the app drops that`()
+        async throws
+    {
+        let stage = try await TimeTrackerStage.make(
+            settings: #"{"app_url":"https://time.acme.example"}"#)
+        try await stage.invite()
+        let issuer = stage.provider.issuer
+        stage.provider.set(
+            TestProvider.discoveryPath,
+            .init(
+                """
+                {"issuer":"\(issuer)","jwks_uri":"\(issuer)\(TestProvider.keysPath)",
+                "authorization_endpoint":"\(issuer)/authorize","token_endpoint":"\(issuer)/token",
+                "authorization_response_iss_parameter_supported":true}
+                """))
+        _ = try await stage.signIn()
+        // Where the redirect reaches this server, the name has to be there.
+        let asked = try await stage.begin("")
+        stage.grant(asked)
+        let state = asked.first("state") ?? ""
+        let back = try await stage.send(
+            .get, "/auth/callback?code=c&state=\(state)",
+            fields: [Field("cookie", "timetracker_state=\(state)")])
+        #expect(back.first("location")?.hasSuffix("?error=authentication_failed") == true)
+        await stage.stop()
+    }
+}

@@ -1,0 +1,123 @@
+import Cryptography
+import HTTP
+import JSON
+import SignIn
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// A tenant with the client `timetracker` switched on and a provider that knows who is invited.
+struct TimeTrackerStage {
+    static let redirect = "timetracker://oauth/callback"
+    static let mount = "/t/acme/timetracker"
+    static let webCallback = "http://gatehouse.test\(mount)/auth/callback"
+    static let address = "johndoe@acme.example"
+
+    let service: TestService
+    let tenant: TenantRow
+    let provider: TestProvider
+
+    static func make(settings: String = "{}") async throws -> TimeTrackerStage {
+        let service = try await TestService.make()
+        let tenant = try await service.makeTenant("acme")
+        let set = try await service.send(
+            .put, "/v1/tenants/acme/clients/timetracker",
+            json: #"""
+                {"enabled":true,"hosts":["time.acme.example"],
+                "redirect_uris":["\#(redirect)","\#(webCallback)"],"settings":\#(settings)}
+                """#, as: .tenantAdmin(tenant))
+        #expect(set.status == 200, "\(set.text)")
+        let provider = try await TestProvider.start()
+        let made = try await service.send(
+            .post, "/v1/providers",
+            json: #"{"kind":"oidc","name":"Test","issuer":"\#(provider.issuer)","#
+                + #""client_id":"web","secret":"s3cret","email_trust":"verified_claim"}"#,
+            as: .platformOwner)
+        #expect(made.status == 201, "\(made.text)")
+        return TimeTrackerStage(service: service, tenant: tenant, provider: provider)
+    }
+
+    func stop() async {
+        await provider.stop()
+        await service.stop()
+    }
+
+    func invite(_ email: String = Self.address) async throws {
+        let answer = try await service.send(
+            .post, "/v1/tenants/acme/invites", json: #"{"email":"\#(email)"}"#,
+            as: .platformOwner)
+        #expect(answer.status == 201, "\(answer.text)")
+    }
+
+    /// As the app sends it: the type of a body is named even where there is none.
+    func send(
+        _ method: HTTP.Method, _ path: String, _ json: String? = nil, token: String? = nil,
+        fields: [Field] = []
+    ) async throws -> TestAnswer {
+        var all = fields
+        all.append(Field("content-type", "application/json"))
+        all.append(Field("accept", "application/json"))
+        if let token { all.append(Field("authorization", "Bearer \(token)")) }
+        return try await service.send(method, Self.mount + path, json: json, fields: all)
+    }
+
+    /// The browser opens the sign-in, with the redirect address as it stands.
+    func login(_ query: String = "?redirect_uri=\(Self.redirect)") async throws -> TestAnswer {
+        try await service.send(
+            .get, "\(Self.mount)/auth/login\(query)",
+            fields: [Field("accept", "text/html,application/xhtml+xml")])
+    }
+
+    /// Begins, and gives the query that the browser is sent to the provider with.
+    func begin(_ query: String = "?redirect_uri=\(Self.redirect)") async throws -> FormText {
+        Self.query(of: try await login(query))
+    }
+
+    static func query(of answer: TestAnswer) -> FormText {
+        #expect(answer.status == 302, "\(answer.text)")
+        return FormText(String((answer.first("location") ?? "").drop { $0 != "?" }.dropFirst()))
+    }
+
+    /// The provider will redeem any code for this person.
+    func grant(_ asked: FormText, email: String = Self.address) {
+        let nonce = asked.first("nonce") ?? ""
+        let token = provider.mint(clientID: "web", now: Timestamp.systemClock()).token([
+            "nonce": "\"\(nonce)\"", "email": "\"\(email)\"", "email_verified": "true",
+            "sub": "\"\(email)\"", "name": "\"John Doe\"",
+        ])
+        provider.set("/token", .init(#"{"id_token":"\#(token)","access_token":"a"}"#))
+    }
+
+    /// Swift's encoder writes a slash as `\/`.
+    func exchange(
+        _ state: String, code: String = "c0de",
+        redirect: String = #"timetracker:\/\/oauth\/callback"#
+    ) async throws -> TestAnswer {
+        try await send(
+            .post, "/auth/token",
+            #"{"redirect_uri":"\#(redirect)","code":"\#(code)","state":"\#(state)"}"#)
+    }
+
+    /// An invited person's access token, with the answer that it came in.
+    func signIn() async throws -> TestAnswer {
+        let asked = try await begin()
+        grant(asked)
+        let answer = try await exchange(asked.first("state") ?? "")
+        #expect(answer.status == 200, "\(answer.text)")
+        return answer
+    }
+}
+
+/// The app's whole error: one member.
+func expectMessage(
+    _ answer: TestAnswer, _ status: Int, _ message: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+) {
+    #expect(answer.status == status, "\(answer.text)", sourceLocation: sourceLocation)
+    #expect(
+        answer.json == .object([.init("error", .string(message))]), "\(answer.text)",
+        sourceLocation: sourceLocation)
+    #expect(answer.first("content-type") == "application/json", sourceLocation: sourceLocation)
+    #expect(answer.first("vary")?.contains("Origin") == true, sourceLocation: sourceLocation)
+}

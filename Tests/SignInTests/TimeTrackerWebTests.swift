@@ -1,0 +1,106 @@
+import HTTP
+import JSON
+import SignIn
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// The web page: this server is where the provider sends the browser back to.
+struct TimeTrackerWebTests {
+    private static let app = "https://time.acme.example"
+
+    private func begin(
+        _ stage: TimeTrackerStage, email: String = TimeTrackerStage.address
+    ) async throws -> String {
+        let answer = try await stage.login("")
+        let asked = TimeTrackerStage.query(of: answer)
+        #expect(asked.first("redirect_uri") == TimeTrackerStage.webCallback)
+        let state = try #require(asked.first("state"))
+        let cookie = answer.first("set-cookie") ?? ""
+        #expect(
+            cookie.hasPrefix("timetracker_state=\(state); Max-Age=600; Path=/t/acme/timetracker;"))
+        #expect(cookie.hasSuffix("; HttpOnly; SameSite=Lax"))
+        stage.grant(asked, email: email)
+        return state
+    }
+
+    private func end(
+        _ stage: TimeTrackerStage, _ query: String, cookie: String?
+    ) async throws -> TestAnswer {
+        try await stage.send(
+            .get, "/auth/callback?\(query)",
+            fields: cookie.map { [Field("cookie", "a=b; timetracker_state=\($0)")] } ?? [])
+    }
+
+    @Test func `the browser comes back with a session of its own`() async throws {
+        let stage = try await TimeTrackerStage.make(settings: #"{"app_url":"\#(Self.app)/"}"#)
+        try await stage.invite()
+        let state = try await begin(stage)
+        let back = try await end(stage, "code=c&state=\(state)", cookie: state)
+        #expect(back.status == 302, "\(back.text)")
+        #expect(back.first("location") == "\(Self.app)/auth/callback?success=true")
+        let cookies = back.response.fields.filter { $0.name == "set-cookie" }.map(\.value)
+        #expect(cookies.count == 2)
+        #expect(cookies[0].hasPrefix("timetracker_session="))
+        #expect(cookies[0].contains("; Max-Age=3600; Path=/t/acme/timetracker; "))
+        #expect(cookies[0].hasSuffix("; HttpOnly; SameSite=Lax"))
+        #expect(cookies[1].hasPrefix("timetracker_state=; "))
+        let session = Field("cookie", String(cookies[0].prefix { $0 != ";" }))
+        let me = try await stage.send(.get, "/auth/me", fields: [session])
+        #expect(me.status == 200 && me.json["username"]?.string == "johndoe")
+        // A page of another site, without an origin that is allowed, does not act with it.
+        let crossSite = try await stage.send(
+            .get, "/auth/me", fields: [session, Field("sec-fetch-site", "cross-site")])
+        #expect(crossSite.status == 403)
+        let out = try await stage.send(.post, "/auth/logout", fields: [session])
+        #expect(out.first("set-cookie")?.hasPrefix("timetracker_session=; ") == true)
+        #expect(try await stage.send(.get, "/auth/me", fields: [session]).status == 401)
+        await stage.stop()
+    }
+
+    @Test func `a browser that did not begin is 400, and its state stays for the one that did`()
+        async throws
+    {
+        let stage = try await TimeTrackerStage.make(settings: #"{"app_url":"\#(Self.app)"}"#)
+        try await stage.invite()
+        let state = try await begin(stage)
+        for cookie in [nil, "", "another"] {
+            expectMessage(
+                try await end(stage, "code=c&state=\(state)", cookie: cookie), 400,
+                "Invalid session")
+        }
+        expectMessage(try await end(stage, "code=c", cookie: state), 400, "Invalid session")
+        let done = try await end(stage, "code=c&state=\(state)", cookie: state)
+        #expect(done.first("location")?.hasSuffix("?success=true") == true)
+        await stage.stop()
+    }
+
+    @Test func `whatever goes wrong sends the browser back with one text and no session`()
+        async throws
+    {
+        let stage = try await TimeTrackerStage.make(settings: #"{"app_url":"\#(Self.app)"}"#)
+        let failed = "\(Self.app)/auth/callback?error=authentication_failed"
+        func check(_ query: String, _ state: String) async throws {
+            let back = try await end(stage, "\(query)state=\(state)", cookie: state)
+            #expect(back.status == 302 && back.first("location") == failed, "\(query)")
+            #expect(back.first("set-cookie")?.hasPrefix("timetracker_state=; ") == true)
+        }
+        try await check("error=access_denied&", try await begin(stage))
+        try await check("code=a&code=b&", try await begin(stage))
+        try await check("code=c&", try await begin(stage, email: "stranger@other.example"))
+        try await check("code=c&iss=https%3A%2F%2Fevil.example&", try await begin(stage))
+        let used = try await begin(stage)
+        stage.provider.set("/token", .init(status: 500, "no"))
+        try await check("code=c&", used)
+        try await check("code=c&", used)
+        // The app's own sign-in does not end here, nor this one at the app's door.
+        let native = try await stage.begin()
+        stage.grant(native)
+        try await check("code=c&", native.first("state") ?? "")
+        expectMessage(
+            try await stage.exchange(try await begin(stage)), 400,
+            "OIDC session not found or expired. Initiate login again.")
+        await stage.stop()
+    }
+}
