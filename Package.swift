@@ -31,7 +31,7 @@ let platform = [
     "Networking",
     "HTTP", "Routing", "Serving", "Postgres", "Replication",
 ]
-let product = ["Domain", "Federation", "Storage", "API", "SignIn", "Console"]
+let product = ["Domain", "Federation", "Storage", "Mail", "API", "SignIn", "Console"]
 
 let package = Package(
     name: "gatehouse",
@@ -44,6 +44,7 @@ let package = Package(
         system("CIdn2", pkgConfig: "libidn2", apt: "libidn2-dev"),
         system("CPsl", pkgConfig: "libpsl", apt: "libpsl-dev"),
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        system("CResolv", pkgConfig: nil, apt: "libc6-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
 
         room("Platform", "Observability"),
@@ -54,7 +55,7 @@ let package = Package(
         room("Platform", "Workers"),
         room("Platform", "Cryptography", ["COpenSSL", "CArgon2", "CZlib", "Workers"]),
         room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
-        room("Platform", "Outbound", ["CCurl", "HTTP", "Text", "Workers"]),
+        room("Platform", "Outbound", ["CCurl", "CResolv", "HTTP", "Text", "Workers"]),
         room("Platform", "Routing", ["HTTP"]),
         room("Platform", "Serving", ["HTTP", "Networking", "Observability"]),
         room("Platform", "Postgres", ["CPostgres", "Networking", "Observability", "Text"]),
@@ -67,6 +68,7 @@ let package = Package(
         room(
             "Product", "Storage",
             ["Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"]),
+        room("Product", "Mail", ["Storage", "Outbound", "Text"]),
         room(
             "Product", "API",
             [
@@ -110,7 +112,8 @@ let package = Package(
         tests(
             "APITests",
             [
-                "API", "Domain", "Storage", "Postgres", "Cryptography", "HTTP", "Routing", "JSON",
+                "API", "Domain", "Mail", "Outbound", "Storage", "Postgres", "Cryptography", "HTTP",
+                "Routing", "JSON",
                 "Text", "Application", "TestSupport",
             ]),
         tests(

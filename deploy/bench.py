@@ -165,7 +165,8 @@ def start(base, *command):
     times = []
     for _ in range(5):
         began = time.perf_counter()
-        server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        server = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while True:
             try:
                 with socket.create_connection((host, int(port))) as one:

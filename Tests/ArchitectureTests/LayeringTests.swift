@@ -7,7 +7,7 @@ private let allowed: [String: Set<String>] = [
     "Text": ["CIdn2", "CPsl"],
     "Cryptography": ["COpenSSL", "CArgon2", "CZlib", "Workers"],
     "Networking": ["CLinux", "COpenSSL", "Observability"],
-    "Outbound": ["CCurl", "HTTP", "Text", "Workers"],
+    "Outbound": ["CCurl", "CResolv", "HTTP", "Text", "Workers"],
     "Routing": ["HTTP"],
     "Serving": ["HTTP", "Networking", "Observability"],
     "Postgres": ["CPostgres", "Networking", "Observability", "Text"],
@@ -15,6 +15,7 @@ private let allowed: [String: Set<String>] = [
     "Domain": ["Text"],
     "Federation": ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"],
     "Storage": ["Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"],
+    "Mail": ["Storage", "Outbound", "Text"],
     "API": [
         "Domain", "Federation", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography",
         "Observability",

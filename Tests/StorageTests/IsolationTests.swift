@@ -10,8 +10,8 @@ struct IsolationTests {
     /// Every table that has a tenant's rows; a new one that is missing here fails the test below.
     private static let tenantTables: Set<String> = [
         "tenants", "policies", "domains", "users", "identities", "invites", "api_keys",
-        "cors_origins", "audit_events", "decisions", "sessions", "link_grants",
-        "clients", "known_devices", "login_states", "verification_counts",
+        "cors_origins", "audit_events", "decisions", "sessions", "link_grants", "clients",
+        "known_devices", "login_states", "verification_counts", "password_resets",
     ]
     private static let directoryTables = [
         "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",
@@ -19,7 +19,7 @@ struct IsolationTests {
     ]
     /// Tables with a tenant's id that are no tenant's own; each has its own grants.
     private static let systemTables: Set<String> = [
-        "operators", "providers", "provisioning_retries", "pending_choices", "reservations",
+        "operators", "providers", "mail", "provisioning_retries", "pending_choices", "reservations",
     ]
 
     @Test func `every table with a tenant is forced under a policy, or named as what it is`()

@@ -53,8 +53,10 @@ package struct TokenMint: Sendable {
             .joined(separator: ",") + "}"
     }
 
-    package func hostile() -> [HostileToken] {
-        forms() + algorithms() + headers() + signatures() + names() + times() + subjects()
+    /// `ahead`: how many seconds tokens from the future lie ahead. The least that is refused is 61,
+    /// which needs a clock that stands still.
+    package func hostile(ahead: Int64 = 61) -> [HostileToken] {
+        forms() + algorithms() + headers() + signatures() + names() + times(ahead) + subjects()
     }
 
     private func forms() -> [HostileToken] {
@@ -188,18 +190,18 @@ package struct TokenMint: Sendable {
         return all
     }
 
-    private func times() -> [HostileToken] {
+    private func times(_ ahead: Int64) -> [HostileToken] {
         let ends = [
             "\(seconds - 60)", "0", "-1", "\"\(seconds + 300)\"", "null", "1e12", "true",
             "99999999999999999999", "253402300800",
         ]
         var all = ends.map { bad("exp \($0)", "expired", ["exp": $0]) }
         all.append(bad("no exp", "expired", ["exp": nil]))
-        for value in ["\(seconds + 61)", "\"\(seconds)\"", "null", "-1"] {
+        for value in ["\(seconds + ahead)", "\"\(seconds)\"", "null", "-1"] {
             all.append(bad("iat \(value)", "issued_in_future", ["iat": value]))
         }
         all.append(bad("no iat", "issued_in_future", ["iat": nil]))
-        for value in ["\(seconds + 61)", "\"0\"", "null"] {
+        for value in ["\(seconds + ahead)", "\"0\"", "null"] {
             all.append(bad("nbf \(value)", "not_yet_valid", ["nbf": value]))
         }
         return all

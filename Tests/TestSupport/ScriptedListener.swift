@@ -37,7 +37,7 @@ package final class ScriptedListener: Sendable {
         close(descriptor)
     }
 
-    private static func thread(_ work: @escaping @Sendable () -> Void) {
+    static func thread(_ work: @escaping @Sendable () -> Void) {
         final class Box: Sendable {
             let work: @Sendable () -> Void
             init(_ work: @escaping @Sendable () -> Void) { self.work = work }

@@ -9,6 +9,7 @@ package enum Routes {
         + AuditEndpoints.all
         + OperatorEndpoints.all
         + SetupEndpoint.all
+        + PasswordResetEndpoints.all
         + OverviewEndpoints.all
         + ProviderEndpoints.all
         + HookEndpoints.all

@@ -7,6 +7,7 @@ package enum Contracts {
     static let all: [Contract] = [
         Immich.contract,
         TimeTracker.contract,
+        ThinkWork.contract,
     ]
 
     package static let descriptions = all.map(\.description)

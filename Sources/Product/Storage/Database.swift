@@ -120,7 +120,7 @@ package struct Actor: Sendable {
 /// One transaction at work for one tenant.
 package struct Change: Sendable {
     package let tenant: UUID
-    package let actor: Actor
+    package internal(set) var actor: Actor
     package let now: Timestamp
     package let transaction: Transaction
     let notices: Notices

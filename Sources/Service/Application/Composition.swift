@@ -3,6 +3,7 @@ import Cryptography
 import Domain
 import Federation
 import HTTP
+import Mail
 import Networking
 import Observability
 import Outbound
@@ -22,6 +23,8 @@ package struct Composition: Sendable {
     let mounts: Mounts
     package let metrics: ServiceMetrics
     let authenticator: Authenticator
+    /// Nil where no mail server is set.
+    package let postman: Postman?
 
     /// With a `principal` every request is that caller's, whatever it carries: for the command line.
     /// `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
@@ -65,6 +68,15 @@ package struct Composition: Sendable {
             database: database, passwords: passwords, publicURL: publicURL,
             providerDocuments: documents)
         services.onVerification = { metrics.record($0) }
+        services.sendsMail = outside.mail != nil
+        let resolver = TXTResolver(server: outside.nameServer)
+        services.txtRecords = { try? await resolver.records(of: $0) }
+        postman = outside.mail.map { mail in
+            Postman(
+                server: MailServer(url: mail.url, authorities: mail.authorities), from: mail.from,
+                database: database, publicURL: publicURL
+            ) { Self.log($0, logger) }
+        }
         services.clients = Contracts.descriptions
         let core = try SignInCore(
             database: database, passwords: passwords, publicURL: publicURL, secretKey: secretKey,
@@ -114,6 +126,15 @@ package struct Composition: Sendable {
             }
         }
         return ResolvedTenant(id: row.id, slug: row.slug)
+    }
+
+    private static func log(_ report: Postman.Report, _ logger: Logger?) {
+        logger?.log(
+            report.failure == nil ? .info : .warning, "mail",
+            [
+                ("mail", .text(report.mail.description)), ("kind", .text(report.kind.rawValue)),
+                ("attempts", .int(report.attempts)), ("failure", .text(report.failure ?? "")),
+            ])
     }
 
     private static func log(_ record: RequestRecord, _ logger: Logger?) {

@@ -39,7 +39,7 @@ struct DevelopmentCommand {
             consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
             signingKey: settings.signingKey?.text, lease: settings.lease,
-            outside: Outside(settings, isDevelopment: true),
+            outside: try Outside(settings, isDevelopment: true),
             logger: Logger(level: .warning, format: .text),
             metricsListen: settings.metricsListen?.text, retention: settings.retention)
         let helm = EventLoop(index: -1)

@@ -1,19 +1,49 @@
 import Configuration
 import Outbound
+import Text
 
 /// What the service reaches beyond its database.
 package struct Outside: Sendable {
-    /// Identity providers.
-    package var providers: OutboundPolicy
+    package struct Mail: Sendable {
+        /// `smtp://` or `smtps://`, with a user and a password perhaps.
+        package var url: String
+        package var from: EmailAddress
+        /// PEM to trust in place of the system's.
+        package var authorities: String?
 
-    package init(providers: OutboundPolicy = OutboundPolicy()) {
-        self.providers = providers
+        package init(url: String, from: EmailAddress, authorities: String? = nil) {
+            self.url = url
+            self.from = from
+            self.authorities = authorities
+        }
     }
 
-    /// `dev` reaches providers on this machine without being told so.
-    init(_ settings: Settings, isDevelopment: Bool = false) {
+    /// Identity providers.
+    package var providers: OutboundPolicy
+    /// Nil: links are shown in place of mails.
+    package var mail: Mail?
+    /// Nil takes those of the system.
+    package var nameServer: TXTResolver.Server?
+
+    package init(providers: OutboundPolicy = OutboundPolicy(), mail: Mail? = nil) {
+        self.providers = providers
+        self.mail = mail
+    }
+
+    /// `dev` reaches providers on this machine without being told so. Throws for a sender that is
+    /// no address.
+    init(_ settings: Settings, isDevelopment: Bool = false) throws {
         self.init(
             providers: OutboundPolicy(
                 allowsLoopback: isDevelopment || settings.allowLoopbackProviders))
+        guard let url = settings.smtpURL else { return }
+        do throws(EmailFault) {
+            mail = Mail(
+                url: url.text,
+                from: try EmailAddress(
+                    settings.mailFrom ?? "gatehouse@localhost", allowSingleLabel: true))
+        } catch {
+            throw Command.Invalid(name: "GATEHOUSE_MAIL_FROM")
+        }
     }
 }

@@ -21,7 +21,7 @@ struct ServeCommand {
             threads: settings.threads, consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
             signingKey: settings.signingKey?.text, lease: settings.lease,
-            outside: Outside(settings),
+            outside: try Outside(settings),
             logger: Logger(format: settings.log == .text ? .text : .json),
             metricsListen: settings.metricsListen?.text, retention: settings.retention)
         blockStopSignals()

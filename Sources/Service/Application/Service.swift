@@ -17,6 +17,7 @@ package final class Service: Sendable {
     private let server: Server
     private let metricsServer: Server?
     private let housekeeping: Housekeeping
+    private let mailRounds: MailRounds?
     package let composition: Composition
     package let port: Int
     /// Of `/metrics`, where it has a listener of its own.
@@ -91,6 +92,10 @@ package final class Service: Sendable {
         housekeeping = Housekeeping(
             loop: loops[0], database: composition.database, metrics: metrics, logger: logger)
         housekeeping.start()
+        mailRounds = composition.postman.map {
+            MailRounds(loop: loops[0], postman: $0, logger: logger)
+        }
+        mailRounds?.start()
     }
 
     /// Each few seconds, for as long as the service runs.
@@ -104,6 +109,7 @@ package final class Service: Sendable {
     /// Answers what is in flight, then closes; nothing acknowledged is lost.
     package func stop() async {
         housekeeping.stop()
+        mailRounds?.stop()
         await server.drain(deadline: .seconds(10))
         await metricsServer?.drain(deadline: .seconds(1))
         await composition.database.writeKeyUses()

@@ -106,7 +106,11 @@ enum DomainEndpoints {
             }
             return
         }
-        let records = await call.services.txtRecords(claim.recordName)
+        guard let records = await call.services.txtRecords(claim.recordName) else {
+            var problem = Problem.unavailable
+            problem.detail = "The name servers cannot be asked now; try again."
+            throw problem
+        }
         guard records.contains(where: { $0.isSame(as: claim.recordValue) }) else {
             throw Problem(
                 .domainUnproved,

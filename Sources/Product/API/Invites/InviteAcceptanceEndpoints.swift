@@ -83,7 +83,7 @@ enum InviteAcceptanceEndpoints {
     }
 
     /// Characters count for the minimum, bytes for the limit; nothing is cut.
-    private static func hashed(
+    static func hashed(
         _ password: String, _ policy: TenantPolicy, _ call: Call
     ) async throws -> String {
         func refuse(_ code: FieldCode, _ detail: String) -> Problem {

@@ -19,20 +19,48 @@ enum InviteAsking {
                 FieldError(
                     place + "/expires_at", .outOfRange, "must be 5 minutes to 90 days ahead"))
         }
-        if let fault = deliveryFault(input, at: place) { errors.append(fault) }
+        if let fault = deliveryFault(input, call, at: place) { errors.append(fault) }
         guard errors.isEmpty, let email else { throw Problem.invalid(errors) }
         return InviteRequest(
             email: email, role: input.optionalString("role").flatMap(UserRole.init),
             expiresAt: expires, message: input.optionalString("message"),
-            resend: input.flag("resend"),
+            delivery: delivery(input, call), resend: input.flag("resend"),
             widest: Permissions.widestInvite(call.domainPrincipal, in: try call.tenant.id))
     }
 
     /// Without a mail server the link is shown instead, and that is said plainly.
-    static func deliveryFault(_ input: Input, at place: String = "") -> FieldError? {
-        guard input.optionalString("delivery") == "mail" else { return nil }
+    static func deliveryFault(
+        _ input: Input, _ call: Call, at place: String = ""
+    ) -> FieldError? {
+        guard input.optionalString("delivery") == "mail", !call.services.sendsMail else {
+            return nil
+        }
         return FieldError(
             place + "/delivery", .notAllowed, "needs a mail server; `link` shows the link instead")
+    }
+
+    static func delivery(_ input: Input, _ call: Call) -> Invite.Delivery {
+        input.optionalString("delivery").flatMap(Invite.Delivery.init)
+            ?? (call.services.sendsMail ? .mail : .link)
+    }
+
+    /// What the caller may see of a result: a token that goes by mail is posted in the same
+    /// transaction and shown to nobody.
+    static func posted(
+        _ result: InviteResult, _ change: Change, _ database: Database, _ call: Call
+    ) async throws -> InviteResult {
+        guard let token = result.token, result.invite.delivery.isSame(as: "mail") else {
+            return result
+        }
+        let invite = result.invite
+        try await change.post(
+            Letter(
+                .invite, to: invite.email, tenantName: try await change.tenantName(),
+                link: invite.acceptURL(token, call.services.publicURL),
+                inviter: invite.inviterName, role: invite.role.rawValue, message: invite.message,
+                expiresAt: invite.expiresAt),
+            about: invite.id, in: database)
+        return InviteResult(outcome: result.outcome, invite: invite)
     }
 
     private static func seconds(from now: Timestamp, to end: Timestamp) -> Int64 {
@@ -105,7 +133,8 @@ enum InviteAsking {
         _ index: Int, _ request: InviteRequest, _ change: Change, _ database: Database, _ call: Call
     ) async throws -> JSONValue {
         do {
-            let result = try await change.invite(request, in: database)
+            let made = try await change.invite(request, in: database)
+            let result = try await posted(made, change, database, call)
             let token = call.isDryRun ? nil : result.token
             return entry(
                 index, request.email.original, result.outcome.rawValue,

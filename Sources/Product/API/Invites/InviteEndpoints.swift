@@ -53,8 +53,9 @@ enum InviteEndpoints {
         let request = try InviteAsking.request(call.input, call)
         let database = try call.services.database
         let result = try await InviteAsking.answering {
-            try await call.scope.change(by: call.actor) {
-                try await $0.invite(request, in: database)
+            try await call.scope.change(by: call.actor) { change in
+                let made = try await change.invite(request, in: database)
+                return try await InviteAsking.posted(made, change, database, call)
             }
         }
         let json = shown(result, call)
@@ -85,14 +86,17 @@ enum InviteEndpoints {
         idempotent: true, secret: true, exists: exists
     ) { call in
         let id = try call.id()
+        let database = try call.services.database
         let result = try await InviteAsking.answering {
             try await call.scope.change(by: call.actor) { change in
                 let row = try await change.lockInvite(id)
                 try bound(call, row)
-                if let fault = InviteAsking.deliveryFault(call.input) {
+                if let fault = InviteAsking.deliveryFault(call.input, call) {
                     throw Problem.invalid([fault])
                 }
-                return try await change.resend(row, .link)
+                let sent = try await change.resend(
+                    row, InviteAsking.delivery(call.input, call))
+                return try await InviteAsking.posted(sent, change, database, call)
             }
         }
         return noStore(.ok(shown(result, call), etag: result.invite.etag))

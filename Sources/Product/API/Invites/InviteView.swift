@@ -29,9 +29,14 @@ extension InviteRow {
             $0.member("updated_at", updatedAt)
             if let token {
                 $0.member("token", token)
-                $0.member("accept_url", "\(publicURL)/invite#token=\(token)")
+                $0.member("accept_url", acceptURL(token, publicURL))
             }
         }
+    }
+
+    /// Where the person accepts; the token stands behind `#`, so that no server's log has it.
+    func acceptURL(_ token: String, _ publicURL: String) -> String {
+        "\(publicURL)/invite#token=\(token)"
     }
 
     func json(at now: Timestamp) -> JSONValue { .written { write(to: &$0, at: now) } }
@@ -72,7 +77,8 @@ extension InviteRow {
     static let withToken = shape.adding(
         "InviteWithToken",
         [
-            .readOnly("token", .string(), always: false, "Shown once."),
+            .readOnly(
+                "token", .string(), always: false, "Shown once, with delivery by link alone."),
             .readOnly("accept_url", .string(), always: false, "The link to hand over, shown once."),
         ])
 

@@ -10,8 +10,11 @@ package struct Services: Sendable {
     private let documents: ProviderDocuments?
     /// Where people reach this server, without a trailing slash: links are made with it.
     package let publicURL: String
-    /// The TXT records of a name; none where no resolver is set, so that nothing is proved by DNS.
-    package var txtRecords: @Sendable (_ name: String) async -> [String] = { _ in [] }
+    /// Whether mails leave this service; without, links are shown to be handed over.
+    package var sendsMail = false
+    /// The TXT records of a name, nil where the name servers cannot be asked; none where no resolver
+    /// is set, so that nothing is proved by DNS.
+    package var txtRecords: @Sendable (_ name: String) async -> [String]? = { _ in [] }
     /// The client contracts that are built in.
     package var clients: [ClientDescription] = []
 

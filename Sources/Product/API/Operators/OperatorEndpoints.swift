@@ -28,13 +28,23 @@ enum OperatorEndpoints {
 
     private static let create = Endpoint(
         .post, "/v1/operators", id: "createOperator", tag: "Operators",
-        summary: "Makes an operator; `sign_in_url` signs in once, within a day, and is shown once.",
+        summary: "Makes an operator. The link that signs in once, within a day, is mailed; without "
+            + "a mail server, or with `delivery` link, `sign_in_url` shows it once.",
         access: .right("writeOperators"),
-        body: .json(OperatorRow.shape.creating("OperatorCreation", required: ["email", "role"])),
+        body: .json(
+            OperatorRow.shape.creating("OperatorCreation", required: ["email", "role"])
+                .adding(
+                    "OperatorCreation",
+                    [.optional("delivery", .enumeration(["mail", "link"]))])),
         answers: [
             .created(
                 OperatorRow.shape.adding(
-                    "OperatorCreated", [.readOnly("sign_in_url", .string(max: 2048))]))
+                    "OperatorCreated",
+                    [
+                        .readOnly(
+                            "sign_in_url", .string(max: 2048), nullable: true,
+                            "null where it was mailed.")
+                    ]))
         ], problems: [.emailTaken, .notFound], secret: true
     ) { call in
         let address = try address(call.input.string("email"), at: "/email")
@@ -43,6 +53,11 @@ enum OperatorEndpoints {
         try requireGrant(call, role, in: tenant)
         let token = TokenSecret.make()
         guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
+        if let fault = InviteAsking.deliveryFault(call.input, call) {
+            throw Problem.invalid([fault])
+        }
+        let isMailed = InviteAsking.delivery(call.input, call) == .mail
+        let url = "\(call.services.publicURL)/console/sign-in#token=\(token)"
         let database = try call.services.database
         let row = try await database.scope(tenant ?? .platform).change(by: call.actor) { change in
             guard
@@ -54,13 +69,17 @@ enum OperatorEndpoints {
                 throw Problem(.emailTaken, "An operator with this address exists.", status: 409)
             }
             try await change.addOperatorLink(hash, for: row.id, seconds: linkSeconds)
+            if isMailed {
+                let letter = Letter(
+                    .operatorLink, to: row.email,
+                    tenantName: tenant == nil ? nil : try await change.tenantName(), link: url,
+                    expiresAt: change.now.adding(seconds: linkSeconds))
+                try await change.post(letter, about: row.id, in: database)
+            }
             return row
         }
         var members = row.json.members ?? []
-        members.append(
-            .init(
-                "sign_in_url",
-                .string("\(call.services.publicURL)/console/sign-in#token=\(token)")))
+        members.append(.init("sign_in_url", isMailed ? .null : .string(url)))
         return .created(.object(members), at: "/v1/operators/\(row.id)", etag: row.etag)
     }
 

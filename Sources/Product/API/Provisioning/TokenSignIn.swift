@@ -27,12 +27,7 @@ struct TokenSignIn {
         }
         let (provider, party) = try await provider(of: token)
         let claims = try await claims(of: token, from: party)
-        var attempt = attempt(claims, provider)
-        attempt.email = claims.email
-        attempt.emailVerified = claims.emailVerified
-        attempt.hostedDomain = claims.hostedDomain
-        attempt.name = claims.name
-        attempt.clientID = claims.audience
+        var attempt = ProvisioningCall(claims, from: provider)
         attempt.tenant = call.input.optionalString("tenant")
         attempt.inviteToken = call.input.optionalString("invite_token")
         attempt.linkGrant = call.input.optionalString("link_grant")
@@ -118,30 +113,5 @@ struct TokenSignIn {
                 throw problem
             }
         }
-    }
-
-    /// Whom the token names. Of a pool's federated user the identity behind it, so that it is the
-    /// same one that the pool's triggers name.
-    private func attempt(_ claims: IDClaims, _ provider: ProviderRow) -> ProvisioningCall {
-        guard provider.kind.isSame(as: ProviderKind.cognito.rawValue) else {
-            return ProvisioningCall(
-                provider: .attempt(
-                    provider.id.description, issuer: nil, subject: claims.subject))
-        }
-        var call: ProvisioningCall
-        if let first = claims.all["identities"]?.array?.first,
-            let upstream = first["providerName"]?.string, let user = first["userId"]?.string
-        {
-            call = ProvisioningCall(
-                provider: .pool(
-                    provider.issuer, .externalProvider, userName: "\(upstream)_\(user)"))
-        } else {
-            let name = claims.all["cognito:username"]?.string ?? claims.subject
-            call = ProvisioningCall(
-                provider: .pool(provider.issuer, .confirmSignUp, userName: name),
-                trigger: .nativeProved)
-        }
-        call.alias = claims.subject
-        return call
     }
 }

@@ -82,4 +82,11 @@ package struct ClientCall: Sendable {
             type: "user", id: user?.id.description ?? "", name: user?.name ?? user?.email ?? "",
             requestID: request.id, ip: request.remoteAddress)
     }
+
+    /// Who they name where the rules decide of a person: the app's door.
+    var clientActor: Actor {
+        Actor(
+            type: "client", id: client.name, name: client.name, requestID: request.id,
+            ip: request.remoteAddress)
+    }
 }

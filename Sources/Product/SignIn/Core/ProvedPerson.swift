@@ -34,12 +34,9 @@ extension ClientCall {
         attempt.clientID = person.audience
         attempt.tenant = tenant.id.description
         attempt.inviteToken = inviteToken
-        let actor = Actor(
-            type: "client", id: client.name, name: client.name, requestID: request.id,
-            ip: request.remoteAddress)
         // No caller of this door reads a kept answer; each sign-in is an attempt of its own.
         attempt.eventID = "sign-in \(UUID.random())"
-        let result = try await core.database.provision(attempt, by: actor) { _ in "" }
+        let result = try await core.database.provision(attempt, by: clientActor) { _ in "" }
         guard let result else { throw Problem.internalError }
         guard result.verdict.maySignIn, let user = result.user, user.tenantID == tenant.id,
             let row = try await scope.user(user.id)

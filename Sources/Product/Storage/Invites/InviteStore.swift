@@ -39,6 +39,12 @@ package struct InviteResult: Sendable {
     package var invite: InviteRow
     /// Shown once; nil for an invite that was there already.
     package var token: String?
+
+    package init(outcome: Outcome, invite: InviteRow, token: String? = nil) {
+        self.outcome = outcome
+        self.invite = invite
+        self.token = token
+    }
 }
 
 /// Refusals of an invite that are no conflict.
@@ -171,6 +177,7 @@ extension Change {
             RETURNING \(InviteRow.columns)
             """)
         let renewed = try rows.only(InviteRow.init)
+        try await dropMail(.invite, about: invite.id)
         var changes = AuditChanges()
         changes.add("expires_at", invite.expiresAt.description, renewed.expiresAt.description)
         changes.add("delivery", invite.delivery, renewed.delivery)
@@ -185,6 +192,7 @@ extension Change {
             WHERE tenant_id = \(tenant) AND id = \(invite.id) AND status = 'pending'
             RETURNING \(InviteRow.columns)
             """)
+        try await dropMail(.invite, about: invite.id)
         var changes = AuditChanges()
         changes.add("status", invite.status(at: now).rawValue, "revoked")
         try await audit("invite.revoked", invite.target, changes)

@@ -84,7 +84,7 @@ extension Database {
         let rows = try await app.query(
             """
             UPDATE operator_links l SET used_at = \(now) FROM operators o
-            WHERE l.token_hash = \(tokenHash) AND l.used_at IS NULL AND l.expires_at > \(now)
+            WHERE l.token_hash = \(tokenHash) AND l.purpose = 'sign_in' AND l.used_at IS NULL AND l.expires_at > \(now)
                 AND o.id = l.operator_id RETURNING \(OperatorRow.columns)
             """)
         return try rows.first.map(OperatorRow.init)

@@ -9,6 +9,8 @@ package struct Retention: Sendable, Equatable {
     package var decisions: Int64 = 90 * 86_400
     /// Tokens after their end, so that a late click is told what happened.
     package var tokens: Int64 = 86_400
+    /// That a mail was sent or not; its letter is gone long before.
+    package var mail: Int64 = 30 * 86_400
 
     package init() {}
 }
@@ -47,5 +49,7 @@ struct EndedRows: Sendable {
         EndedRows(table: "sessions", kind: .tenant, column: "expires_at") { _ in 0 },
         EndedRows(table: "login_states", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "link_grants", kind: .tenant, column: "expires_at") { $0.tokens },
+        EndedRows(table: "password_resets", kind: .tenant, column: "expires_at") { $0.tokens },
+        EndedRows(table: "mail", kind: .system, column: "created_at") { $0.mail },
     ]
 }

@@ -46,6 +46,11 @@ package enum Command {
         var name: String
         var description: String { "\(name) is missing; the README says what it is for" }
     }
+
+    struct Invalid: Error, CustomStringConvertible {
+        var name: String
+        var description: String { "\(name) is not what it must be" }
+    }
 }
 
 func say(_ text: String) { emit(text, to: 1) }

@@ -1,0 +1,133 @@
+import CCurl
+import Glibc
+import Text
+import Workers
+
+/// Why a mail was not taken.
+package struct MailFailure: Error, Sendable {
+    /// Trying again will not help: the server refused this mail (a code of 500 and above).
+    package var isFinal: Bool
+    /// The server's own last words, or what hindered; one line, without control characters.
+    package var words: String
+
+    package init(isFinal: Bool, words: String) {
+        self.isFinal = isFinal
+        self.words = words
+    }
+}
+
+/// The SMTP server of the settings (RFC 5321): `smtp://` with STARTTLS, `smtps://`.
+package final class MailServer: Sendable {
+    package static let threads = 2
+    package static let queueLimit = 64
+    /// For one mail, connecting included.
+    package static let total: Duration = .seconds(30)
+
+    private let url: String
+    private let authorities: String?
+    private let workers = WorkerPool(
+        threads: MailServer.threads, queueLimit: MailServer.queueLimit)
+
+    /// `url` may name a user and a password, which then travel under TLS only, unless the server
+    /// is on this machine. `authorities`: PEM to trust in place of the system's.
+    package init(url: String, authorities: String? = nil) {
+        self.url = url
+        self.authorities = authorities
+    }
+
+    package func send(_ message: MailMessage) async throws(MailFailure) {
+        let (url, authorities) = (url, authorities)
+        let result = await workers.run { () -> Result<Void, MailFailure> in
+            Result { () throws(MailFailure) in
+                try MailTransfer(message).run(url, authorities: authorities)
+            }
+        }
+        guard let result else {
+            throw MailFailure(isFinal: false, words: "too many mails are waiting")
+        }
+        try result.get()
+    }
+}
+
+/// One mail on the thread that calls `run`; libcurl calls back into it during that call alone.
+private final class MailTransfer {
+    private let from: String
+    private let to: String
+    private var rest: ArraySlice<UInt8>
+    /// The last line that refuses; what is said after it is goodbye.
+    private var refusal: [UInt8] = []
+
+    init(_ message: MailMessage) {
+        from = MailMessage.address(message.from)
+        to = MailMessage.address(message.to)
+        rest = message.bytes[...]
+    }
+
+    func run(_ url: String, authorities: String?) throws(MailFailure) {
+        guard let handle = CurlHandle(),
+            handle.setTimeouts(
+                until: ContinuousClock.now + MailServer.total, connecting: .seconds(10))
+        else { throw MailFailure(isFinal: false, words: "no memory") }
+        handle.set(CURLOPT_URL, url)
+        handle.set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
+        handle.set(CURLOPT_USE_SSL, Self.needsTLS(url) ? 3 : 1)
+        if let authorities { handle.set(CURLOPT_CAINFO, authorities) }
+        handle.set(CURLOPT_MAIL_FROM, "<\(from)>")
+        handle.set(CURLOPT_MAIL_RCPT, ["<\(to)>"])
+        handle.set(CURLOPT_UPLOAD, 1)
+        handle.set(CURLOPT_READDATA, to: self)
+        handle.set(CURLOPT_READFUNCTION) { buffer, _, count, object in
+            MailTransfer.at(object)?.give(buffer, count) ?? 0
+        }
+        handle.set(CURLOPT_HEADERDATA, to: self)
+        handle.set(CURLOPT_HEADERFUNCTION) { bytes, _, count, object in
+            MailTransfer.at(object)?.hear(UnsafeRawBufferPointer(start: bytes, count: count))
+            return count
+        }
+        let code = curl_easy_perform(handle.raw)
+        guard code != CURLE_OK else { return }
+        // A password that does not fit is the settings' fault, and may be mended meanwhile.
+        let isFinal = refusal.first == UInt8(ascii: "5") && !refusal.starts(with: "535".utf8)
+        throw MailFailure(isFinal: isFinal, words: words(code))
+    }
+
+    private static func at(_ object: UnsafeMutableRawPointer?) -> MailTransfer? {
+        object.map { Unmanaged<MailTransfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func give(_ buffer: UnsafeMutablePointer<CChar>?, _ room: Int) -> Int {
+        guard let buffer else { return 0 }
+        let piece = rest.prefix(room)
+        UnsafeMutableRawBufferPointer(start: buffer, count: room).copyBytes(from: piece)
+        rest = rest.dropFirst(piece.count)
+        return piece.count
+    }
+
+    /// A password in the clear goes to nobody but this machine.
+    private static func needsTLS(_ text: String) -> Bool {
+        guard let url = curl_url() else { return true }
+        defer { curl_url_cleanup(url) }
+        func part(_ which: CURLUPart) -> String? {
+            var text: UnsafeMutablePointer<CChar>?
+            guard curl_url_get(url, which, &text, 0) == CURLUE_OK, let text else { return nil }
+            defer { curl_free(text) }
+            return String(cString: text)
+        }
+        guard curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK else { return true }
+        guard part(CURLUPART_USER) != nil else { return false }
+        let host = part(CURLUPART_HOST) ?? ""
+        return !(host == "localhost" || IPAddress(host)?.isLoopback ?? false)
+    }
+
+    private func hear(_ line: UnsafeRawBufferPointer) {
+        if let first = line.first, first == UInt8(ascii: "4") || first == UInt8(ascii: "5") {
+            refusal = Array(line)
+        }
+    }
+
+    private func words(_ code: CURLcode) -> String {
+        let reason = String(cString: curl_easy_strerror(code))
+        let line = refusal.prefix(300).filter { (0x20...0x7E).contains($0) }
+        return line.isEmpty ? reason : "\(reason): \(String(decoding: line, as: UTF8.self))"
+    }
+}

@@ -1,0 +1,64 @@
+import CResolv
+import Text
+import Workers
+
+/// TXT records of a name, by the system's name servers or one that is named.
+package final class TXTResolver: Sendable {
+    /// A name server instead of those of `/etc/resolv.conf`.
+    package struct Server: Sendable {
+        /// Of IPv4.
+        package var address: IPAddress
+        package var port: UInt16
+
+        package init(address: IPAddress, port: UInt16 = 53) {
+            self.address = address
+            self.port = port
+        }
+    }
+
+    package enum Failure: String, Error, Sendable {
+        /// No server answered in time, or with a failure of its own.
+        case unavailable
+        /// The answer breaks the form of RFC 1035.
+        case malformed
+        case busy
+    }
+
+    package static let threads = 2
+    package static let queueLimit = 32
+    /// Seconds for each of two tries.
+    private static let patience: Int32 = 2
+    private static let answerLimit = 65_535
+
+    private let workers = WorkerPool(
+        threads: TXTResolver.threads, queueLimit: TXTResolver.queueLimit)
+    private let server: Server?
+
+    package init(server: Server? = nil) { self.server = server }
+
+    /// Each record as one text; empty where the name has none or does not exist. `name` is an
+    /// A-label name without a trailing dot.
+    package func records(of name: String) async throws(Failure) -> [String] {
+        let server = server
+        let result = await workers.run { Self.ask(name, server) }
+        guard let result else { throw .busy }
+        return try result.get()
+    }
+
+    private static func ask(_ name: String, _ server: Server?) -> Result<[String], Failure> {
+        let address = server?.address.bytes ?? [0, 0, 0, 0]
+        guard address.count == 4,
+            let state = gh_resolver_open(address, server?.port ?? 0, patience)
+        else { return .failure(.unavailable) }
+        defer { gh_resolver_close(state) }
+        var answer = [UInt8](repeating: 0, count: answerLimit)
+        let length = Int(gh_resolver_txt(state, name, &answer, Int32(answerLimit)))
+        guard length > 0 else {
+            return gh_resolver_says_absent(state) != 0 ? .success([]) : .failure(.unavailable)
+        }
+        guard let records = TXTAnswer.records(in: answer.prefix(min(length, answerLimit))) else {
+            return .failure(.malformed)
+        }
+        return .success(records)
+    }
+}

@@ -1,0 +1,87 @@
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/password-resets`: a new password by a mailed link.
+enum PasswordResetEndpoints {
+    static let all: [Endpoint] = [ask, confirm]
+
+    private static let ask = Endpoint(
+        .post, "/v1/password-resets", id: "askForPasswordReset", tag: "Session",
+        summary: "Mails a link to set a new password, to an operator by address alone, to a user "
+            + "with the tenant. The answer is the same whether or not there is an account.",
+        access: .open,
+        body: .json(
+            ObjectShape(
+                "PasswordResetRequest",
+                [
+                    .required("email", .email),
+                    .nullable("tenant", .string(min: 1, max: 63), "Id or slug."),
+                ])),
+        answers: [Answer(202)], problems: [.unavailable], maxBody: 1 << 14
+    ) { call in
+        let address = try OperatorEndpoints.address(call.input.string("email"), at: "/email")
+        let database = try call.services.database
+        var tenant: UUID?
+        if let text = call.input.optionalString("tenant") {
+            // Rows of a tenant that is not there are asked for and found by nobody.
+            tenant = try await database.tenant(text)?.id ?? UUID.random()
+        }
+        if call.services.sendsMail {
+            try await database.askForReset(emailKey: address.key, tenant: tenant, by: anybody(call))
+        }
+        return Response(202, fields: [Field("cache-control", "no-store")])
+    }
+
+    private static let confirm = Endpoint(
+        .post, "/v1/password-resets/confirm", id: "confirmPasswordReset", tag: "Session",
+        summary: "Sets the new password by a link's token and ends every session of the account.",
+        access: .open,
+        body: .json(
+            ObjectShape(
+                "PasswordReset",
+                [
+                    .required("token", .string(min: 1, max: 128)),
+                    .required("password", .string(max: 1024)),
+                ])),
+        answers: [.noContent], problems: [.notFound, .rateLimited], maxBody: 1 << 14
+    ) { call in
+        let token = try call.input.string("token")
+        let password = try call.input.string("password")
+        let database = try call.services.database
+        let isDone: Bool
+        if let hash = TokenSecret.hash(token), try await database.isOperatorResetLive(hash) {
+            let hashed = try await hashed(password, TenantPolicy(), call)
+            isDone =
+                try await database.resetOperatorPassword(
+                    tokenHash: hash, passwordHash: hashed, requestID: call.request.id,
+                    ip: call.request.remoteAddress) != nil
+        } else if let (tenant, policy) = try await database.policy(forResetToken: token) {
+            let hashed = try await hashed(password, policy, call)
+            isDone = try await database.resetUserPassword(
+                token, in: tenant, passwordHash: hashed, requestID: call.request.id,
+                ip: call.request.remoteAddress)
+        } else {
+            isDone = false
+        }
+        guard isDone else {
+            throw Problem(.notFound, "The link is used up or over; ask for a new one.")
+        }
+        return .noContent
+    }
+
+    private static func anybody(_ call: Call) -> Actor {
+        Actor(
+            type: "system", id: "", name: "", requestID: call.request.id,
+            ip: call.request.remoteAddress)
+    }
+
+    private static func hashed(
+        _ password: String, _ policy: TenantPolicy, _ call: Call
+    ) async throws -> String {
+        try await InviteAcceptanceEndpoints.hashed(password, policy, call)
+    }
+}

@@ -1,0 +1,91 @@
+import Outbound
+import Storage
+import Text
+
+/// Puts a letter into words. Texts of others stand in bodies alone, in HTML escaped.
+struct Wording {
+    let letter: Letter
+
+    private var place: String { letter.tenantName ?? "Gatehouse" }
+
+    /// Nil for what is no mail, and for an address that is none.
+    func message(from: EmailAddress, id: UUID, date: Timestamp) -> MailMessage? {
+        guard letter.kind != .resetRequest,
+            let to = try? EmailAddress(letter.to, allowSingleLabel: true)
+        else { return nil }
+        return MailMessage(
+            from: from, fromName: letter.tenantName.map { "\($0) via Gatehouse" } ?? "Gatehouse",
+            to: to, subject: subject, text: text, html: html, id: id, date: date)
+    }
+
+    private var subject: String {
+        switch letter.kind {
+        case .invite: "You are invited to \(place)"
+        case .operatorLink: "Your sign-in link for the console of \(place)"
+        case .passwordReset, .resetRequest: "Set a new password for \(place)"
+        }
+    }
+
+    private var opening: String {
+        switch letter.kind {
+        case .invite:
+            "\(letter.inviter ?? "An administrator") invites you to join \(place)"
+                + (letter.role.map { " as \($0)." } ?? ".")
+        case .operatorLink: "You were made an operator of \(place)."
+        case .passwordReset, .resetRequest:
+            "Somebody, probably you, asked to set a new password for \(place)."
+        }
+    }
+
+    private var action: String {
+        switch letter.kind {
+        case .invite: "Accept the invite"
+        case .operatorLink: "Sign in"
+        case .passwordReset, .resetRequest: "Set a new password"
+        }
+    }
+
+    private var ending: String {
+        let end = letter.expiresAt.description.utf8.prefix(16).map {
+            $0 == UInt8(ascii: "T") ? UInt8(ascii: " ") : $0
+        }
+        return "The link works once, until \(String(decoding: end, as: UTF8.self)) UTC. "
+            + "If you did not expect this mail, ignore it."
+    }
+
+    private var text: String {
+        var parts = [opening]
+        if let message = letter.message { parts.append(message) }
+        parts += ["\(action):\n\(letter.link)", ending]
+        return parts.joined(separator: "\n\n") + "\n"
+    }
+
+    private var html: String {
+        var parts = ["<p>\(Self.escaped(opening))</p>"]
+        if let message = letter.message {
+            let lines = message.split(
+                omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            parts.append(
+                "<blockquote>\(lines.map { Self.escaped($0) }.joined(separator: "<br>"))"
+                    + "</blockquote>")
+        }
+        parts.append("<p><a href=\"\(Self.escaped(letter.link))\">\(action)</a></p>")
+        parts.append("<p>\(Self.escaped(ending))</p>")
+        return "<!doctype html>\n<html lang=\"en\"><body>\n\(parts.joined(separator: "\n"))\n"
+            + "</body></html>\n"
+    }
+
+    private static func escaped(_ text: some StringProtocol) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "&"): bytes += Array("&amp;".utf8)
+            case UInt8(ascii: "<"): bytes += Array("&lt;".utf8)
+            case UInt8(ascii: ">"): bytes += Array("&gt;".utf8)
+            case UInt8(ascii: "\""): bytes += Array("&quot;".utf8)
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,77 @@
+import API
+import Domain
+import Federation
+import Storage
+import Text
+
+/// A person whom an id token names with each request: nothing began here, and nothing is kept.
+package struct BearerPerson: Sendable {
+    package var provider: ProviderRow
+    /// What the rules are asked, in this tenant.
+    package var attempt: ProvisioningCall
+}
+
+extension ClientCall {
+    /// The person of the request's id token, checked by the keys of a provider of the tenant or of
+    /// the platform. Throws `.noCredential`, `.notProved`, `.providerAway`.
+    package func bearerPerson() async throws -> BearerPerson {
+        guard let credential = try Credential(request, cookie: nil) else {
+            throw SignInRefusal.noCredential
+        }
+        let token: IDToken
+        do throws(IDTokenFault) {
+            token = try IDToken(Array(credential.text.utf8))
+        } catch {
+            throw SignInRefusal.notProved("id token: " + error.rawValue)
+        }
+        let (provider, party) = try await issuer(of: token)
+        do throws(FederationFault) {
+            let claims = try await core.documents.claims(of: token, from: party)
+            var attempt = ProvisioningCall(claims, from: provider)
+            attempt.tenant = tenant.id.description
+            return BearerPerson(provider: provider, attempt: attempt)
+        } catch {
+            guard case .token(let fault) = error else { throw SignInRefusal.providerAway }
+            throw SignInRefusal.notProved("id token: " + fault.rawValue)
+        }
+    }
+
+    /// What the rules would decide of the person here; nothing is written.
+    package func foresee(_ person: BearerPerson) async throws -> ProvisioningResult {
+        try await decide(person, isDryRun: true)
+    }
+
+    /// Lets the rules decide of the person here.
+    package func provision(_ person: BearerPerson) async throws -> ProvisioningResult {
+        try await decide(person, isDryRun: false)
+    }
+
+    private func decide(
+        _ person: BearerPerson, isDryRun: Bool
+    ) async throws -> ProvisioningResult {
+        var attempt = person.attempt
+        // No caller of this door reads a kept answer.
+        attempt.eventID = "sign-in \(UUID.random())"
+        let result = try await core.database.provision(attempt, dryRun: isDryRun, by: clientActor) {
+            _ in
+            ""
+        }
+        guard let result else { throw Problem.internalError }
+        return result
+    }
+
+    /// The tenant's own provider before the platform's; another tenant's is not asked.
+    private func issuer(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
+        var found: [(ProviderRow, RelyingParty)] = []
+        for row in try await core.database.providers(issuing: token.claimedIssuer) {
+            guard row.tenantID == nil || row.tenantID == tenant.id, let party = row.relyingParty,
+                party.isIssuer(token.claimedIssuer), party.takesOne(of: token.claimedAudiences)
+            else { continue }
+            found.append((row, party))
+        }
+        guard let best = found.first(where: { $0.0.tenantID != nil }) ?? found.first else {
+            throw SignInRefusal.notProved("id token: no provider of this tenant")
+        }
+        return best
+    }
+}

@@ -1,0 +1,56 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// The part of Thinkwork's API that is about people: who they are in the tenant, how they may sign
+/// in, and who is asked in. Its people sign in at a Cognito pool, and send the pool's id token bare.
+enum ThinkWork {
+    static let contract = Contract(
+        name: "thinkwork",
+        headers: [
+            "x-tenant-id", "x-tenant-slug", "x-thinkwork-tenant-id", "x-thinkwork-tenant-slug",
+            "x-api-key", "x-thinkwork-deployment-token",
+        ],
+        settings: [
+            .optional(
+                "password", .bool, "Whether the pool takes passwords; false when absent.")
+        ],
+        routes: ThinkWorkOptions.routes + ThinkWorkMe.routes + ThinkWorkInvites.routes,
+        encode: encode, explain: explain)
+
+    private static func encode(_ problem: Problem, _ request: Request) -> Response {
+        var answer = Response.json(
+            problem.status,
+            bytes: JSONValue.object([.init("error", .string(problem.detail))]).encoded())
+        answer.fields += problem.fields
+        return answer
+    }
+
+    private static func explain(_ refusal: SignInRefusal) -> Problem? {
+        switch refusal {
+        case .notProved, .invalidToken, .invalidKey: Problem(.unauthorized, "Unauthorized")
+        default: nil
+        }
+    }
+}
+
+extension ClientCall {
+    /// A request that names another tenant than its mount is of another tenant.
+    func requireOwnTenant() throws {
+        let names = ["x-tenant-id", "x-tenant-slug", "x-thinkwork-tenant-id"]
+        let named =
+            (names + ["x-thinkwork-tenant-slug"]).flatMap { request.all($0) }
+            + [query("tenantId")].compactMap { $0 }
+        guard named.allSatisfy({ $0.isEmpty || isOwnTenant($0) }) else {
+            throw Problem.notFound("tenant")
+        }
+    }
+
+    /// By id or by slug.
+    func isOwnTenant(_ text: String) -> Bool {
+        UUID(text) == tenant.id || sameBytes(text, tenant.slug)
+    }
+}

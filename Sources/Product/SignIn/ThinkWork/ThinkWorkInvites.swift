@@ -1,0 +1,107 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// Asking a person in: they find their row when they sign in at the pool with the same address.
+enum ThinkWorkInvites {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.post, "/api/tenants/{slug}/invites") { try await invite($0) }
+    ]
+
+    /// Who asks, as rights and as the audit name them.
+    private struct Inviter {
+        var principal: Domain.Principal
+        var actor: Actor
+    }
+
+    /// A person by the pool's id token, or a key.
+    private static func inviter(_ call: ClientCall) async throws -> Inviter {
+        if let credential = try Credential(call.request, cookie: nil),
+            credential.text.utf8.starts(with: "gate_".utf8),
+            case .key(let key, owner: _) = try await call.caller()
+        {
+            return Inviter(
+                principal: key.inDomain,
+                actor: Actor(
+                    type: "key", id: key.id?.description ?? "", name: key.name,
+                    requestID: call.request.id, ip: call.request.remoteAddress))
+        }
+        let found = try await call.foresee(try await call.bearerPerson())
+        guard found.verdict.outcome == .existing, found.verdict.maySignIn, let user = found.user,
+            user.tenantID == call.tenant.id, let row = try await call.scope.user(user.id),
+            let role = UserRole(rawValue: row.role)
+        else { throw Problem.forbidden("Forbidden") }
+        return Inviter(
+            principal: .user(id: row.id, role: role, tenant: call.tenant.id),
+            actor: call.actor(row))
+    }
+
+    private static func invite(_ call: ClientCall) async throws -> Response {
+        let inviter = try await inviter(call)
+        guard call.isOwnTenant(try call.parameter("slug")) else {
+            throw Problem.notFound("tenant")
+        }
+        try call.requireOwnTenant()
+        guard let widest = Permissions.widestInvite(inviter.principal, in: call.tenant.id) else {
+            throw Problem.forbidden("Forbidden")
+        }
+        let input = try call.object()
+        guard let email = input.optionalString("email").flatMap({ try? EmailAddress($0) }) else {
+            throw Problem(
+                .invalidRequest, "email is required and must look like an email address")
+        }
+        guard let role = UserRole(rawValue: input.optionalString("role") ?? "member") else {
+            throw Problem(.invalidRequest, "role must be member, manager or admin")
+        }
+        let name = input.optionalString("name")
+        guard name.map({ (1...255).contains($0.unicodeScalars.count) }) ?? true else {
+            throw Problem(.invalidRequest, "name must have 1 to 255 characters")
+        }
+        return try await invite(
+            InviteRequest(email: email, role: role, widest: widest), name, inviter.actor, call)
+    }
+
+    private static func invite(
+        _ request: InviteRequest, _ name: String?, _ actor: Actor, _ call: ClientCall
+    ) async throws -> Response {
+        let database = call.core.database
+        do {
+            let (user, isNew) = try await call.scope.change(by: actor) { change in
+                let result = try await change.invite(request, in: database)
+                guard let id = result.invite.userID else { throw Problem.internalError }
+                let user = try await change.lockUser(id)
+                guard result.outcome == .created, user.name == nil, let name else {
+                    return (user, result.outcome == .created)
+                }
+                return (try await change.editUser(user, name: name, role: user.role), true)
+            }
+            return answer(user, isNew: isNew)
+        } catch let StorageFailure.conflict(code, _, id) where sameBytes(code, "email_taken") {
+            guard let id, let user = try await call.scope.user(id) else {
+                throw Problem.unavailable
+            }
+            return answer(user, isNew: false)
+        } catch InviteRefusal.outsideDomains {
+            throw Problem.forbidden("The address is outside the tenant's allowed domains.")
+        } catch InviteRefusal.roleTooWide {
+            throw Problem.forbidden("The role is beyond what you may give.")
+        }
+    }
+
+    /// The membership is the person's row: both have its id.
+    private static func answer(_ user: UserRow, isNew: Bool) -> Response {
+        .json(
+            isNew ? 201 : 200,
+            bytes: JSONValue.object([
+                .init("alreadyMember", .bool(!isNew)), .init("id", .string(user.id.description)),
+                .init("tenantId", .string(user.tenant.description)),
+                .init("principalType", .string("user")),
+                .init("principalId", .string(user.id.description)),
+                .init("role", .string(user.role)), .init("status", .string("active")),
+                .init("email", .string(user.email)),
+            ]).encoded())
+    }
+}

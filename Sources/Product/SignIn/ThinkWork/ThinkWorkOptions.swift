@@ -1,0 +1,61 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// How people of the tenant may sign in: what the app's sign-in page shows before it knows anybody.
+enum ThinkWorkOptions {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.get, "/api/auth/options", isPublic: true) { call in
+            let platform = call.query("platform") ?? "web"
+            guard ["web", "mobile", "desktop", "cli"].contains(where: { sameBytes($0, platform) })
+            else { throw Problem(.invalidRequest, "platform must be web, mobile, desktop or cli") }
+            return .ok(try await options(call))
+        }
+    ]
+
+    /// Without one pool that is surely meant, nothing is offered.
+    private static func options(_ call: ClientCall) async throws -> JSONValue {
+        guard let pool = try await call.provider(kinds: ["cognito"]),
+            let client = clientID(of: pool, in: call.tenant.id)
+        else { return document(password: nil, options: []) }
+        let names = (pool.document["upstreams"]?.array ?? []).compactMap { $0["name"]?.string }
+        let hasPassword = call.setting("password")?.bool ?? false
+        return document(
+            password: hasPassword ? client : nil, options: names.map { option($0, client) })
+    }
+
+    /// The pool's client that leads to the tenant, else the pool's own.
+    private static func clientID(of pool: ProviderRow, in tenant: UUID) -> String? {
+        let leading = pool.document["client_tenants"]?.members?.first {
+            $0.value.string.flatMap { UUID($0) } == tenant
+        }
+        return leading?.name ?? pool.document["client_id"]?.string
+    }
+
+    private static func document(password client: String?, options: [JSONValue]) -> JSONValue {
+        let password: [JSONValue.Member] =
+            [.init("enabled", .bool(client != nil))]
+            + (client.map { [.init("clientId", .string($0))] } ?? [])
+        return .object([
+            .init("password", .object(password)), .init("oauthOptions", .array(options)),
+        ])
+    }
+
+    private static func option(_ name: String, _ client: String) -> JSONValue {
+        let key = asciiLowercased(name)
+        return .object([
+            .init("key", .string(key)), .init("label", .string("Continue with \(name)")),
+            .init("icon", .string(key)), .init("provider", .string(name)),
+            .init("providerSpecific", .bool(true)),
+            .init(
+                "route",
+                .object([
+                    .init("type", .string("cognitoHostedUi")), .init("clientId", .string(client)),
+                    .init("identityProvider", .string(name)),
+                ])),
+        ])
+    }
+}

@@ -1,0 +1,102 @@
+import Cryptography
+import Domain
+import Postgres
+import Text
+
+/// A mail that this replica has taken on for a while.
+package struct DueMail: Sendable {
+    package var id: UUID
+    package var tenant: UUID
+    package var about: UUID
+    /// This one included.
+    package var attempts: Int
+    package var letter: Letter
+}
+
+extension Change {
+    /// Puts a letter on its way; it leaves if this transaction is committed. Letters about the
+    /// same thing that wait still are dropped: their links are dead.
+    package func post(_ letter: Letter, about thing: UUID, in database: Database) async throws {
+        try await dropMail(letter.kind, about: thing)
+        let id = UUID.random()
+        let sealed = try database.seal(letter.bytes, .mail, of: tenant, row: id)
+        try await query(
+            """
+            INSERT INTO mail (id, tenant_id, kind, about, letter, next_at, created_at)
+            VALUES (\(id), \(tenant), \(letter.kind.rawValue), \(thing), \(sealed), \(now), \(now))
+            """)
+    }
+
+    /// The name of this change's tenant.
+    package func tenantName() async throws -> String {
+        try await query("SELECT name FROM tenants WHERE id = \(tenant)").only {
+            (row) throws(PostgresError) in try row.get(0)
+        }
+    }
+
+    /// No letter of this kind about this thing is sent any more.
+    package func dropMail(_ kind: Letter.Kind, about thing: UUID) async throws(PostgresError) {
+        try await query(
+            """
+            UPDATE mail SET letter = NULL, next_at = NULL, ended_at = \(now), failure = 'dropped'
+            WHERE tenant_id = \(tenant) AND about = \(thing) AND kind = \(kind.rawValue)
+                AND next_at IS NOT NULL
+            """)
+    }
+}
+
+extension Database {
+    /// Seconds that a replica has for a mail that it took; after a crash another takes it then.
+    static let mailLease: Int64 = 300
+    package static let mailBatch = 10
+    package static let mailAttempts = 8
+
+    /// Takes mails that are due. Each goes to one replica alone until its lease is over.
+    package func takeDueMail() async throws -> [DueMail] {
+        let now = clock()
+        let rows = try await app.query(
+            """
+            UPDATE mail SET attempts = attempts + 1, next_at = \(now.adding(seconds: Self.mailLease))
+            WHERE id IN (SELECT id FROM mail WHERE next_at <= \(now) ORDER BY next_at, id
+                LIMIT \(Self.mailBatch) FOR UPDATE SKIP LOCKED)
+            RETURNING id, tenant_id, kind, about, letter, attempts
+            """)
+        var found: [DueMail] = []
+        for row in rows {
+            let (id, tenant): (UUID, UUID) = (try row.get(0), try row.get(1))
+            let sealed: [UInt8]? = try row.get(4)
+            let plain = try? open(sealed ?? [], .mail, of: tenant, row: id)
+            guard let kind = Letter.Kind(rawValue: try row.get(2)), let plain,
+                let letter = Letter(kind, plain)
+            else {
+                try await endMail(id, failure: "unreadable: sealed under another key")
+                continue
+            }
+            found.append(
+                DueMail(
+                    id: id, tenant: tenant, about: try row.get(3), attempts: try row.get(5),
+                    letter: letter))
+        }
+        return found
+    }
+
+    /// The mail was taken by the server, or is given up with the reason.
+    package func endMail(_ id: UUID, failure: String?) async throws(PostgresError) {
+        _ = try await app.query(
+            """
+            UPDATE mail SET letter = NULL, next_at = NULL, ended_at = \(clock()),
+                failure = \(failure)
+            WHERE id = \(id) AND next_at IS NOT NULL
+            """)
+    }
+
+    /// Tries a mail again after a while that doubles: 1 minute to 2 hours.
+    package func retryMail(_ mail: DueMail, failure: String) async throws(PostgresError) {
+        let wait: Int64 = 60 << Int64(min(mail.attempts - 1, 7))
+        _ = try await app.query(
+            """
+            UPDATE mail SET next_at = \(clock().adding(seconds: wait)), failure = \(failure)
+            WHERE id = \(mail.id) AND attempts = \(mail.attempts) AND next_at IS NOT NULL
+            """)
+    }
+}

@@ -1,0 +1,225 @@
+import Cryptography
+import Domain
+import Postgres
+import Text
+
+/// Password resets: asked for by anybody, mailed to those who are there, used once.
+extension Database {
+    /// Seconds that a reset's link works.
+    package static let resetSeconds: Int64 = 3600
+    /// Mails to one address within the hour.
+    private static let resetsAnHour = 5
+
+    /// Writes down that a reset was asked for. Does the same whether or not there is an account.
+    package func askForReset(emailKey: String, tenant: UUID?, by actor: Actor) async throws {
+        let place = "\(tenant ?? .platform) \(emailKey)"
+        let digest = SHA256.authenticate(Array("reset \(place)".utf8), key: directoryKey)
+        let number = digest.prefix(16).map { UInt64($0) }
+        let about = UUID(
+            high: number[..<8].reduce(0) { $0 << 8 | $1 },
+            low: number[8...].reduce(0) { $0 << 8 | $1 })
+        try await scope(tenant ?? .platform).change(by: actor) { change in
+            let since = change.now.adding(seconds: -3600)
+            let recent = try await change.query(
+                "SELECT 1 FROM mail WHERE about = \(about) AND created_at > \(since)")
+            guard recent.count < Self.resetsAnHour else { return }
+            try await change.post(
+                Letter(
+                    .resetRequest, to: emailKey,
+                    expiresAt: change.now.adding(seconds: Self.resetSeconds)),
+                about: about, in: self)
+        }
+    }
+
+    /// Turns a request into a letter with a link where an account may have one, and ends it.
+    package func answerResetRequest(_ mail: DueMail, publicURL: String) async throws {
+        let key = mail.letter.to
+        try await scope(mail.tenant).change(by: .system) { change in
+            let ended = try await change.query(
+                """
+                UPDATE mail SET letter = NULL, next_at = NULL, ended_at = \(change.now)
+                WHERE id = \(mail.id) AND next_at IS NOT NULL RETURNING 1
+                """)
+            guard !ended.isEmpty else { return }
+            if mail.tenant == .platform {
+                try await change.offerOperatorReset(key, publicURL, self)
+            } else {
+                try await change.offerUserReset(key, publicURL, self)
+            }
+        }
+    }
+
+    /// Whether an operator's link still works, so that no password is hashed for one that is dead.
+    package func isOperatorResetLive(_ tokenHash: [UInt8]) async throws(PostgresError) -> Bool {
+        try await !app.read(
+            """
+            SELECT 1 FROM operator_links WHERE token_hash = \(tokenHash)
+                AND purpose = 'password_reset' AND used_at IS NULL AND expires_at > \(clock())
+            """
+        ).isEmpty
+    }
+
+    /// Sets an operator's password by a link's token and ends all their sessions; nil where the
+    /// token is unknown, used or over.
+    package func resetOperatorPassword(
+        tokenHash: [UInt8], passwordHash: String, requestID: String, ip: String?
+    ) async throws -> OperatorRow? {
+        try await platformScope.change(by: .system) { change -> OperatorRow? in
+            let used = try await change.query(
+                """
+                UPDATE operator_links SET used_at = \(change.now)
+                WHERE token_hash = \(tokenHash) AND purpose = 'password_reset'
+                    AND used_at IS NULL AND expires_at > \(change.now)
+                RETURNING operator_id
+                """)
+            guard let id = try used.first?.get(0, as: UUID.self) else { return nil }
+            let rows = try await change.query(
+                """
+                UPDATE operators AS o SET password_hash = \(passwordHash), status = 'active',
+                    version = version + 1, updated_at = \(change.now)
+                WHERE o.id = \(id) AND o.status <> 'suspended' RETURNING \(OperatorRow.columns)
+                """)
+            guard let row = rows.first else { return nil }
+            let person = try OperatorRow(row)
+            try await change.query("DELETE FROM operator_sessions WHERE operator_id = \(id)")
+            try await change.query(
+                "DELETE FROM operator_links WHERE operator_id = \(id) AND used_at IS NULL")
+            let actor = Actor(
+                type: "operator", id: id.description, name: person.name ?? person.email,
+                requestID: requestID, ip: ip)
+            let named = try await change.switching(to: person.tenant ?? .platform)
+                .acting(as: actor)
+            try await named.audit(
+                "operator.password_reset", AuditTarget("operator", id, person.email))
+            return person
+        }
+    }
+
+    /// The policy that the new password has to satisfy; nil for a token that is dead already.
+    package func policy(
+        forResetToken token: String
+    ) async throws -> (tenant: UUID, policy: TenantPolicy)? {
+        guard let tenant = try await tenant(ofInviteToken: token) else { return nil }
+        let rows = try await scope(tenant).read(
+            """
+            SELECT 1 FROM password_resets WHERE tenant_id = \(tenant)
+                AND token_hash = \(InviteToken.hash(token)) AND used_at IS NULL
+                AND expires_at > \(clock())
+            """)
+        if rows.isEmpty { return nil }
+        return (tenant, try await scope(tenant).policy().policy)
+    }
+
+    /// Sets a user's password by a link's token and ends all their sessions; false where the token
+    /// is unknown, used or over.
+    package func resetUserPassword(
+        _ token: String, in tenant: UUID, passwordHash: String, requestID: String, ip: String?
+    ) async throws -> Bool {
+        let hash = InviteToken.hash(token)
+        return try await scope(tenant).change(by: .system) { change in
+            let found = try await change.query(
+                """
+                SELECT user_id FROM password_resets
+                WHERE tenant_id = \(tenant) AND token_hash = \(hash)
+                """)
+            guard let user = try found.first?.get(0, as: UUID.self) else { return false }
+            // The user's row first, as everywhere.
+            let rows = try await change.query(
+                """
+                UPDATE users SET password_hash = \(passwordHash), version = version + 1,
+                    updated_at = \(change.now)
+                WHERE tenant_id = \(tenant) AND id = \(user) AND status = 'active'
+                RETURNING email
+                """)
+            guard let email = try rows.first?.get(0, as: String.self) else { return false }
+            let used = try await change.query(
+                """
+                UPDATE password_resets SET used_at = \(change.now)
+                WHERE tenant_id = \(tenant) AND token_hash = \(hash) AND used_at IS NULL
+                    AND expires_at > \(change.now)
+                RETURNING 1
+                """)
+            guard !used.isEmpty else { throw DeadReset() }
+            try await change.endResets(of: user)
+            try await change.query(
+                "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user)")
+            let actor = Actor(
+                type: "user", id: user.description, name: email, requestID: requestID, ip: ip)
+            try await change.acting(as: actor).audit(
+                "user.password_reset", AuditTarget("user", user, email))
+            return true
+        }
+    }
+}
+
+/// Rolls back a reset whose token was used meanwhile.
+package struct DeadReset: Error {}
+
+extension Change {
+    /// The same transaction with another name in its audit rows.
+    func acting(as actor: Actor) -> Change {
+        var change = self
+        change.actor = actor
+        return change
+    }
+
+    fileprivate func endResets(of user: UUID) async throws(PostgresError) {
+        try await query(
+            """
+            UPDATE password_resets SET used_at = \(now)
+            WHERE tenant_id = \(tenant) AND user_id = \(user) AND used_at IS NULL
+            """)
+    }
+
+    fileprivate func offerOperatorReset(
+        _ emailKey: String, _ publicURL: String, _ database: Database
+    ) async throws {
+        let rows = try await query(
+            """
+            SELECT id, email FROM operators WHERE email_key = \(emailKey) AND status <> 'suspended'
+            """)
+        guard let row = rows.first else { return }
+        let id: UUID = try row.get(0)
+        let token = TokenSecret.make()
+        let end = now.adding(seconds: Database.resetSeconds)
+        try await query(
+            """
+            INSERT INTO operator_links (token_hash, operator_id, purpose, created_at, expires_at)
+            VALUES (\(TokenSecret.hash(token) ?? []), \(id), 'password_reset', \(now), \(end))
+            """)
+        try await post(
+            Letter(
+                .passwordReset, to: try row.get(1),
+                link: "\(publicURL)/reset#token=\(token)", expiresAt: end),
+            about: id, in: database)
+    }
+
+    /// Only who has a password gets a link to change it: a federated user's mailbox is not made a
+    /// second way in.
+    fileprivate func offerUserReset(
+        _ emailKey: String, _ publicURL: String, _ database: Database
+    ) async throws {
+        let rows = try await query(
+            """
+            SELECT u.id, u.email, t.name, t.locator FROM users u
+            JOIN tenants t ON t.id = \(tenant)
+            WHERE u.tenant_id = \(tenant) AND u.email_key = \(emailKey) AND u.status = 'active'
+                AND u.password_hash IS NOT NULL AND t.status = 'active'
+            """)
+        guard let row = rows.first else { return }
+        let id: UUID = try row.get(0)
+        let token = InviteToken.make(locator: try row.get(3))
+        let end = now.adding(seconds: Database.resetSeconds)
+        try await endResets(of: id)
+        try await query(
+            """
+            INSERT INTO password_resets (tenant_id, id, token_hash, user_id, created_at, expires_at)
+            VALUES (\(tenant), \(UUID.random()), \(InviteToken.hash(token)), \(id), \(now), \(end))
+            """)
+        try await post(
+            Letter(
+                .passwordReset, to: try row.get(1), tenantName: try row.get(2),
+                link: "\(publicURL)/reset#token=\(token)", expiresAt: end),
+            about: id, in: database)
+    }
+}

@@ -1,0 +1,50 @@
+import Outbound
+import TestSupport
+import Testing
+import Text
+
+struct TXTResolverTests {
+    private func resolver(_ server: NameServer) throws -> TXTResolver {
+        TXTResolver(
+            server: .init(address: try #require(IPAddress("127.0.0.1")), port: server.port))
+    }
+
+    @Test func `records are read whole, those of several strings as one`() async throws {
+        let long = String(repeating: "x", count: 600)
+        let server = NameServer(["a.example": .records(["one", long, "", "üñ"])])
+        defer { server.stop() }
+        let found = try await resolver(server).records(of: "a.example")
+        #expect(found == ["one", long, "", "üñ"])
+    }
+
+    @Test func `a name without records or without existence has none`() async throws {
+        let server = NameServer(["empty.example": .records([])])
+        defer { server.stop() }
+        let resolver = try resolver(server)
+        #expect(try await resolver.records(of: "empty.example").isEmpty)
+        #expect(try await resolver.records(of: "nowhere.example").isEmpty)
+    }
+
+    @Test func `an answer that breaks its form is no answer`() async throws {
+        let good = NameServer.record("one")
+        let bad: [(UInt8, [UInt8])] = [
+            (2, good), (1, Array(good.dropLast())), (1, Array(good.prefix(5))), (1, []),
+            (1, Array(good.prefix(11)) + [4, 9] + Array("one".utf8)),
+        ]
+        for (count, bytes) in bad {
+            let server = NameServer(["a.example": .raw(count: count, bytes)])
+            defer { server.stop() }
+            await #expect(throws: TXTResolver.Failure.self, "\(bytes)") {
+                try await resolver(server).records(of: "a.example")
+            }
+        }
+    }
+
+    @Test func `a server's failure is not taken for the absence of records`() async throws {
+        let server = NameServer(["a.example": .failure(2)])
+        defer { server.stop() }
+        await #expect(throws: TXTResolver.Failure.unavailable) {
+            try await resolver(server).records(of: "a.example")
+        }
+    }
+}
