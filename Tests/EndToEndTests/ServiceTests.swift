@@ -24,6 +24,18 @@ struct ServiceTests {
         await running.stop()
     }
 
+    @Test func `the demonstration is made once and its link signs the owner in`() async throws {
+        let running = try await RunningService()
+        for _ in 1...2 {
+            let token = try await Demonstration(running.service).signInLink()
+            let answer = try running.send(
+                "POST", "/v1/session", body: "{\"token\":\"\(token)\"}")
+            #expect(answer.status == 201, "\(answer.body)")
+        }
+        #expect(try await running.service.composition.database.tenant("demo") != nil)
+        await running.stop()
+    }
+
     @Test func `a one-time link signs in once, and signing out ends the session`() async throws {
         let running = try await RunningService()
         let storage = running.service.composition.database

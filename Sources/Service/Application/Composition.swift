@@ -33,7 +33,7 @@ package struct Composition: Sendable {
         app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
         signingKey: String? = nil, passwords: PasswordHasher? = nil, lease: Duration = .seconds(3),
         logger: Logger? = nil,
-        outside: Outside = Outside(),
+        outside: Outside = Outside(), persons: PersonQueue = PersonQueue(),
         metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
         principal: API.Principal? = nil,
         clock: @escaping @Sendable () -> Timestamp
@@ -45,7 +45,7 @@ package struct Composition: Sendable {
             directoryKey: directoryKey,
             sealer: try Sealer(
                 key: SHA256.derive(from: secretKey, info: Array("secrets at rest".utf8))),
-            clock: clock)
+            persons: persons, clock: clock)
         storage.retention = retention
         storage.onDecision = { metrics.record($0) }
         let database = storage
@@ -81,7 +81,7 @@ package struct Composition: Sendable {
         let core = try SignInCore(
             database: database, passwords: passwords, publicURL: publicURL, secretKey: secretKey,
             tokens: tokens, http: http, documents: documents,
-            checkKey: { try await authenticator.key($0, $1) })
+            checkKey: { try await authenticator.key($0, $1) }, pause: outside.pause)
         dispatcher = try Dispatcher(
             endpoints: Routes.all + Contracts.endpoints(core) + [KeySetEndpoint.endpoint(tokens)],
             services: services,

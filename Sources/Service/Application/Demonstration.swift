@@ -6,18 +6,18 @@ import Storage
 import Text
 
 /// What `dev` shows on its first screen: an owner and the tenant `demo`, made at the first start.
-struct Demonstration: Sendable {
+package struct Demonstration: Sendable {
     private static let owner = "owner@gatehouse.test"
     private let database: Database
     private let dispatcher: Dispatcher
 
-    init(_ service: Service) {
+    package init(_ service: Service) {
         database = service.composition.database
         dispatcher = service.composition.dispatcher
     }
 
     /// A token that signs the owner in once, within an hour.
-    func signInLink() async throws -> String {
+    package func signInLink() async throws -> String {
         let owner = try await owner()
         if try await database.tenant("demo") == nil { try await populate(owner) }
         let token = TokenSecret.make()

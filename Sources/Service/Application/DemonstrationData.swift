@@ -77,6 +77,7 @@ struct DemonstrationData: Sendable {
                 .post, path,
                 fields: [
                     Field("cookie", "gatehouse=\(token)"), Field("x-gatehouse-console", "1"),
+                    Field("sec-fetch-site", "same-origin"),
                     Field("content-type", "application/json"),
                 ], body: Array(json.utf8)))
         guard answer.status < 300, case .bytes(let bytes) = answer.body else {

@@ -23,27 +23,18 @@ package final class KeyUses: Sendable {
     }
 
     private struct State {
-        var minute: Int64 = -1
-        var counts: [UUID: Int] = [:]
         var pending: [UUID: Batch] = [:]
     }
 
     private static let hour: Int64 = 3_600_000_000
 
+    private let minute = MinuteCounts<UUID>()
     private let state = Mutex(State())
 
     /// Counts one attempt to use the key; false where it is over the key's limit for the minute.
     package func isWithinLimit(_ key: PresentedKey, at now: Timestamp) -> Bool {
         guard let limit = key.rateLimit else { return true }
-        let minute = now.microseconds / 60_000_000
-        return state.withLock { state in
-            if state.minute != minute {
-                state.minute = minute
-                state.counts = [:]
-            }
-            state.counts[key.id, default: 0] += 1
-            return state.counts[key.id, default: 0] <= limit
-        }
+        return minute.count(key.id, at: now) <= limit
     }
 
     /// Notes that the key was good. `isVerified`: it was asked about, and not what the caller came
