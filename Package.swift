@@ -38,6 +38,7 @@ let package = Package(
     products: [.executable(name: "gatehouse", targets: ["gatehouse"])],
     targets: [
         .target(name: "CLinux", path: "Sources/System/CLinux"),
+        .target(name: "CCommonPasswords", path: "Sources/System/CCommonPasswords"),
         system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
         system("CArgon2", pkgConfig: "libargon2", apt: "libargon2-dev"),
@@ -53,7 +54,9 @@ let package = Package(
         room("Platform", "JSON"),
         room("Platform", "HTTP"),
         room("Platform", "Workers"),
-        room("Platform", "Cryptography", ["COpenSSL", "CArgon2", "CZlib", "Workers"]),
+        room(
+            "Platform", "Cryptography",
+            ["COpenSSL", "CArgon2", "CZlib", "CCommonPasswords", "Workers"]),
         room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
         room("Platform", "Outbound", ["CCurl", "CResolv", "HTTP", "Text", "Workers"]),
         room("Platform", "Routing", ["HTTP"]),
@@ -115,7 +118,7 @@ let package = Package(
             "SignInTests",
             [
                 "Application", "SignIn", "API", "Domain", "Storage", "Postgres", "Cryptography",
-                "HTTP",
+                "HTTP", "Observability",
                 "JSON",
                 "Text", "TestSupport",
             ]),

@@ -30,6 +30,7 @@ export default async function signIn(page) {
 	})
 	add(page.body, door("Sign in", "Welcome back. The gate knows its keepers.",
 		query().next && note("info", "lock", "Sign in to go on to where you were."), built,
+		h("p.small", h("a", { href: "/reset" }, "Forgot your password?")),
 		h("p.small.muted", "No password yet? Open the one-time link that was sent to you, or that the server printed when it started.")))
 }
 

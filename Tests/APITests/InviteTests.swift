@@ -13,18 +13,6 @@ import Text
     private static let password = "correct horse battery staple"
     private static let invites = "/v1/tenants/acme/invites"
 
-    private static func withService(
-        _ body: (TestService, TenantRow) async throws -> Void
-    ) async throws {
-        let service = try await TestService.make()
-        let tenant = try await service.makeTenant("acme")
-        do { try await body(service, tenant) } catch {
-            await service.stop()
-            throw error
-        }
-        await service.stop()
-    }
-
     private static func invite(
         _ service: TestService, _ body: String = #"{"email":"Ann@Example.com"}"#,
         as credential: TestService.Credential = .platformOwner, query: String = ""
@@ -39,7 +27,7 @@ import Text
     }
 
     @Test func `an invite is made once, with its link, and accepted once`() async throws {
-        try await Self.withService { service, tenant in
+        try await TestService.run { service, tenant in
             let made = try await Self.invite(service)
             #expect(made.status == 201)
             let token = try #require(made.json["token"]?.string)
@@ -76,7 +64,7 @@ import Text
     }
 
     @Test func `of many who accept at once one wins`() async throws {
-        try await Self.withService { service, _ in
+        try await TestService.run { service, _ in
             let token = try #require(try await Self.invite(service).json["token"]?.string)
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<6 {
@@ -90,7 +78,7 @@ import Text
     }
 
     @Test func `many who invite one address at once make one invite`() async throws {
-        try await Self.withService { service, _ in
+        try await TestService.run { service, _ in
             _ = try await service.session(role: "owner", tenant: nil)
             let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
                 for _ in 0..<6 { group.addTask { try await Self.invite(service) } }
@@ -103,7 +91,7 @@ import Text
     }
 
     @Test func `a revoked invite is dead at once and its unused row is gone`() async throws {
-        try await Self.withService { service, tenant in
+        try await TestService.run { service, tenant in
             let made = try await Self.invite(service)
             let id = try #require(made.json["id"]?.string)
             let token = try #require(made.json["token"]?.string)
@@ -132,7 +120,7 @@ import Text
     }
 
     @Test func `resending ends the old token`() async throws {
-        try await Self.withService { service, _ in
+        try await TestService.run { service, _ in
             let made = try await Self.invite(service)
             let id = try #require(made.json["id"]?.string)
             let old = try #require(made.json["token"]?.string)
@@ -154,7 +142,7 @@ import Text
     }
 
     @Test func `an expired invite is shown as such, refused, and replaced`() async throws {
-        try await Self.withService { service, tenant in
+        try await TestService.run { service, tenant in
             let made = try await Self.invite(service)
             let id = try #require(made.json["id"]?.string)
             let token = try #require(made.json["token"]?.string)
@@ -183,7 +171,7 @@ import Text
     }
 
     @Test func `a list has a result for each line and a dry run writes nothing`() async throws {
-        try await Self.withService { service, tenant in
+        try await TestService.run { service, tenant in
             let body =
                 #"{"invites":[{"email":"a@example.com"},{"email":"nobody"},{"email":"A@example.com"}]}"#
             for query in ["?dry_run=true", ""] {
@@ -199,7 +187,7 @@ import Text
     }
 
     @Test func `bad input is told whole`() async throws {
-        try await Self.withService { service, _ in
+        try await TestService.run { service, _ in
             let bad = try await Self.invite(
                 service, #"{"email":"x@y","expires_at":"2020-01-01T00:00:00Z","delivery":"mail"}"#)
             #expect(bad.status == 422)
@@ -219,7 +207,7 @@ import Text
     }
 
     @Test func `strangers and other tenants find nothing`() async throws {
-        try await Self.withService { service, _ in
+        try await TestService.run { service, _ in
             let other = try await service.makeTenant("other")
             let made = try await Self.invite(service)
             let id = try #require(made.json["id"]?.string)
@@ -239,7 +227,7 @@ import Text
     }
 
     @Test func `support invites members alone`() async throws {
-        try await Self.withService { service, tenant in
+        try await TestService.run { service, tenant in
             let support = TestService.Credential.session(
                 try await service.session(role: "support", tenant: tenant.id))
             let wide = try await Self.invite(

@@ -12,18 +12,6 @@ import Text
     private static let policy = "/v1/tenants/acme/policy"
     private static let domains = "/v1/tenants/acme/domains"
 
-    private static func withService(
-        _ body: (TestService, TenantRow) async throws -> Void
-    ) async throws {
-        let service = try await TestService.make()
-        let tenant = try await service.makeTenant("acme")
-        do { try await body(service, tenant) } catch {
-            await service.stop()
-            throw error
-        }
-        await service.stop()
-    }
-
     private static func put(
         _ service: TestService, _ json: String, match: String?, query: String = "",
         as credential: TestService.Credential = .platformOwner
@@ -34,7 +22,7 @@ import Text
     }
 
     @Test func `a policy has its defaults and is published under If-Match`() async throws {
-        try await Self.withService { service, _ in
+        try await TestService.run { service, _ in
             let first = try await service.send(.get, Self.policy, as: .platformOwner)
             #expect(first.json["sign_up"]?.string == "invite_only")
             #expect(first.json["password_min"]?.int == 15)
@@ -65,7 +53,7 @@ import Text
     }
 
     @Test func `a policy refuses what no tenant may have`() async throws {
-        try await Self.withService { service, tenant in
+        try await TestService.run { service, tenant in
             let bad = #"{"password_min":7,"default_role":"admin","allowed_domains":["x"]}"#
             let answer = try await Self.put(service, bad, match: "*")
             #expect(answer.status == 422)
@@ -81,7 +69,7 @@ import Text
     }
 
     @Test func `a closed policy makes no invites and one with domains filters them`() async throws {
-        try await Self.withService { service, _ in
+        try await TestService.run { service, _ in
             let invite = #"{"email":"ann@example.com"}"#
             _ = try await Self.put(service, #"{"sign_up":"closed"}"#, match: "*")
             let closed = try await service.send(
@@ -98,7 +86,7 @@ import Text
     }
 
     @Test func `a domain is claimed by many and verified by one`() async throws {
-        try await Self.withService { service, tenant in
+        try await TestService.run { service, tenant in
             let other = try await service.makeTenant("other")
             let claim = #"{"domain":"Example.ORG"}"#
             let mine = try await service.send(
@@ -144,7 +132,7 @@ import Text
 
     @Test(arguments: ["gmail.com", "co.uk", "github.io", "192.0.2.1", "localhost", "a b.example"])
     func `what belongs to everyone cannot be claimed`(_ name: String) async throws {
-        try await Self.withService { service, _ in
+        try await TestService.run { service, _ in
             let answer = try await service.send(
                 .post, Self.domains, json: #"{"domain":"\#(name)"}"#, as: .platformOwner)
             #expect(answer.status == 422)
@@ -153,7 +141,7 @@ import Text
     }
 
     @Test func `domains of another tenant are not there`() async throws {
-        try await Self.withService { service, tenant in
+        try await TestService.run { service, tenant in
             let other = try await service.makeTenant("other")
             let mine = try await service.send(
                 .post, Self.domains, json: #"{"domain":"example.org"}"#, as: .tenantAdmin(tenant))

@@ -13,8 +13,11 @@ struct ProvisioningScene {
     let service: TestService
     let tenant: TenantRow
 
-    static func make(policy: String = "{}") async throws -> ProvisioningScene {
-        let service = try await TestService.make()
+    static func make(
+        policy: String = "{}",
+        clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
+    ) async throws -> ProvisioningScene {
+        let service = try await TestService.make(clock: clock)
         let policy = try JSONValue(parsing: Array(policy.utf8))
         let tenant = try await service.storage.createTenant(
             slug: "acme", name: "Acme", policy: policy, by: .system)
@@ -78,6 +81,32 @@ struct ProvisioningScene {
                 """)
         }
         return (id, token)
+    }
+
+    /// An invite as an operator makes it: its token opens the acceptance page.
+    func invited(_ email: String, role: String = "member") async throws -> String {
+        let answer = try await service.send(
+            .post, "/v1/tenants/\(tenant.slug)/invites",
+            json: #"{"email":"\#(email)","role":"\#(role)"}"#, as: .platformOwner)
+        guard answer.status == 201, let token = answer.json["token"]?.string else {
+            throw Unexpected(text: answer.text)
+        }
+        return token
+    }
+
+    func accept(
+        _ token: String, password: String = "a door that opens once"
+    ) async throws -> TestAnswer {
+        try await service.send(
+            .post, "/v1/invites/accept",
+            json: #"{"token":"\#(token)","password":"\#(password)","name":"Ann"}"#)
+    }
+
+    /// The tenant's decisions as its operators read them, newest first.
+    func decisions() async throws -> [JSONValue] {
+        let answer = try await service.send(
+            .get, "/v1/tenants/\(tenant.slug)/provisioning/decisions", as: .platformOwner)
+        return answer.json["items"]?.array ?? []
     }
 
     func verifiedDomain(_ domain: String) async throws {

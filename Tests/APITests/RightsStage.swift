@@ -61,6 +61,9 @@ struct RightsStage {
                 #"{"email":"op@a.example","role":"support","scope":{"tenant_id":"\#(tenant)"}}"#),
             "name": "pre-signup", "client": "immich",
         ]
+        let provider = things["/v1/providers"] ?? ""
+        things["credential_id"] = try await make(
+            "/v1/providers/\(provider)/hook-credentials", "{}")
         let decision = try await stage.service.send(
             .post, "/v1/hooks/pre-signup",
             json: #"{"provider":"google","subject":"9","email":"x@gmail.com","tenant":"acme"}"#,

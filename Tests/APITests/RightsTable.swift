@@ -82,6 +82,11 @@ struct RouteRight: Sendable {
         .init("GET /v1/providers/{id}", "yyy-y---", "providers:read", .home),
         .init("PATCH /v1/providers/{id}", "yy------", "providers:write", .home),
         .init("DELETE /v1/providers/{id}", "yy------", "providers:write", .home),
+        .init("GET /v1/providers/{id}/hook-credentials", "yyy-y---", "providers:read", .home),
+        .init("POST /v1/providers/{id}/hook-credentials", "yy------", "providers:write", .home),
+        .init(
+            "DELETE /v1/providers/{id}/hook-credentials/{credential_id}", "yy------",
+            "providers:write", .home),
     ]
 
     private static let users: [RouteRight] = [

@@ -14,9 +14,10 @@ struct TokenSignInTests {
         let provider: TestProvider
         let tenant: TenantRow
         let log: CapturedLog
+        let clock: TestClock
 
         func mint(_ clientID: String = "web") -> TokenMint {
-            provider.mint(clientID: clientID, now: Timestamp.systemClock())
+            provider.mint(clientID: clientID, now: clock.now)
         }
 
         func send(
@@ -47,11 +48,13 @@ struct TokenSignInTests {
 
     private func run(_ body: (Scene) async throws -> Void) async throws {
         let log = CapturedLog()
-        let service = try await TestService.make(logger: log.logger)
+        // Held still: a token that is one second too early must not ripen while others are sent.
+        let clock = TestClock()
+        let service = try await TestService.make(logger: log.logger, clock: { clock.now })
         let provider = try await TestProvider.start()
         let scene = Scene(
             service: service, provider: provider, tenant: try await service.makeTenant("acme"),
-            log: log)
+            log: log, clock: clock)
         do { try await body(scene) } catch {
             await service.stop()
             throw error

@@ -13,15 +13,9 @@ struct UserStage {
     let tenant: TenantRow
 
     static func run(_ body: (UserStage) async throws -> Void) async throws {
-        let service = try await TestService.make()
-        do {
-            try await body(
-                UserStage(service: service, tenant: try await service.makeTenant("acme")))
-        } catch {
-            await service.stop()
-            throw error
+        try await TestService.run { service, tenant in
+            try await body(UserStage(service: service, tenant: tenant))
         }
-        await service.stop()
     }
 
     func send(

@@ -54,7 +54,7 @@ def test_no_page_outside_has_a_violation(console):
     made = console.api("POST", f"/tenants/{console.tenant()['id']}/invites", {"email": "a@acme.example", "delivery": "link"})
     console.context.clear_cookies()
     wrong = []
-    for path in ("/console/sign-in?next=/console/audit", "/console/sign-in#token=x", "/console/setup", made["accept_url"].replace(console.base, "")):
+    for path in ("/console/sign-in?next=/console/audit", "/console/sign-in#token=x", "/console/setup", "/reset", "/reset#token=x", made["accept_url"].replace(console.base, "")):
         console.page.goto("about:blank")
         console.go(path)
         wrong += look(console, path)

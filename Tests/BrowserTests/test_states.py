@@ -215,3 +215,19 @@ def test_an_invited_person_accepts_and_the_link_is_spent(console):
     page.goto("about:blank")
     console.go(made["accept_url"].replace(console.base, ""))
     expect(page.get_by_role("heading", name="This invite cannot be used")).to_be_visible()
+
+
+def test_a_forgotten_password_is_asked_for_and_a_dead_link_says_so(console):
+    console.context.clear_cookies()
+    page = console.go("/reset")
+    page.get_by_label("Email").fill("nobody@stranger.example")
+    page.get_by_role("button", name="Mail me a link").click()
+    expect(page.get_by_role("heading", name="Look into your mail")).to_be_visible()
+    console.expects_refusals = True
+    page.goto("about:blank")
+    console.go("/reset#token=spent")
+    expect(page.get_by_role("heading", name="Set a new password")).to_be_visible()
+    assert "token" not in page.url
+    page.get_by_label("New password").fill("a sentence is fine here")
+    page.get_by_role("button", name="Set the password").click()
+    expect(page.get_by_role("alert")).to_contain_text("ask for a new one")

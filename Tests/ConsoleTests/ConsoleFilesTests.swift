@@ -42,7 +42,7 @@ func `one shell answers every console path`(path: String) throws {
         frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'
         """
     for path in [
-        "/", "/console/", "/invite", "/favicon.svg", "/console/assets/old/app.js",
+        "/", "/console/", "/invite", "/reset", "/favicon.svg", "/console/assets/old/app.js",
         "/console/assets/\(version)/app.js",
     ] {
         let response = try #require(try get(path))
@@ -130,7 +130,7 @@ func `the weights of Accept-Encoding are kept`(value: String, wanted: Bool) {
 }
 
 @Test func `no page holds inline script, inline style or another origin`() throws {
-    for path in ["/console/", "/invite"] {
+    for path in ["/console/", "/invite", "/reset"] {
         let html = String(decoding: body(try get(path)), as: UTF8.self)
         #expect(!html.contains("style="))
         #expect(!html.contains("<style"))

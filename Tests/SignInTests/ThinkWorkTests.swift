@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Observability
 import Storage
 import TestSupport
 import Testing
@@ -14,8 +15,8 @@ struct ThinkWorkTests {
         let tenant: TenantRow
         let provider: TestProvider
 
-        static func make(settings: String = "{}") async throws -> Stage {
-            let service = try await TestService.make()
+        static func make(settings: String = "{}", logger: Logger? = nil) async throws -> Stage {
+            let service = try await TestService.make(logger: logger)
             let tenant = try await service.makeTenant("acme")
             let set = try await service.send(
                 .put, "/v1/tenants/acme/clients/thinkwork",
@@ -177,6 +178,29 @@ struct ThinkWorkTests {
         let two = try await stage.send(
             .get, "/api/auth/me", token: stage.token(), fields: [Field("x-api-key", "k")])
         #expect(two.status == 400)
+        await stage.stop()
+    }
+
+    @Test func `every hostile id token is 401 with one text, and its reason stands in the log`()
+        async throws
+    {
+        let log = CapturedLog()
+        let stage = try await Stage.make(logger: log.logger)
+        try await stage.addPool()
+        let mint = TokenMint(
+            issuer: "\(stage.provider.issuer)/\(Self.pool)", clientID: "web",
+            key: stage.provider.key, now: Timestamp.systemClock())
+        // What no header line can hold is not sent.
+        let tokens = mint.hostile().filter { token in
+            !token.text.isEmpty && token.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        }
+        for token in tokens {
+            let answer = try await stage.send(.get, "/api/auth/me", token: token.text)
+            #expect(answer.status == 401, "\(token)")
+            #expect(answer.text == #"{"error":"Unauthorized"}"#, "\(token)")
+        }
+        #expect(log.lines.count { $0.contains("sign-in: id token: ") } == tokens.count)
+        #expect(!log.text.contains("eyJ"))
         await stage.stop()
     }
 

@@ -197,4 +197,35 @@ struct TimeTrackerSignInTests {
         #expect(back.first("location")?.hasSuffix("?error=authentication_failed") == true)
         await stage.stop()
     }
+
+    @Test func `every hostile id token gets one text, and its reason stands in the log alone`()
+        async throws
+    {
+        let log = CapturedLog()
+        let stage = try await TimeTrackerStage.make(
+            settings: #"{"app_url":"https://time.acme.example"}"#, logger: log.logger)
+        try await stage.invite()
+        let mint = stage.provider.mint(clientID: "web", now: Timestamp.systemClock())
+        let tokens = mint.hostile()
+        #expect(tokens.count >= 60)
+        for token in tokens {
+            let asked = try await stage.begin()
+            let body = JSONValue.object([.init("id_token", .string(token.text))]).encoded()
+            stage.provider.set("/token", .init(String(decoding: body, as: UTF8.self)))
+            let answer = try await stage.exchange(asked.first("state") ?? "")
+            #expect(answer.status == 400, "\(token)")
+            #expect(answer.json == .object([.init("error", .string(Self.unproved))]), "\(token)")
+        }
+        let refused = log.lines.filter { $0.contains("sign-in: id token: ") }
+        #expect(refused.count == tokens.count)
+        // The web page's way tells its page nothing, and the log as much.
+        let state = try await stage.begin("").first("state") ?? ""
+        let back = try await stage.send(
+            .get, "/auth/callback?code=c&state=\(state)",
+            fields: [Field("cookie", "timetracker_state=\(state)")])
+        #expect(back.status == 302)
+        #expect(log.lines.count { $0.contains("sign-in: id token: ") } == tokens.count + 1)
+        #expect(!log.text.contains("eyJ"))
+        await stage.stop()
+    }
 }

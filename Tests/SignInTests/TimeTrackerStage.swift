@@ -1,6 +1,7 @@
 import Cryptography
 import HTTP
 import JSON
+import Observability
 import SignIn
 import Storage
 import TestSupport
@@ -18,8 +19,10 @@ struct TimeTrackerStage {
     let tenant: TenantRow
     let provider: TestProvider
 
-    static func make(settings: String = "{}") async throws -> TimeTrackerStage {
-        let service = try await TestService.make()
+    static func make(
+        settings: String = "{}", logger: Logger? = nil
+    ) async throws -> TimeTrackerStage {
+        let service = try await TestService.make(logger: logger)
         let tenant = try await service.makeTenant("acme")
         let set = try await service.send(
             .put, "/v1/tenants/acme/clients/timetracker",

@@ -12,6 +12,7 @@ package enum Routes {
         + PasswordResetEndpoints.all
         + OverviewEndpoints.all
         + ProviderEndpoints.all
+        + HookCredentialEndpoints.all
         + HookEndpoints.all
         + CognitoEndpoints.all
         + TokenSignInEndpoint.all

@@ -12,12 +12,13 @@ package struct ConsoleFiles: Sendable {
     private let assets: [String: Asset]
     private let shell: Asset
     private let invite: Asset
+    private let reset: Asset
     private let icon: Asset
     /// The hash of the tree: 16 hexadecimal digits.
     package let version: String
 
-    /// Reads every file below `directory`, which must hold `index.html`, `invite.html` and
-    /// `favicon.svg`. Throws `ConsoleFilesError` with the path that is missing or not understood.
+    /// Reads every file below `directory`, which must hold `index.html`, `invite.html`,
+    /// `reset.html` and `favicon.svg`. Throws `ConsoleFilesError` with the path that is missing or not understood.
     package init(directory: String) throws(ConsoleFilesError) {
         let files = try FileTree.read(directory)
         var digest = ContentHash()
@@ -42,19 +43,20 @@ package struct ConsoleFiles: Sendable {
             }
         }
         guard let shell = pages["index.html"], let invite = pages["invite.html"],
-            let icon = assets[prefix + "favicon.svg"]
+            let reset = pages["reset.html"], let icon = assets[prefix + "favicon.svg"]
         else {
             throw ConsoleFilesError(
-                "\(directory): index.html, invite.html and favicon.svg must be there")
+                "\(directory): index.html, invite.html, reset.html and favicon.svg must be there")
         }
         self.assets = assets
         self.shell = shell
         self.invite = invite
+        self.reset = reset
         self.icon = icon
     }
 
-    /// The answer for `/`, `/console`, `/console/…`, `/invite` and `/favicon.svg`; nil for any
-    /// other path. To HEAD it holds the body as to GET: leaving it out belongs to the encoder,
+    /// The answer for `/`, `/console`, `/console/…`, `/invite`, `/reset` and `/favicon.svg`; nil
+    /// for any other path. To HEAD it holds the body as to GET: leaving it out belongs to the encoder,
     /// which knows the length from it (RFC 9110 §9.3.2).
     package func response(for request: Request) -> Response? {
         guard let place = place(of: request.path) else { return nil }
@@ -87,6 +89,7 @@ package struct ConsoleFiles: Sendable {
         case "/": return .root
         case "/console": return .page(shell)
         case "/invite": return .page(invite)
+        case "/reset": return .page(reset)
         case "/favicon.svg": return .page(icon)
         default: break
         }

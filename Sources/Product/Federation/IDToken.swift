@@ -12,10 +12,11 @@ package struct IDToken: Sendable {
     /// Claimed, not proved.
     package let claimedAudiences: [String]
 
-    package init(_ text: [UInt8]) throws(IDTokenFault) {
+    /// `isAccessToken`: its type may say so (RFC 9068 section 2.1).
+    package init(_ text: [UInt8], isAccessToken: Bool = false) throws(IDTokenFault) {
         guard let jws = JWS(compact: text) else { throw .notCompact }
         guard let header = Self.object(jws.header) else { throw .headerMalformed }
-        (algorithm, keyID) = try Self.read(header)
+        (algorithm, keyID) = try Self.read(header, isAccessToken)
         guard let claims = Self.object(jws.payload) else { throw .claimsMalformed }
         guard let issuer = claims["iss"]?.string else { throw .issuerMismatch }
         guard let audiences = Self.audiences(claims["aud"]) else { throw .audienceMismatch }
@@ -34,7 +35,7 @@ package struct IDToken: Sendable {
     }
 
     private static func read(
-        _ header: JSONValue
+        _ header: JSONValue, _ isAccessToken: Bool
     ) throws(IDTokenFault) -> (VerificationKey.Algorithm, String?) {
         guard let name = header["alg"]?.string,
             let algorithm = VerificationKey.Algorithm(rawValue: name),
@@ -44,9 +45,9 @@ package struct IDToken: Sendable {
             throw .headerRefused
         }
         if let type = header["typ"] {
+            let taken = ["JWT", "jwt"] + (isAccessToken ? ["at+jwt", "application/at+jwt"] : [])
             guard let text = type.string,
-                text.utf8.elementsEqual("JWT".utf8)
-                    || text.utf8.elementsEqual("jwt".utf8)
+                taken.contains(where: { $0.utf8.elementsEqual(text.utf8) })
             else { throw .typeRefused }
         }
         guard let kid = header["kid"] else { return (algorithm, nil) }

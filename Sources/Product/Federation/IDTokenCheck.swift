@@ -13,11 +13,16 @@ package struct IDTokenCheck: Sendable {
     package var now: Timestamp
     /// What this sign-in was begun with; nil where nobody here began it.
     package var nonce: String?
+    /// The token is for the provider's own services; what counts is whom it was given to.
+    package var isAccessToken: Bool
 
-    package init(party: RelyingParty, now: Timestamp, nonce: String? = nil) {
+    package init(
+        party: RelyingParty, now: Timestamp, nonce: String? = nil, isAccessToken: Bool = false
+    ) {
         self.party = party
         self.now = now
         self.nonce = nonce
+        self.isAccessToken = isAccessToken
     }
 
     package func claims(of token: IDToken, keys: KeySet) throws(IDTokenFault) -> IDClaims {
@@ -47,6 +52,10 @@ package struct IDTokenCheck: Sendable {
 
     /// The audience that is ours. A token for several must name us as the party it was given to.
     private func audience(of token: IDToken) throws(IDTokenFault) -> String {
+        if isAccessToken, let given = token.claims["client_id"] ?? token.claims["azp"] {
+            guard let text = given.string, party.takes(text) else { throw .authorizedPartyMismatch }
+            return text
+        }
         let ours = token.claimedAudiences.first { party.takes($0) }
         guard let ours else { throw .audienceMismatch }
         guard let named = token.claims["azp"] else {

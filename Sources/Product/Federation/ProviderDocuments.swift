@@ -42,12 +42,14 @@ package final class ProviderDocuments: Sendable {
 
     /// Checks a token by the provider's keys.
     package func claims(
-        of token: IDToken, from party: RelyingParty, nonce: String? = nil
+        of token: IDToken, from party: RelyingParty, nonce: String? = nil,
+        isAccessToken: Bool = false
     ) async throws(FederationFault) -> IDClaims {
         let documents = try await documents(of: party) {
             !$0.keys.keys(id: token.keyID, algorithm: token.algorithm).isEmpty
         }
-        let check = IDTokenCheck(party: party, now: clock(), nonce: nonce)
+        let check = IDTokenCheck(
+            party: party, now: clock(), nonce: nonce, isAccessToken: isAccessToken)
         do throws(IDTokenFault) {
             return try check.claims(of: token, keys: documents.keys)
         } catch {

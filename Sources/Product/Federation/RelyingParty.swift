@@ -10,6 +10,8 @@ package struct RelyingParty: Sendable, Equatable {
         case token = "token_endpoint"
         case userInfo = "userinfo_endpoint"
         case keys = "jwks_uri"
+        /// RFC 7662.
+        case introspection = "introspection_endpoint"
         case deviceAuthorization = "device_authorization_endpoint"
         /// The discovery document itself, where it does not stand below the issuer.
         case discovery = "openid_configuration"

@@ -8,6 +8,8 @@ package enum Contracts {
         Immich.contract,
         TimeTracker.contract,
         ThinkWork.contract,
+        DeepRecall.contract,
+        Relate.contract,
     ]
 
     package static let descriptions = all.map(\.description)

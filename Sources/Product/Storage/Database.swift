@@ -12,21 +12,29 @@ package struct Database: Sendable {
     package var clock: @Sendable () -> Timestamp
     /// Keys of the directory's look-ups are made with it, so that a dump names nobody.
     package let directoryKey: [UInt8]
+    /// Seals the secrets that have to be read again.
+    package let sealer: Sealer
     package let keyUses = KeyUses()
-    /// For columns that hold secrets.
-    let sealer: Sealer
+    let persons: PersonQueue
+    /// Attempts that were neither retries nor successes, by address and by provider.
+    let failedAttempts = MinuteCounts<String>()
+    package var limits = AttemptLimits()
+    /// Tokens of invites that did not fit, by the client's address.
+    package let inviteMisses = MinuteCounts<String>()
     package var retention = Retention()
     /// Told of each decision that was answered, retries too, dry runs not.
     package var onDecision: @Sendable (Outcome) -> Void = { _ in }
 
     package init(
         app: Postgres, platform: Postgres, directoryKey: [UInt8], sealer: Sealer,
+        persons: PersonQueue = PersonQueue(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.app = app
         self.platform = platform
         self.directoryKey = directoryKey
         self.sealer = sealer
+        self.persons = persons
         self.clock = clock
     }
 

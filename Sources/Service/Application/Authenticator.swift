@@ -15,6 +15,9 @@ struct Authenticator: Sendable {
     let tokens: AccessTokens
 
     func principal(of request: Request) async throws -> API.Principal {
+        if let caller = try await LambdaCaller(database: database).principal(of: request) {
+            return caller
+        }
         let lines = request.all("authorization")
         if lines.count > 1 {
             throw Problem(.invalidRequest, "Two Authorization headers: send one.")
@@ -97,9 +100,9 @@ struct Authenticator: Sendable {
         }
         let uses = database.keyUses.count(key.id, at: now)
         if let limit = key.rateLimit, uses > limit {
-            throw Problem(
-                .rateLimited, "The key may be used \(limit) times a minute.",
-                fields: [Field("retry-after", "\(60 - now.microseconds / 1_000_000 % 60)")])
+            throw Problem.rateLimited(
+                "The key may be used \(limit) times a minute.", limit: limit,
+                retryAfter: 60 - now.microseconds / 1_000_000 % 60)
         }
         try await database.noteUse(of: key, count: uses, ip: request.remoteAddress)
         let isPlatform = key.tenant == .platform
@@ -117,7 +120,9 @@ struct Authenticator: Sendable {
         else { throw Problem.unauthorized("The session is over; sign in again.") }
         try refuseForeignPage(request)
         let person = session.operator
-        if let tenant = person.tenant {
+        // Whoever wants to leave may, also from a tenant that is suspended.
+        let isLeaving = request.method == .delete && request.path == "/v1/session"
+        if let tenant = person.tenant, !isLeaving {
             switch try await database.scope(tenant).tenantRow()?.status {
             case "active": break
             case "suspended": throw Problem(.tenantSuspended, "The tenant is suspended.")

@@ -30,7 +30,7 @@ package struct Composition: Sendable {
     package init(
         app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
         signingKey: String? = nil, passwords: PasswordHasher? = nil, logger: Logger? = nil,
-        outside: Outside = Outside(),
+        outside: Outside = Outside(), persons: PersonQueue = PersonQueue(),
         metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
         principal: API.Principal? = nil,
         clock: @escaping @Sendable () -> Timestamp
@@ -41,7 +41,7 @@ package struct Composition: Sendable {
             app: app, platform: platform, directoryKey: directoryKey,
             sealer: try Sealer(
                 key: SHA256.derive(from: secretKey, info: Array("secrets at rest".utf8))),
-            clock: clock)
+            persons: persons, clock: clock)
         storage.retention = retention
         storage.onDecision = { metrics.record($0) }
         let database = storage
@@ -76,7 +76,7 @@ package struct Composition: Sendable {
         let core = try SignInCore(
             database: database, passwords: passwords, publicURL: publicURL, secretKey: secretKey,
             tokens: tokens, http: http, documents: documents,
-            checkKey: { try await authenticator.key($0, $1) })
+            checkKey: { try await authenticator.key($0, $1) }, pause: outside.pause)
         dispatcher = try Dispatcher(
             endpoints: Routes.all + Contracts.endpoints(core) + [KeySetEndpoint.endpoint(tokens)],
             services: services,

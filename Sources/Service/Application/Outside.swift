@@ -24,6 +24,8 @@ package struct Outside: Sendable {
     package var mail: Mail?
     /// Nil takes those of the system.
     package var nameServer: TXTResolver.Server?
+    /// How the time between two questions to a provider passes.
+    package var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     package init(providers: OutboundPolicy = OutboundPolicy(), mail: Mail? = nil) {
         self.providers = providers

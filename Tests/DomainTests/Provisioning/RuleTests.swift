@@ -77,6 +77,10 @@ import Text
         used.acceptedUser = Scene.user(.active)
         used.acceptedBy = Scene().attempt.identity
         #expect(Scene().tenant().token(used).answer == "existing")
+        // The acceptance page signs nobody in: whoever has the link there is not known by it.
+        let page = Scene().with { $0.attempt.trigger = .invitePage }.tenant().token(used)
+        #expect(page.answer == "refused invite_used")
+        #expect(page.known(Scene.user(.active)).answer == "refused invite_used")
     }
 
     @Test func `rule 3 another verified address may use the token where the policy allows it`() {

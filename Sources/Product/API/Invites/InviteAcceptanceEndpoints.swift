@@ -28,11 +28,12 @@ enum InviteAcceptanceEndpoints {
                         .readOnly("status", .enumeration(["pending"])),
                     ]))
         ],
-        problems: [.inviteUnknown]
+        problems: [.inviteUnknown, .rateLimited]
     ) { call in
         let token = try call.input.string("token")
+        try checkMisses(call)
         guard let (invite, tenant) = try await call.services.database.invitePreview(token) else {
-            throw Problem(.inviteUnknown, "The link is not valid; ask for a new one.")
+            throw try missed(call)
         }
         var answer = Response.ok(
             .object([
@@ -64,44 +65,73 @@ enum InviteAcceptanceEndpoints {
         ],
         problems: [
             .inviteUnknown, .inviteUsed, .inviteExpired, .inviteRevoked, .identityLinkRequired,
-            .notInvited, .userSuspended, .tenantSuspended, .rateLimited,
+            .notInvited, .userSuspended, .tenantSuspended, .approvalPending, .rateLimited,
         ]
     ) { call in
         let database = try call.services.database
         let token = try call.input.string("token")
-        let (user, tenant) = try await InviteAsking.answering {
-            let (id, policy) = try await database.policy(forInviteToken: token)
-            let hash = try await hashed(try call.input.string("password"), policy, call)
-            return try await database.acceptInvite(
-                token, in: id, passwordHash: hash, name: call.input.optionalString("name"),
-                requestID: call.request.id, ip: call.request.remoteAddress)
+        try checkMisses(call)
+        guard let offered = try await database.offeredInvite(token) else { throw try missed(call) }
+        let invite = offered.invite
+        let name = call.input.optionalString("name")
+        var hash: String?
+        if invite.status(at: call.now) == .pending {
+            hash = try await NewPassword(
+                text: call.input.string("password"), minimum: offered.policy.passwordMin,
+                usesBlocklist: offered.policy.passwordBlocklist,
+                about: [invite.email, offered.tenant.name]
+            ).hashed(call)
         }
+        let result = try await database.provision(
+            ProvisioningCall(accepting: invite, token: token, passwordHash: hash, name: name),
+            by: Actor(
+                type: "user", id: invite.userID?.description ?? "", name: name ?? invite.email,
+                requestID: call.request.id, ip: call.request.remoteAddress)
+        ) { String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self) }
+        guard let result, result.verdict.isSuccess, let user = result.user,
+            let tenant = result.tenant
+        else { throw refusal(result) }
         var answer = Response.ok(
             .object([.init("user", user.json), .init("tenant", tenant.json)]))
         answer.fields.append(Field("cache-control", "no-store"))
         return answer
     }
 
-    /// Characters count for the minimum, bytes for the limit; nothing is cut.
-    static func hashed(
-        _ password: String, _ policy: TenantPolicy, _ call: Call
-    ) async throws -> String {
-        func refuse(_ code: FieldCode, _ detail: String) -> Problem {
-            .invalid([FieldError("/password", code, detail)])
-        }
-        guard password.unicodeScalars.count >= policy.passwordMin else {
-            throw refuse(.tooShort, "must have at least \(policy.passwordMin) characters")
-        }
-        guard password.utf8.count <= 1024 else {
-            throw refuse(.tooLong, "must have at most 1024 bytes")
-        }
-        do {
-            return try await call.services.passwords.hash(Array(password.utf8))
-        } catch let fault as PasswordFault {
-            guard fault == .busy else { throw fault }
-            throw Problem(
-                .rateLimited, "Too many passwords at once; try again.",
-                fields: [Field("retry-after", "1")])
-        }
+    /// Tokens that do not fit, of one address in a minute.
+    private static let missLimit = 60
+
+    private static func checkMisses(_ call: Call) throws {
+        let misses = try call.services.database.inviteMisses
+        guard misses.current(call.request.remoteAddress, at: call.now) >= missLimit else { return }
+        throw Problem.rateLimited(
+            "Too many links that do not fit; wait a minute.", limit: missLimit,
+            retryAfter: 60 - call.now.microseconds / 1_000_000 % 60)
+    }
+
+    private static func missed(_ call: Call) throws -> Problem {
+        _ = try call.services.database.inviteMisses.count(call.request.remoteAddress, at: call.now)
+        return unknown
+    }
+
+    private static let unknown = Problem(
+        .inviteUnknown, "The link is not valid; ask for a new one.")
+
+    /// Whoever holds the token was invited, so the reason may be told.
+    private static func refusal(_ result: ProvisioningResult?) -> Problem {
+        guard let result, let reason = result.verdict.reason else { return .internalError }
+        let detail =
+            switch reason {
+            case .inviteUnknown: unknown.detail
+            case .inviteUsed: "The invite was used already; sign in instead."
+            case .inviteRevoked: "The invite was taken back."
+            case .inviteExpired: "The invite is over; ask for a new one."
+            case .notInvited: "The tenant does not take this address now."
+            case .userSuspended: "The account is suspended."
+            case .tenantSuspended, .tenantDeleted: "The tenant takes nobody in now."
+            case .identityLinkRequired:
+                "The account is active already; sign in and add the password there."
+            default: PublicRefusal.text(reference: result.reference)
+            }
+        return Problem(Code(rawValue: reason.rawValue) ?? .forbidden, detail)
     }
 }

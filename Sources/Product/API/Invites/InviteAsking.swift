@@ -79,9 +79,6 @@ enum InviteAsking {
         case .roleTooWide: return .forbidden("The role is beyond what this credential may give.")
         case nil: break
         }
-        if let refusal = error as? AcceptanceRefusal {
-            return Problem(Code(rawValue: refusal.code) ?? .conflict, refusal.detail)
-        }
         return storageProblem(error)
     }
 

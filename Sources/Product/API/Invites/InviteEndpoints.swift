@@ -39,7 +39,7 @@ enum InviteEndpoints {
         answers: [
             .created(InviteRow.withToken),
             Answer(200, .object(InviteRow.withToken.or(whenHas: "results", InviteRow.results))),
-            Answer(409, .problem([.userSuspended])),
+            Answer(409, .problem([.userSuspended, .signUpClosed])),
         ],
         problems: [.conflict, .emailTaken, .signUpClosed], idempotent: true,
         secret: true

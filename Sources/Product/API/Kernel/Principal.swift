@@ -20,6 +20,8 @@ package struct Principal: Sendable, Equatable {
     package var isConsoleSession: Bool
     /// The console's session, so that it can end itself.
     package var session: UUID?
+    /// The only provider that the credential speaks for.
+    package var provider: UUID?
     /// The user who owns the key, if a user does.
     package var user: UUID?
 

@@ -83,6 +83,20 @@ package struct Problem: Error, Sendable {
         .unavailable, "The service cannot answer now; try again.",
         fields: [Field("retry-after", "1")])
 
+    /// 429 with the draft's fields (draft-ietf-httpapi-ratelimit-headers): `limit` is what was
+    /// used up, `retryAfter` the seconds until there is some again.
+    package static func rateLimited(
+        _ detail: String, limit: Int? = nil, retryAfter: Int64
+    ) -> Problem {
+        var fields = [Field("retry-after", "\(retryAfter)")]
+        if let limit {
+            fields.append(Field("ratelimit-limit", "\(limit)"))
+            fields.append(Field("ratelimit-remaining", "0"))
+            fields.append(Field("ratelimit-reset", "\(retryAfter)"))
+        }
+        return Problem(.rateLimited, detail, fields: fields)
+    }
+
     /// The connection was lost while committing: it may or may not have been written.
     package static let commitUnknown = Problem(
         .commitUnknown, "It is not known whether the change was written; look before trying again.",

@@ -82,6 +82,8 @@ enum PasswordResetEndpoints {
     private static func hashed(
         _ password: String, _ policy: TenantPolicy, _ call: Call
     ) async throws -> String {
-        try await InviteAcceptanceEndpoints.hashed(password, policy, call)
+        try await NewPassword(
+            text: password, minimum: policy.passwordMin, usesBlocklist: policy.passwordBlocklist
+        ).hashed(call)
     }
 }

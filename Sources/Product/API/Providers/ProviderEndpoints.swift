@@ -45,7 +45,7 @@ enum ProviderEndpoints {
         let row = try await database.scope(owner).change(by: call.actor) { change in
             let row = try await change.createProvider(
                 kind: input.kind, name: input.name, issuer: input.issuer,
-                document: input.document)
+                document: input.document, isConfirmed: input.isConfirmed)
             return try await change.changeSecret(row, input.secret, in: database)
         }
         return .created(row, at: "/v1/providers/\(row.id)", etag: row.etag)
@@ -56,7 +56,7 @@ enum ProviderEndpoints {
         summary: "One provider.", access: .right("readProviders"),
         answers: [.ok(ProviderRow.shape)]
     ) { call in
-        let row = try await current(call)
+        let row = try await call.ownProvider
         return .ok(row, etag: row.etag)
     }
 
@@ -66,7 +66,7 @@ enum ProviderEndpoints {
         body: .json(ProviderRow.change), answers: [.ok(ProviderRow.shape)],
         problems: [.conflict], ifMatch: .honoured, exists: exists
     ) { call in
-        let seen = try await current(call)
+        let seen = try await call.ownProvider
         let database = try call.services.database
         let scope = database.scope(seen.tenantID ?? .platform)
         let row = try await scope.change(by: call.actor) { change in
@@ -75,7 +75,8 @@ enum ProviderEndpoints {
             try call.input.checkRepeated(against: row.json)
             let input = try await ProviderInput(call, current: row)
             let changed = try await change.updateProvider(
-                row, name: input.name, issuer: input.issuer, document: input.document)
+                row, name: input.name, issuer: input.issuer, document: input.document,
+                isConfirmed: input.isConfirmed)
             return try await change.changeSecret(changed, input.secret, in: database)
         }
         return .ok(row, etag: row.etag)
@@ -87,7 +88,7 @@ enum ProviderEndpoints {
         access: .right("writeProviders"), answers: [.noContent], ifMatch: .honoured,
         exists: exists
     ) { call in
-        let seen = try await current(call)
+        let seen = try await call.ownProvider
         let scope = try call.services.database.scope(seen.tenantID ?? .platform)
         try await scope.change(by: call.actor) { change in
             let row = try await change.lockProvider(seen.id)
@@ -97,15 +98,8 @@ enum ProviderEndpoints {
         return .noContent
     }
 
-    private static let exists: @Sendable (Call) async throws -> Bool = { call in
+    static let exists: @Sendable (Call) async throws -> Bool = { call in
         try await call.services.database.provider(call.id(), owner: call.providerOwner) != nil
-    }
-
-    private static func current(_ call: Call) async throws -> ProviderRow {
-        let row = try await call.services.database.provider(
-            call.id(), owner: call.providerOwner)
-        guard let row else { throw Problem.notFound("provider") }
-        return row
     }
 }
 
@@ -113,5 +107,14 @@ extension Call {
     /// nil sees every owner's providers.
     fileprivate var providerOwner: UUID? {
         principal.platform ? nil : principal.tenant ?? .platform
+    }
+
+    /// The path's provider, if the credential may see it.
+    var ownProvider: ProviderRow {
+        get async throws {
+            let row = try await services.database.provider(id(), owner: providerOwner)
+            guard let row else { throw Problem.notFound("provider") }
+            return row
+        }
     }
 }

@@ -10,6 +10,8 @@ struct ProviderInput {
     var issuer: String
     var document: JSONValue
     var secret: ProviderSecret
+    /// A pool is confirmed by the platform; a tenant can prove its id to nobody.
+    var isConfirmed: Bool
 
     /// `current` nil for a creation. 422 where a kind lacks what it needs.
     init(_ call: Call, current: ProviderRow?) async throws {
@@ -27,7 +29,11 @@ struct ProviderInput {
         secret =
             input.has("secret")
             ? input.optionalString("secret").map { .set($0) } ?? .clear : .keep
+        let (named, before) = (issuer, current?.isConfirmed == true ? current?.issuer : nil)
+        let isSame = before?.isSame(as: named) ?? false
+        isConfirmed = call.principal.platform || kind != "cognito" || isSame
         try check()
+        try checkOpening(call, isSame ? current : nil)
         document = .object(try await settle(members, call))
     }
 
@@ -67,6 +73,18 @@ struct ProviderInput {
         guard let text = value.string else { return false }
         return ["https://", "http://"].contains { text.utf8.starts(with: $0.utf8) }
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// Opening a pool to this machine's processes is for who runs the machine: a tenant that named
+    /// another's pool would else take in the people of an emulator here.
+    private func checkOpening(_ call: Call, _ current: ProviderRow?) throws {
+        let opening = document["lambda_open"]
+        guard opening?.string == "loopback", !call.principal.platform,
+            opening != current?.document["lambda_open"]
+        else { return }
+        throw Problem.invalid([
+            FieldError("/lambda_open", .notAllowed, "is set by the platform's operators")
+        ])
     }
 
     /// Domains as A-labels, `email_trust` none where the kind has no better word, tenants by id.

@@ -24,6 +24,7 @@ extension ProviderRow: JSONView {
                 json.name(setting.name)
                 json.value(document[setting.name] ?? setting.standard)
             }
+            json.member("confirmed", isConfirmed)
             json.member("secret_set", hasSecret)
             json.member("created_at", createdAt)
             json.member("updated_at", updatedAt)
@@ -72,6 +73,10 @@ extension ProviderRow: JSONView {
             .optional("client_tenants", .map(of: .string(min: 1, max: 63)), "Client to tenant."),
             .optional("admin_create", .enumeration(["deny", "allow"])),
             .optional("lambda_open", .enumeration(["off", "loopback"])),
+            .readOnly(
+                "confirmed", .bool,
+                "False: a tenant's word about a pool, good for its own credentials alone until "
+                    + "the platform's operators edit it."),
             .readOnly("secret_set", .bool, "Whether a secret is kept."),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
         ])

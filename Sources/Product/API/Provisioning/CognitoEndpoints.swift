@@ -87,7 +87,7 @@ enum CognitoEndpoints {
 
     private static func decide(_ event: CognitoEvent, _ call: Call) async throws -> Decided {
         guard event.trigger.hasPrefix("PreSignUp_"),
-            let attempt = event.call(caller: call.callerTenant)
+            let attempt = event.call(for: call)
         else {
             throw Problem.invalid([
                 FieldError("/triggerSource", .notAllowed, "must be a PreSignUp trigger")
@@ -108,7 +108,7 @@ enum CognitoEndpoints {
     /// Only a confirmed sign-up decides; other triggers are echoed.
     private static func confirm(_ event: CognitoEvent, _ call: Call) async throws -> JSONValue {
         guard event.trigger.isSame(as: CognitoMapping.Trigger.confirmSignUp.rawValue),
-            let attempt = event.call(caller: call.callerTenant)
+            let attempt = event.call(for: call)
         else { return event.document }
         let database = try call.services.database
         if attempt.emailVerified == true {

@@ -32,13 +32,13 @@ struct CognitoEvent: Sendable {
         userName = try input.string("userName")
     }
 
-    private var request: JSONValue { document["request"] ?? .null }
+    private var attributes: JSONValue { document["request"]?["userAttributes"] ?? .null }
 
     /// An attribute that is no string counts as absent.
-    func attribute(_ name: String) -> String? { request["userAttributes"]?[name]?.string }
+    func attribute(_ name: String) -> String? { attributes[name]?.string }
 
     private var emailVerified: Bool? {
-        switch request["userAttributes"]?["email_verified"] {
+        switch attributes["email_verified"] {
         case nil: CognitoMapping.emailVerified(.absent)
         case .string(let text): CognitoMapping.emailVerified(.text(text))
         case .bool(let value): CognitoMapping.emailVerified(.bool(value))
@@ -47,7 +47,7 @@ struct CognitoEvent: Sendable {
     }
 
     /// The call of this event; nil for a trigger that has nothing to decide.
-    func call(caller: UUID?) -> ProvisioningCall? {
+    func call(for request: Call) -> ProvisioningCall? {
         guard let source = CognitoMapping.Trigger(rawValue: trigger) else { return nil }
         let kind: Attempt.Trigger =
             switch source {
@@ -62,16 +62,17 @@ struct CognitoEvent: Sendable {
         call.emailVerified = emailVerified
         call.name = attribute("name")
         call.clientID = document["callerContext"]?["clientId"]?.string
-        call.caller = caller
+        call.caller = request.callerTenant
+        call.onlyProvider = request.principal.provider
         call.needsReservation = kind == .nativeProved
         // The id token of a native user names its `sub`, which the sign-up's event had not.
         if kind == .nativeProved { call.alias = attribute("sub") }
         if kind.isUnprovedNative {
-            let metadata = request["clientMetadata"]
+            let metadata = document["request"]?["clientMetadata"]
             call.tenant = metadata?["tenant"]?.string
             call.tenantSource = .metadata
             call.inviteToken =
-                request["validationData"]?["invite_token"]?.string
+                document["request"]?["validationData"]?["invite_token"]?.string
                 ?? metadata?["invite_token"]?.string
         }
         return call

@@ -23,9 +23,10 @@ enum SessionEndpoints {
                     .optional("password", .string(min: 1, max: 1024)),
                     .optional("token", .string(min: 1, max: 128)),
                 ])),
-        answers: [.created(shape)], problems: [.unauthorized, .rateLimited]
+        answers: [.created(shape)], problems: [.unauthorized, .tenantSuspended, .rateLimited]
     ) { call in
         let person = try await proved(call)
+        try await checkTenant(of: person, call)
         let token = TokenSecret.make()
         guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
         try await call.services.database.startOperatorSession(
@@ -118,8 +119,18 @@ enum SessionEndpoints {
         guard missing.isEmpty else { throw Problem.invalid(missing) }
         let password = Array(try call.input.string("password").utf8)
         let attempt = SignInAttempt(
-            email: try call.input.string("email"), database: database,
-            passwords: try call.services.passwords)
+            email: try call.input.string("email"), address: call.request.remoteAddress,
+            database: database, passwords: try call.services.passwords)
         return try await attempt.prove(password) ?? { throw refused }()
+    }
+
+    /// A session in a suspended tenant would be refused at its first use: better said at once.
+    private static func checkTenant(of person: OperatorRow, _ call: Call) async throws {
+        guard let tenant = person.tenant else { return }
+        switch try await call.services.database.scope(tenant).tenantRow()?.status {
+        case "active": return
+        case "suspended": throw Problem(.tenantSuspended, "The tenant is suspended.")
+        default: throw Problem.unauthorized("The tenant is deleted.")
+        }
     }
 }

@@ -38,21 +38,11 @@ enum SetupEndpoint {
         guard
             let row = try await database.completeSetup(
                 tokenHash: hash, email: address.original, emailKey: address.key, name: name,
-                passwordHash: try await passwordHash(call), by: actor)
+                passwordHash: try await NewPassword(
+                    text: call.input.string("password"), about: [address.original, name]
+                ).hashed(call), by: actor)
         else { throw Problem.notFound("set-up: this service has an owner") }
         return try await signedIn(row, call)
-    }
-
-    private static func passwordHash(_ call: Call) async throws -> String {
-        let password = Array(try call.input.string("password").utf8)
-        let hasher = try call.services.passwords
-        do throws(PasswordFault) {
-            return try await hasher.hash(password)
-        } catch {
-            guard error == .busy else { throw error }
-            throw Problem(
-                .rateLimited, "Too much at once; try again.", fields: [Field("retry-after", "1")])
-        }
     }
 
     private static func signedIn(_ row: OperatorRow, _ call: Call) async throws -> Response {

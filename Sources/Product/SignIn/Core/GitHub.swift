@@ -76,6 +76,11 @@ extension ClientCall {
         return try await remote.gitHubPerson(token)
     }
 
+    /// The person of a token that `pollDevice` was granted.
+    package func person(grantedGitHubToken token: String) async throws -> ProvedPerson {
+        try await remote(.github).gitHubPerson(token)
+    }
+
     /// Begins a sign-in on a device without a browser; `device`: the app's id of it.
     package func beginDeviceLogin(device: String?) async throws -> DeviceCode {
         let remote = try await remote(.github)

@@ -77,14 +77,22 @@ struct RemoteProvider: Sendable {
 
     /// An id token by the provider's keys. `nonce` nil: nobody here began the sign-in.
     func person(idToken text: String, nonce: String?) async throws -> ProvedPerson {
+        try await person(signed: text, nonce: nonce, isAccessToken: false)
+    }
+
+    /// The same of an access token that is signed (RFC 9068).
+    func person(
+        signed text: String, nonce: String?, isAccessToken: Bool
+    ) async throws -> ProvedPerson {
         let claims: IDClaims
         do {
-            let token = try IDToken(Array(text.utf8))
-            claims = try await core.documents.claims(of: token, from: party, nonce: nonce)
+            let token = try IDToken(Array(text.utf8), isAccessToken: isAccessToken)
+            claims = try await core.documents.claims(
+                of: token, from: party, nonce: nonce, isAccessToken: isAccessToken)
         } catch let fault as IDTokenFault {
-            throw SignInRefusal.notProved("id token: " + fault.rawValue)
+            throw SignInRefusal.notProved(Self.name(isAccessToken) + fault.rawValue)
         } catch FederationFault.token(let fault) {
-            throw SignInRefusal.notProved("id token: " + fault.rawValue)
+            throw SignInRefusal.notProved(Self.name(isAccessToken) + fault.rawValue)
         } catch is FederationFault {
             throw SignInRefusal.providerAway
         }
@@ -94,9 +102,13 @@ struct RemoteProvider: Sendable {
             hostedDomain: claims.hostedDomain, audience: claims.audience)
     }
 
+    private static func name(_ isAccessToken: Bool) -> String {
+        isAccessToken ? "access token: " : "id token: "
+    }
+
     /// The address from the userinfo endpoint, where the id token is silent (OpenID Connect Core
     /// section 5.3.2: only for the same subject).
-    private func complete(_ person: inout ProvedPerson, _ accessToken: String) async throws {
+    func complete(_ person: inout ProvedPerson, _ accessToken: String) async throws {
         guard let url = try await metadata().endpoints[.userInfo] else { return }
         let info = try await ask(.get, url, bearer: accessToken)
         guard let subject = info["sub"]?.string, sameBytes(subject, person.subject) else { return }
@@ -116,6 +128,11 @@ struct RemoteProvider: Sendable {
 
     /// The same with `error` left to the caller: a device asks until its person has decided.
     func tokenAnswer(_ form: [(String, String)]) async throws -> JSONValue {
+        try await authenticated(form, at: try await endpoint(.token))
+    }
+
+    /// A form with the client's own id and secret.
+    func authenticated(_ form: [(String, String)], at url: String) async throws -> JSONValue {
         var form = form + [("client_id", clientID)]
         var fields = [Field("content-type", "application/x-www-form-urlencoded")]
         if let secret {
@@ -127,7 +144,7 @@ struct RemoteProvider: Sendable {
         }
         let body = Array(FormText.encode(form).utf8)
         return try await send(
-            OutboundRequest(.post, try await endpoint(.token), fields: fields, body: body))
+            OutboundRequest(.post, url, fields: fields, body: body))
     }
 
     func ask(_ method: HTTP.Method, _ url: String, bearer: String) async throws -> JSONValue {

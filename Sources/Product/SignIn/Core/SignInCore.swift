@@ -19,12 +19,15 @@ package struct SignInCore: Sendable {
     let documents: ProviderDocuments
     /// Checks an API key as `/v1` does.
     let checkKey: @Sendable (_ key: String, Request) async throws -> API.Principal
+    /// Lets time pass between two questions to a provider.
+    let pause: @Sendable (Duration) async throws -> Void
 
     /// `secretKey`: at least 32 bytes.
     package init(
         database: Database, passwords: PasswordHasher, publicURL: String, secretKey: [UInt8],
         tokens: AccessTokens, http: OutboundHTTP, documents: ProviderDocuments,
-        checkKey: @escaping @Sendable (_ key: String, Request) async throws -> API.Principal
+        checkKey: @escaping @Sendable (_ key: String, Request) async throws -> API.Principal,
+        pause: @escaping @Sendable (Duration) async throws -> Void
     ) throws {
         self.database = database
         self.passwords = passwords
@@ -33,6 +36,7 @@ package struct SignInCore: Sendable {
         self.http = http
         self.documents = documents
         self.checkKey = checkKey
+        self.pause = pause
         sealer = try Sealer(
             key: SHA256.derive(from: secretKey, info: Array("login states".utf8)))
     }

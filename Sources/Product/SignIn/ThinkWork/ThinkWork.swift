@@ -19,15 +19,7 @@ enum ThinkWork {
                 "password", .bool, "Whether the pool takes passwords; false when absent.")
         ],
         routes: ThinkWorkOptions.routes + ThinkWorkMe.routes + ThinkWorkInvites.routes,
-        encode: encode, explain: explain)
-
-    private static func encode(_ problem: Problem, _ request: Request) -> Response {
-        var answer = Response.json(
-            problem.status,
-            bytes: JSONValue.object([.init("error", .string(problem.detail))]).encoded())
-        answer.fields += problem.fields
-        return answer
-    }
+        encode: { problem, _ in problem.plainError }, explain: explain)
 
     private static func explain(_ refusal: SignInRefusal) -> Problem? {
         switch refusal {

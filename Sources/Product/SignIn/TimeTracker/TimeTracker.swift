@@ -18,7 +18,8 @@ enum TimeTracker {
                 "Where its web page stands; without it only the app signs in.")
         ],
         routes: TimeTrackerSignIn.routes + TimeTrackerWeb.routes + TimeTrackerKeys.routes,
-        encode: encode, explain: explain)
+        // The app forgets its session on any 401: that status is for credentials alone.
+        encode: { problem, _ in problem.plainError }, explain: explain)
 
     private static let webAddress = TextRule(
         detail: "must be an http or https address without query and fragment",
@@ -27,15 +28,6 @@ enum TimeTracker {
         ["https://", "http://"].contains {
             text.utf8.starts(with: $0.utf8) && text.utf8.count > $0.utf8.count
         } && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 && $0 != 0x3F }
-    }
-
-    /// The app shows `error`, and forgets its session on any 401: that status is for credentials.
-    private static func encode(_ problem: Problem, _ request: Request) -> Response {
-        var answer = Response.json(
-            problem.status,
-            bytes: JSONValue.object([.init("error", .string(problem.detail))]).encoded())
-        answer.fields += problem.fields
-        return answer
     }
 
     private static func explain(_ refusal: SignInRefusal) -> Problem? {
@@ -62,19 +54,25 @@ enum TimeTracker {
     ) async throws -> Response {
         do {
             return try await work()
-        } catch SignInRefusal.noProvider {
-            throw Problem(.internalError, text)
-        } catch SignInRefusal.providerAway {
-            throw Problem(.unavailable, text, fields: [Field("retry-after", "5")])
+        } catch let refusal as SignInRefusal where refusal == .noProvider {
+            throw ours(Problem(.internalError, text), "sign-in: \(refusal)")
+        } catch let refusal as SignInRefusal where refusal == .providerAway {
+            let later = [Field("retry-after", "5")]
+            throw ours(Problem(.unavailable, text, fields: later), "sign-in: \(refusal)")
         } catch let refusal as SignInRefusal {
             throw refusal
         } catch {
             var problem = error as? Problem ?? storageProblem(error) ?? .internalError
             guard problem.status >= 500 else { throw problem }
             problem.detail = text
-            problem.cause = problem.cause ?? "\(error)"
-            throw problem
+            throw ours(problem, problem.cause ?? "\(error)")
         }
+    }
+
+    private static func ours(_ problem: Problem, _ cause: String) -> Problem {
+        var problem = problem
+        problem.cause = cause
+        return problem
     }
 
     /// `username` is what stands before the @: the core knows people by their address.

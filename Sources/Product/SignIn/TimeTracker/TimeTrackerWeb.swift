@@ -44,21 +44,22 @@ enum TimeTrackerWeb {
             let seconds = call.tokenSeconds(default: lifetime)
             let (token, _) = try await call.startSession(
                 of: user.id, .oauth, DeviceTold(), seconds: seconds)
-            return back(
-                to: app, "success=true", [call.cookie(sessionCookie, token, seconds: seconds)],
-                call)
-        } catch is SignInRefusal {
-            return back(to: app, "error=authentication_failed", [], call)
+            let session = call.cookie(sessionCookie, token, seconds: seconds)
+            return Response(302, fields: back(to: app, "success=true", [session], call))
+        } catch let refusal as SignInRefusal {
+            // Thrown, so that the log has the reason that the page is not told.
+            var problem = Problem(
+                .unauthorized, "authentication_failed", status: 302,
+                fields: back(to: app, "error=authentication_failed", [], call))
+            problem.cause = refusal.cause ?? "sign-in: \(refusal)"
+            throw problem
         }
     }
 
     private static func back(
         to app: String, _ query: String, _ cookies: [Field], _ call: ClientCall
-    ) -> Response {
-        Response(
-            302,
-            fields: [Field("location", "\(app)\(path)?\(query)")] + cookies
-                + [call.clearedCookie(stateCookie)])
+    ) -> [Field] {
+        [Field("location", "\(app)\(path)?\(query)")] + cookies + [call.clearedCookie(stateCookie)]
     }
 }
 

@@ -1,29 +1,11 @@
 import Domain
 import Postgres
-import Synchronization
 import Text
 
 /// Uses of keys in the current minute, as this process saw them: what `last_used_at` needs to be
 /// exact to the minute without a write per use, and what a rate limit counts. A limit holds for
 /// each replica.
-package final class KeyUses: Sendable {
-    private struct Minute {
-        var number: Int64 = -1
-        var counts: [UUID: Int] = [:]
-    }
-
-    private let minute = Mutex(Minute())
-
-    /// Counts one use; answers how many there were in this minute, this one included.
-    package func count(_ id: UUID, at now: Timestamp) -> Int {
-        let number = now.microseconds / 60_000_000
-        return minute.withLock { minute in
-            if minute.number != number { minute = Minute(number: number) }
-            minute.counts[id, default: 0] += 1
-            return minute.counts[id, default: 0]
-        }
-    }
-}
+package typealias KeyUses = MinuteCounts<UUID>
 
 extension Database {
     /// Writes down a use of a good key, if it is the first in its minute (`count` is 1) or the

@@ -65,19 +65,10 @@ extension Database {
     /// The live invite of a token, with its tenant: what the acceptance page shows. Uses nothing up.
     package func invitePreview(
         _ token: String
-    ) async throws(PostgresError) -> (InviteRow, TenantRow)? {
-        guard let id = try await tenant(ofInviteToken: token) else { return nil }
-        let scope = scope(id)
-        guard let tenant = try await scope.tenantRow(), tenant.status == "active" else {
-            return nil
-        }
-        let rows = try await scope.read(
-            """
-            SELECT \(InviteRow.columns) FROM invites
-            WHERE tenant_id = \(id) AND token_hash = \(InviteToken.hash(token))
-                AND status = 'pending' AND expires_at > \(clock())
-            """)
-        guard let row = rows.first else { return nil }
-        return (try InviteRow(row), tenant)
+    ) async throws -> (InviteRow, TenantRow)? {
+        guard let found = try await offeredInvite(token), found.tenant.status == "active",
+            found.invite.status(at: clock()) == .pending
+        else { return nil }
+        return (found.invite, found.tenant)
     }
 }

@@ -17,11 +17,13 @@ package struct ProviderRow: ListedRow {
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
+    /// False: a tenant's own word about a pool, good for that tenant's credentials alone.
+    package var isConfirmed: Bool
 
     static let columns: SQL =
         """
         id, tenant_id, kind, name, issuer, document::text, version, created_at, updated_at,
-        secret IS NOT NULL
+        confirmed, secret IS NOT NULL
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -34,7 +36,8 @@ package struct ProviderRow: ListedRow {
         version = try row.get(6)
         createdAt = try row.get(7)
         updatedAt = try row.get(8)
-        hasSecret = try row.get(9)
+        isConfirmed = try row.get(9)
+        hasSecret = try row.get(10)
     }
 
     /// The provider as the rules read it; nil for a kind that they do not know.

@@ -41,16 +41,16 @@ extension Database {
 extension Change {
     /// The owner is this change's tenant, or the platform.
     package func createProvider(
-        kind: String, name: String, issuer: String, document: JSONValue
+        kind: String, name: String, issuer: String, document: JSONValue, isConfirmed: Bool
     ) async throws -> ProviderRow {
         let owner: UUID? = tenant == .platform ? nil : tenant
         let id = UUID.random()
         let rows = try await query(
             """
             INSERT INTO providers (id, tenant_id, kind, name, issuer, document, created_at,
-                updated_at)
+                updated_at, confirmed)
             VALUES (\(id), \(owner), \(kind), \(name), \(issuer), \(JSONB(document)), \(now),
-                \(now))
+                \(now), \(isConfirmed))
             ON CONFLICT DO NOTHING RETURNING \(ProviderRow.columns)
             """)
         guard let row = rows.first else { throw Self.taken }
@@ -71,14 +71,15 @@ extension Change {
     }
 
     package func updateProvider(
-        _ row: ProviderRow, name: String, issuer: String, document: JSONValue
+        _ row: ProviderRow, name: String, issuer: String, document: JSONValue, isConfirmed: Bool
     ) async throws -> ProviderRow {
         let rows: Rows
         do {
             rows = try await query(
                 """
                 UPDATE providers SET name = \(name), issuer = \(issuer),
-                    document = \(JSONB(document)), version = version + 1, updated_at = \(now)
+                    document = \(JSONB(document)), confirmed = \(isConfirmed),
+                    version = version + 1, updated_at = \(now)
                 WHERE id = \(row.id) RETURNING \(ProviderRow.columns)
                 """)
         } catch {

@@ -101,8 +101,12 @@ extension Change {
         }
         var found: [Provider] = []
         for row in rows {
-            if let provider = try ProviderRow(row).provider { found.append(provider) }
+            let row = try ProviderRow(row)
+            // A tenant's word about a pool counts for that tenant's credentials alone.
+            guard row.isConfirmed || call.caller != nil else { continue }
+            if let provider = row.provider { found.append(provider) }
         }
+        if let only = call.onlyProvider { found.removeAll { $0.id != only } }
         if let caller = call.caller {
             found.removeAll { $0.tenantID != nil && $0.tenantID != caller }
         }

@@ -105,7 +105,7 @@ struct EffectWriting: Sendable {
     ) async throws {
         guard let email = attempt.email else { throw ProvisioningRace() }
         let id = UUID.random()
-        let signedIn: Timestamp? = status == .active ? now : nil
+        let signedIn = signedIn(status == .active)
         try await change.query(
             """
             INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
@@ -130,7 +130,7 @@ struct EffectWriting: Sendable {
         _ user: UUID, _ status: String, _ role: UserRole, _ action: String
     ) async throws {
         let source: String? = status == "pending" ? "approval" : nil
-        let signedIn: Timestamp? = status == "active" ? now : nil
+        let signedIn = signedIn(status == "active")
         let rows = try await change.query(
             """
             UPDATE users u SET status = \(status), role = \(role.rawValue),
@@ -156,6 +156,11 @@ struct EffectWriting: Sendable {
         try await audit(action, "user", user, try row.get(2), changes)
     }
 
+    /// An invite that is accepted at its page is no sign-in yet.
+    private func signedIn(_ isActive: Bool) -> Timestamp? {
+        isActive && attempt.trigger != .invitePage ? now : nil
+    }
+
     // MARK: identities and invites
 
     private mutating func link(_ user: UUID?) async throws {
@@ -174,6 +179,13 @@ struct EffectWriting: Sendable {
         guard rows.count == 1 else { throw ProvisioningRace() }
         try await change.query("SELECT directory_add_person(\(identityKey))")
         identityID = id
+        if let hash = call.passwordHash {
+            try await change.query(
+                """
+                UPDATE users SET password_hash = \(hash)
+                WHERE tenant_id = \(tenant) AND id = \(user)
+                """)
+        }
         try await audit("identity.linked", "identity", id, key.provider.rawValue)
     }
 

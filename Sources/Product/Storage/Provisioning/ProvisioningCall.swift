@@ -28,8 +28,12 @@ package struct ProvisioningCall: Sendable {
     package var eventID: String?
     /// The tenant that the caller's credential leads to; nil is the platform's.
     package var caller: UUID?
+    /// The only provider that the credential speaks for; nil: any that the caller may name.
+    package var onlyProvider: UUID?
     /// A second name of the identity at its issuer, by which it is found as well.
     package var alias: String?
+    /// The PHC string of the password that comes with a password identity.
+    package var passwordHash: String?
     /// Run only to complete what a native sign-up reserved.
     package var needsReservation = false
 
@@ -53,4 +57,21 @@ package struct ProvisioningResult: Sendable {
     package var identityID: UUID?
     /// What `render` made of it, the recorded text for a retry.
     package var answer: String
+}
+
+extension ProvisioningCall {
+    /// What tries of one person have in common before anything is looked up: the subject, and the
+    /// address. Coarser than the locks of the rows, never finer.
+    var personKeys: [String] {
+        var subject: String
+        switch provider {
+        case .attempt(_, _, let named): subject = named
+        case .pool(_, .externalProvider, let userName):
+            subject = userName.split(separator: "_", maxSplits: 1).last.map(String.init) ?? userName
+        case .pool(_, _, let userName): subject = userName
+        }
+        subject = "subject " + subject
+        guard let email else { return [subject] }
+        return [subject, "address " + ((try? EmailAddress(email))?.key ?? email)]
+    }
 }

@@ -14,6 +14,14 @@ extension Database {
     package func provision(
         _ call: ProvisioningCall, dryRun: Bool = false, by actor: Actor, render: @escaping Render
     ) async throws -> ProvisioningResult? {
+        try await persons.alone(as: call.personKeys) {
+            try await attempts(at: call, dryRun: dryRun, by: actor, render)
+        }
+    }
+
+    private func attempts(
+        at call: ProvisioningCall, dryRun: Bool, by actor: Actor, _ render: @escaping Render
+    ) async throws -> ProvisioningResult? {
         var tries = 0
         while true {
             tries += 1
@@ -49,19 +57,29 @@ extension Database {
         let named = try await change.named(call)
         var reading = FactsReading(self, call, named, change)
         try await reading.lock()
-        let digest = call.retryDigest(named)
-        let earlier =
+        var digest = call.retryDigest(named)
+        var earlier =
             dryRun
             ? nil : try await change.recordedAnswer(digest, isEvent: call.eventID != nil)
         try await reading.read()
         if call.needsReservation, reading.facts.reservation == nil { return nil }
         var verdict = Provisioning.decide(
             attempt: named.attempt, facts: reading.facts, now: change.now)
-        let place = try await change.switching(to: verdict.tenantID ?? .platform)
-        if let earlier, Retry.isSame(recorded: earlier.recorded, recomputed: verdict),
-            !Self.changesSomething(verdict)
+        var isRepeated =
+            earlier.map { Retry.isSame(recorded: $0.recorded, recomputed: verdict) } ?? false
+            && !Self.changesSomething(verdict)
+        if !dryRun, !isRepeated, !verdict.isSuccess,
+            let limit = exceededLimit(named, call, at: change.now)
         {
-            try await place.countAttempt(earlier.decision)
+            let asked = reading.facts.asked.compactMap(\.tenantID).first
+            verdict = limit.verdict(in: asked.flatMap { reading.tenants[$0]?.id })
+            digest = limit.digest(call, asked, at: change.now)
+            earlier = try await change.recordedAnswer(digest, isEvent: false)
+            isRepeated = earlier != nil
+        }
+        let place = try await change.switching(to: verdict.tenantID ?? .platform)
+        if let earlier, isRepeated {
+            if verdict.reason != .rateLimited { try await place.countAttempt(earlier.decision) }
             return try await again(earlier, verdict, reading, place)
         }
         var writing = EffectWriting(reading, verdict, place)

@@ -48,6 +48,13 @@ extension Change {
                 AND user_id = \(user.id)
             """)
         try await forget(identity, database)
+        if identity.provider == "password" {
+            try await query(
+                """
+                UPDATE users SET password_hash = NULL
+                WHERE tenant_id = \(tenant) AND id = \(user.id)
+                """)
+        }
         try await query(
             "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user.id)")
         try await audit(

@@ -30,7 +30,8 @@ extension Evaluation {
 
     private mutating func used(_ found: InviteFacts) -> Verdict {
         let id = found.invite.id
-        guard found.acceptedBy == attempt.identity, let user = found.acceptedUser,
+        guard attempt.trigger != .invitePage, found.acceptedBy == attempt.identity,
+            let user = found.acceptedUser,
             let tenant = facts.tenants[found.invite.tenantID]
         else { return refuse("3", .inviteUsed, "\(id)", invite: id) }
         switch user.status {

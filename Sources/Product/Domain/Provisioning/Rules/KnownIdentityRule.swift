@@ -3,6 +3,11 @@ import Text
 extension Evaluation {
     /// Rule 1: this identity is known. It works without an email.
     mutating func knownIdentity() -> Verdict? {
+        // The acceptance page proves a token and sets a password; it signs nobody in.
+        guard attempt.trigger != .invitePage else {
+            note("1", "not asked", attempt.trigger.rawValue)
+            return nil
+        }
         let rows = facts.known.filter { row in
             asked.map { $0.id == row.tenantID } ?? true
                 && facts.tenants[row.tenantID].map { $0.status != .deleted } ?? false

@@ -1,0 +1,144 @@
+/// A request signed by AWS Signature Version 4 ("Create a signed AWS API request", AWS IAM user
+/// guide), checked by making the signature again.
+package struct AWSSignature: Sendable {
+    package static let scheme = "AWS4-HMAC-SHA256"
+    /// Seconds that the request's date may be off.
+    package static let window: Int64 = 300
+
+    /// What of the request is signed; the path as it was sent, the fields' names in lower case.
+    package struct Signed: Sendable {
+        package var method: String
+        package var path: String
+        package var query: String
+        package var fields: [(name: String, value: String)]
+        package var body: [UInt8]
+
+        package init(
+            method: String, path: String, query: String, fields: [(name: String, value: String)],
+            body: [UInt8]
+        ) {
+            self.method = method
+            self.path = path
+            self.query = query
+            self.fields = fields
+            self.body = body
+        }
+    }
+
+    package let accessKeyID: String
+    /// `YYYYMMDD`.
+    package let day: String
+    package let region: String
+    package let service: String
+    private let signedFields: [String]
+    private let signature: [UInt8]
+
+    /// The value of `Authorization`; nil for another scheme or a malformed one.
+    package init?(_ authorization: String) {
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].utf8.elementsEqual(Self.scheme.utf8) else { return nil }
+        var named: [String: String] = [:]
+        for part in parts[1].split(separator: ",") {
+            let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
+            guard pair.count == 2, named[String(pair[0])] == nil else { return nil }
+            named[String(pair[0])] = String(pair[1].prefix { $0 != " " })
+        }
+        let scope = (named["Credential"] ?? "").split(separator: "/").map(String.init)
+        guard scope.count == 5, scope[4].utf8.elementsEqual("aws4_request".utf8),
+            let fields = named["SignedHeaders"], let text = named["Signature"],
+            text.utf8.count == 64, let signature = Hex.decode(text)
+        else { return nil }
+        (accessKeyID, day, region, service) = (scope[0], scope[1], scope[2], scope[3])
+        signedFields = fields.split(separator: ";").map(String.init)
+        self.signature = signature
+    }
+
+    /// `x-amz-date` of the request (`YYYYMMDD'T'HHMMSS'Z'`), where its fields are signed as they
+    /// have to be: the host, the date and every other `x-amz-` field, in the order of their names.
+    package func date(of request: Signed) -> String? {
+        let dates = request.fields.filter { $0.name == "x-amz-date" }
+        guard dates.count == 1, dates[0].value.utf8.starts(with: day.utf8) else { return nil }
+        let names = Set(signedFields)
+        let needed = request.fields.map(\.name).filter { $0.hasPrefix("x-amz-") } + ["host"]
+        guard names.count == signedFields.count, signedFields == signedFields.sorted(),
+            needed.allSatisfy(names.contains)
+        else { return nil }
+        return dates[0].value
+    }
+
+    /// Compared in constant time. A payload hash that came along must be the body's own.
+    package func matches(_ request: Signed, secret: [UInt8]) -> Bool {
+        guard let date = date(of: request), let canonical = canonical(request) else { return false }
+        let scope = [day, region, service, "aws4_request"]
+        let toSign = [
+            Self.scheme, date, scope.joined(separator: "/"),
+            Hex.encode(SHA256.hash(Array(canonical.utf8))),
+        ].joined(separator: "\n")
+        var key = Array("AWS4".utf8) + secret
+        for part in scope { key = SHA256.authenticate(Array(part.utf8), key: key) }
+        return constantTimeEqual(SHA256.authenticate(Array(toSign.utf8), key: key), signature)
+    }
+
+    private func canonical(_ request: Signed) -> String? {
+        let payload = Hex.encode(SHA256.hash(request.body))
+        for field in request.fields where field.name == "x-amz-content-sha256" {
+            guard field.value.utf8.elementsEqual(payload.utf8) else { return nil }
+        }
+        guard let query = Self.canonicalQuery(request.query) else { return nil }
+        var lines = [request.method, Self.encoded(Array(request.path.utf8), keeping: 0x2F), query]
+        for name in signedFields {
+            let values = request.fields.filter { $0.name == name }.map { Self.trimmed($0.value) }
+            guard !values.isEmpty else { return nil }
+            lines.append(name + ":" + values.joined(separator: ","))
+        }
+        lines += ["", signedFields.joined(separator: ";"), payload]
+        return lines.joined(separator: "\n")
+    }
+
+    private static func canonicalQuery(_ query: String) -> String? {
+        var pairs: [(String, String)] = []
+        for part in query.split(separator: "&") {
+            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = decoded(pair[0].utf8),
+                let value = decoded((pair.count > 1 ? pair[1] : "").utf8)
+            else { return nil }
+            pairs.append((encoded(name), encoded(value)))
+        }
+        return pairs.sorted { $0 < $1 }.map { $0.0 + "=" + $0.1 }.joined(separator: "&")
+    }
+
+    private static func decoded(_ bytes: some Collection<UInt8>) -> [UInt8]? {
+        var out: [UInt8] = []
+        var rest = Array(bytes)[...]
+        while let byte = rest.popFirst() {
+            guard byte == 0x25 else {
+                out.append(byte)
+                continue
+            }
+            guard rest.count >= 2,
+                let pair = Hex.decode(String(decoding: rest.prefix(2), as: UTF8.self))
+            else { return nil }
+            out += pair
+            rest = rest.dropFirst(2)
+        }
+        return out
+    }
+
+    /// Everything but RFC 3986's unreserved characters, and one more, as `%XX`.
+    private static func encoded(_ bytes: [UInt8], keeping kept: UInt8? = nil) -> String {
+        var out: [UInt8] = []
+        for byte in bytes {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: out.append(byte)
+            case kept: out.append(byte)
+            default: out += Array("%".utf8) + Array(Hex.encode([byte]).uppercased().utf8)
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    /// Without outer spaces, runs of inner ones as one.
+    private static func trimmed(_ value: String) -> String {
+        value.split(separator: " ").joined(separator: " ")
+    }
+}

@@ -1,0 +1,83 @@
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/providers/{id}/hook-credentials`: what AWS clients sign their calls of the hooks with. The
+/// id is the access key id.
+enum HookCredentialEndpoints {
+    static let all: [Endpoint] = [list, create, delete]
+
+    private static let path = "/v1/providers/{id}/hook-credentials"
+
+    private static let list = Endpoint(
+        .get, path, id: "listHookCredentials", tag: "Providers",
+        summary: "The provider's hook credentials, newest first.",
+        access: .right("readProviders"),
+        query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
+        answers: [.list(HookCredentialRow.shape)], exists: ProviderEndpoints.exists
+    ) { call in
+        let provider = try await call.ownProvider
+        return call.list(
+            try await call.services.database.hookCredentials(of: provider.id, call.listQuery()))
+    }
+
+    private static let create = Endpoint(
+        .post, path, id: "createHookCredential", tag: "Providers",
+        summary: "A credential for AWS Signature Version 4 (service `lambda`), good for this "
+            + "provider's events alone. The secret is shown once.",
+        access: .right("writeProviders"),
+        body: .json(
+            ObjectShape("HookCredentialCreation", [.nullable("name", .string(min: 1, max: 200))])),
+        answers: [.created(HookCredentialRow.secretShape)], idempotent: true, secret: true,
+        exists: ProviderEndpoints.exists
+    ) { call in
+        let provider = try await call.ownProvider
+        let database = try call.services.database
+        let made = try await database.scope(provider.tenantID ?? .platform).change(by: call.actor) {
+            try await $0.createHookCredential(
+                for: provider, name: call.input.optionalString("name"), in: database)
+        }
+        return .created(
+            .written { made.row.write(to: &$0, secret: made.secret) },
+            at: "/v1/providers/\(provider.id)/hook-credentials/\(made.row.id)", etag: nil)
+    }
+
+    private static let delete = Endpoint(
+        .delete, path + "/{credential_id}", id: "deleteHookCredential", tag: "Providers",
+        summary: "Removes a credential; nothing that it signs is taken from now on.",
+        access: .right("writeProviders"), answers: [.noContent], exists: ProviderEndpoints.exists
+    ) { call in
+        let provider = try await call.ownProvider
+        let id = try call.id("credential_id")
+        try await call.services.database.scope(provider.tenantID ?? .platform)
+            .change(by: call.actor) { try await $0.deleteHookCredential(id, of: provider) }
+        return .noContent
+    }
+}
+
+extension HookCredentialRow: JSONView {
+    static let shape = ObjectShape(
+        "HookCredential",
+        [
+            .readOnly("id", .uuid, "The access key id."), .readOnly("provider_id", .uuid),
+            .readOnly("name", .string(), nullable: true),
+            .readOnly("created_at", .timestamp),
+        ])
+
+    static let secretShape = shape.adding(
+        "HookCredentialWithSecret",
+        [.readOnly("secret", .string(), "The secret access key; never shown again.")])
+
+    package func write(to json: inout JSONWriter) { write(to: &json, secret: nil) }
+
+    func write(to json: inout JSONWriter, secret: String?) {
+        json.object { json in
+            json.member("id", id)
+            json.member("provider_id", providerID)
+            json.member("name", name)
+            json.member("created_at", createdAt)
+            if let secret { json.member("secret", secret) }
+        }
+    }
+}

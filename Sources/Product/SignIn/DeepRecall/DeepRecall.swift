@@ -1,0 +1,56 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+
+/// The broker that a DeepRecall app expects: it brings a provider's token and gets an access token
+/// of ours. Its works, assets and annotations are not served here.
+enum DeepRecall {
+    static let contract = Contract(
+        name: "deeprecall",
+        settings: [
+            .optional(
+                "replication_audience", .string(min: 1, max: 255),
+                "Whom the replication token is for; `electric` when absent.")
+        ],
+        routes: DeepRecallExchange.routes + DeepRecallDevice.routes + DeepRecallAccount.routes,
+        encode: encode, explain: explain)
+
+    private static func encode(_ problem: Problem, _ request: Request) -> Response {
+        var answer = Response.json(
+            problem.status,
+            bytes: JSONValue.object([.init("error", .string(problem.detail))]).encoded())
+        answer.fields += problem.fields
+        return answer
+    }
+
+    private static func explain(_ refusal: SignInRefusal) -> Problem? {
+        switch refusal {
+        case .noCredential, .invalidToken, .invalidKey:
+            Problem(.unauthorized, "Authentication required")
+        case .notProved: Problem(.unauthorized, exchangeFailed)
+        case .providerAway: away(exchangeFailed)
+        default: nil
+        }
+    }
+
+    private static let exchangeFailed = "Token exchange failed"
+
+    static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
+
+    /// 503: the provider cannot be asked just now.
+    static func away(_ text: String) -> Problem {
+        Problem(.unavailable, text, fields: [Field("retry-after", "5")])
+    }
+
+    /// The text, or nil where the member is absent, empty or no text.
+    static func text(_ input: Input, _ name: String) -> String? {
+        input.optionalString(name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The app's own id of its device: a UUID, or `mobile-` with numbers.
+    static func isDevice(_ text: String) -> Bool {
+        (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+}

@@ -1,0 +1,95 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+
+/// The server that Relate Mail's apps expect, as far as signing in goes: they bring their
+/// provider's access token once, get an API key for it, and use only that from then on.
+enum Relate {
+    static let contract = Contract(
+        name: "relate",
+        headers: ["x-signalr-user-agent"],
+        settings: [
+            .optional(
+                "oidc_scope", .string(min: 1, max: 255),
+                "What the apps ask their provider for; `openid profile email` when absent."),
+            .optional("smtp", service, "The mail server that keys with `smtp` are for."),
+            .optional("pop3", service, "The same for `pop3`."),
+            .optional("imap", service, "The same for `imap`."),
+        ],
+        routes: RelateDiscovery.routes + RelateProfile.routes + RelateKeys.routes,
+        encode: encode, explain: explain)
+
+    private static let service = Kind.object(
+        ObjectShape(
+            [
+                .required("server", .string(min: 1, max: 255)),
+                .required("port", .integer(1...65_535)),
+                .required("secure_port", .integer(1...65_535)),
+            ]))
+
+    /// 401 has no body, 404 is a problem document, all else is `{"error": …}`.
+    private static func encode(_ problem: Problem, _ request: Request) -> Response {
+        var answer: Response
+        switch problem.status {
+        case 401:
+            answer = Response(401)
+            answer.fields.append(Field("www-authenticate", "Bearer"))
+            return answer
+        case 404:
+            answer = Response(
+                404, type: "application/problem+json",
+                JSONValue.object([
+                    .init("type", .string("https://tools.ietf.org/html/rfc9110#section-15.5.5")),
+                    .init("title", .string("Not Found")), .init("status", .int(404)),
+                    .init("traceId", .string(request.id)),
+                ]).encoded())
+        default:
+            answer = .json(
+                problem.status,
+                bytes: JSONValue.object([.init("error", .string(problem.detail))]).encoded())
+        }
+        answer.fields += problem.fields
+        return answer
+    }
+
+    private static func explain(_ refusal: SignInRefusal) -> Problem? {
+        switch refusal {
+        // A bearer token that nobody here can have given.
+        case .notProved, .noProvider: Problem(.unauthorized, "Authentication required")
+        default: nil
+        }
+    }
+
+    static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
+
+    /// The person of a provider's token, or the owner of a key that has one of these scopes.
+    static func user(_ call: ClientCall, _ scopes: [String]) async throws -> Holder {
+        guard let credential = try Credential(call.request, cookie: nil) else {
+            throw SignInRefusal.noCredential
+        }
+        guard credential.text.utf8.starts(with: "gate_".utf8) else {
+            let person = try await call.person(accessToken: credential.text)
+            return Holder(user: try await call.admit(person), scopes: nil)
+        }
+        guard case .key(let principal, owner: let owner?) = try await call.caller() else {
+            throw SignInRefusal.invalidKey("The key belongs to no user.")
+        }
+        let holder = Holder(user: owner, scopes: principal.scopes)
+        guard scopes.contains(where: holder.has) else {
+            throw Problem.forbidden("The key lacks the scope \(scopes.joined(separator: " or ")).")
+        }
+        return holder
+    }
+
+    struct Holder: Sendable {
+        var user: UserRow
+        /// nil: a person, who may give all.
+        var scopes: [String]?
+
+        func has(_ scope: String) -> Bool {
+            scopes?.contains { sameBytes($0, scope) } ?? true
+        }
+    }
+}

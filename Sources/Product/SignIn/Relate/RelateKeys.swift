@@ -1,0 +1,166 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// The app's API keys, which the mail servers take as well. Their scopes are the tenant's
+/// catalogue's, so that none of them ever is a right at `/v1`.
+enum RelateKeys {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.get, path) { try await list($0) },
+        ContractRoute(.post, path) { try await create($0) },
+        ContractRoute(.post, "\(path)/mobile") { try await createForDevice($0) },
+        ContractRoute(.delete, "\(path)/{key}") { call in
+            let holder = try await Relate.user(call, writing)
+            let row = try await found(call, holder.user)
+            try await call.revokeKey(row.key.id, by: holder.user)
+            return .noContent
+        },
+        ContractRoute(.post, "\(path)/{key}/rotate") { call in
+            let holder = try await Relate.user(call, writing)
+            let row = try await found(call, holder.user)
+            try require(row.key.scopes, of: holder)
+            let (key, secret) = try await call.rotateKey(row.key.id, by: holder.user)
+            return created(key, secret)
+        },
+    ]
+
+    private static let path = "/api/smtp-credentials"
+    private static let reading = ["app", "api:read"]
+    private static let writing = ["app", "api:write"]
+    private static let platforms = ["ios", "android", "windows", "macos", "web"]
+
+    private static func create(_ call: ClientCall) async throws -> Response {
+        let holder = try await Relate.user(call, writing)
+        let input = try call.object()
+        let name = input.optionalString("name") ?? ""
+        guard !isBlank(name) else { throw Relate.bad("Name is required") }
+        guard name.utf16.count <= 100 else {
+            throw Relate.bad("Name must be 100 characters or less")
+        }
+        guard isPlain(name) else { throw Relate.bad("Name must have no control characters") }
+        let scopes = try await scopes(call, input)
+        try require(scopes, of: holder)
+        let (key, secret) = try await call.makeKey(name: name, scopes: scopes, owner: holder.user)
+        return created(key, secret)
+    }
+
+    /// What the mobile apps really call, once, after signing in.
+    private static func createForDevice(_ call: ClientCall) async throws -> Response {
+        let holder = try await Relate.user(call, writing)
+        let input = try call.object()
+        let device = input.optionalString("deviceName") ?? ""
+        guard !isBlank(device), isPlain(device) else { throw Relate.bad("DeviceName is required") }
+        let told = input.optionalString("platform") ?? ""
+        guard !isBlank(told) else { throw Relate.bad("Platform is required") }
+        let platform = platforms.first { sameBytesIgnoringASCIICase($0, told) }
+        guard let platform else {
+            throw Relate.bad(
+                "Invalid platform: \(told). Valid platforms are: "
+                    + platforms.joined(separator: ", "))
+        }
+        try require(["app"], of: holder)
+        let name = cut("Mobile App - \(device) (\(platform))")
+        let (key, secret) = try await call.makeKey(name: name, scopes: ["app"], owner: holder.user)
+        return created(key, secret)
+    }
+
+    private static func list(_ call: ClientCall) async throws -> Response {
+        let user = try await Relate.user(call, reading).user
+        let keys = try await call.ownKeys(of: user)
+        var connection: [JSONValue.Member] = []
+        for (name, port, securePort) in [
+            ("smtp", 587, 465), ("pop3", 110, 995), ("imap", 143, 993),
+        ] {
+            let set = call.setting(name)
+            connection += [
+                .init("\(name)Server", .string(set?["server"]?.string ?? "localhost")),
+                .init("\(name)Port", .int(set?["port"]?.int ?? port)),
+                .init("\(name)SecurePort", .int(set?["secure_port"]?.int ?? securePort)),
+                .init("\(name)Enabled", .bool(set?.members != nil)),
+            ]
+        }
+        connection += [
+            .init("username", .string(user.email)), .init("activeKeyCount", .int(keys.count)),
+        ]
+        let items = keys.map { row in
+            JSONValue.object([
+                .init("id", .string(row.key.id.description)), .init("name", .string(row.key.name)),
+                .init("createdAt", .string(row.key.createdAt.description)),
+                .init(
+                    "lastUsedAt", row.key.lastUsedAt.map { .string($0.description) } ?? .null),
+                .init("isActive", .bool(true)),
+                .init("scopes", .array(row.key.scopes.map(JSONValue.string))),
+            ])
+        }
+        return .ok(
+            .object([
+                .init("connectionInfo", .object(connection)), .init("keys", .array(items)),
+            ]))
+    }
+
+    /// None named is all that the tenant knows.
+    private static func scopes(_ call: ClientCall, _ input: Input) async throws -> [String] {
+        let known = try await call.scope.scopeCatalogue().filter {
+            ManagementScope(rawValue: $0) == nil
+        }
+        let wanted = input["scopes"] ?? .null
+        if wanted.isNull || wanted.array?.isEmpty == true { return known }
+        guard let items = wanted.array else { throw Relate.bad("Scopes must be a list") }
+        var scopes: [String] = []
+        for item in items {
+            let text = item.string ?? ""
+            guard let scope = known.first(where: { sameBytes($0, text) }) else {
+                throw Relate.bad(
+                    "Invalid scope: \(text). Valid scopes are: \(known.joined(separator: ", "))")
+            }
+            if !scopes.contains(where: { sameBytes($0, scope) }) { scopes.append(scope) }
+        }
+        return scopes
+    }
+
+    /// 403 where a key would give what it does not have.
+    private static func require(_ scopes: [String], of holder: Relate.Holder) throws {
+        guard scopes.allSatisfy(holder.has) else {
+            throw Problem.forbidden("A key gives no scope that it does not have.")
+        }
+    }
+
+    /// A foreign, unknown or revoked key is not there.
+    private static func found(_ call: ClientCall, _ user: UserRow) async throws -> APIKeyRow {
+        guard let id = UUID(try call.parameter("key")),
+            let row = try await call.ownKeys(of: user).first(where: { $0.key.id == id })
+        else { throw Problem.notFound("key") }
+        return row
+    }
+
+    private static func created(_ key: APIKey, _ secret: APIKeySecret) -> Response {
+        .ok(
+            .object([
+                .init("id", .string(key.id.description)), .init("name", .string(key.name)),
+                .init("apiKey", .string(secret.text)),
+                .init("scopes", .array(key.scopes.map(JSONValue.string))),
+                .init("createdAt", .string(key.createdAt.description)),
+            ]))
+    }
+
+    private static func isBlank(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
+    }
+
+    private static func isPlain(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+    }
+
+    /// At most 100 UTF-16 units, and no half of a character.
+    private static func cut(_ text: String) -> String {
+        var name = ""
+        for scalar in text.unicodeScalars {
+            guard name.utf16.count + UTF16.width(scalar) <= 100 else { break }
+            name.unicodeScalars.append(scalar)
+        }
+        return name
+    }
+}

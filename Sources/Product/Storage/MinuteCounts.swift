@@ -1,0 +1,35 @@
+import Synchronization
+import Text
+
+/// What happened in the current minute, as this process saw it, counted by key.
+package final class MinuteCounts<Key: Hashable & Sendable>: Sendable {
+    private struct Minute {
+        var number: Int64 = -1
+        var counts: [Key: Int] = [:]
+    }
+
+    /// Keys beyond it are not remembered and count as seen once.
+    private let keyLimit: Int
+    private let minute = Mutex(Minute())
+
+    package init(keyLimit: Int = 100_000) {
+        self.keyLimit = keyLimit
+    }
+
+    /// Counts one; answers how many there were in this minute, this one included.
+    package func count(_ key: Key, at now: Timestamp) -> Int {
+        let number = now.microseconds / 60_000_000
+        return minute.withLock { minute in
+            if minute.number != number { minute = Minute(number: number) }
+            let count = (minute.counts[key] ?? 0) + 1
+            if count > 1 || minute.counts.count < keyLimit { minute.counts[key] = count }
+            return count
+        }
+    }
+
+    /// How many there were in this minute.
+    package func current(_ key: Key, at now: Timestamp) -> Int {
+        let number = now.microseconds / 60_000_000
+        return minute.withLock { $0.number == number ? $0.counts[key] ?? 0 : 0 }
+    }
+}

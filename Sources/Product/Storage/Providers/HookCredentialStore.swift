@@ -1,0 +1,95 @@
+import Cryptography
+import Domain
+import Postgres
+import Text
+
+/// What signs calls of the Lambda Invoke API for one provider; the secret is not in it.
+package struct HookCredentialRow: ListedRow {
+    package var id: UUID
+    package var providerID: UUID
+    package var name: String?
+    package var createdAt: Timestamp
+
+    static let columns: SQL = "id, provider_id, name, created_at"
+
+    init(_ row: Row) throws(PostgresError) {
+        id = try row.get(0)
+        providerID = try row.get(1)
+        name = try row.get(2, as: String?.self)
+        createdAt = try row.get(3)
+    }
+
+    var target: AuditTarget { AuditTarget("hook_credential", id, name ?? id.description) }
+
+    /// What a sealed secret is bound to.
+    static func context(_ id: UUID) -> [UInt8] { Array("hook_credentials.sealed \(id)".utf8) }
+}
+
+extension Database {
+    package func hookCredentials(
+        of provider: UUID, _ list: ListQuery
+    ) async throws(PostgresError) -> ListPage<HookCredentialRow> {
+        let statement = ListStatement(
+            columns: HookCredentialRow.columns,
+            source: "hook_credentials WHERE provider_id = \(provider)")
+        return try await app.read(statement.page(list)).page(list, HookCredentialRow.init)
+    }
+
+    /// The provider that a credential speaks for, with the secret opened.
+    package func hookCredential(
+        _ id: UUID
+    ) async throws -> (provider: ProviderRow, secret: [UInt8])? {
+        let rows = try await app.read(
+            "SELECT provider_id, sealed FROM hook_credentials WHERE id = \(id)")
+        guard let row = rows.first,
+            let provider = try await provider(try row.get(0, as: UUID.self), owner: nil)
+        else { return nil }
+        let sealed: [UInt8] = try row.get(1)
+        return (provider, try sealer.open(sealed, context: HookCredentialRow.context(id)))
+    }
+
+    /// The one registration of a Cognito pool.
+    package func pool(_ id: String) async throws(PostgresError) -> ProviderRow? {
+        let rows = try await app.read(
+            """
+            SELECT \(ProviderRow.columns) FROM providers
+            WHERE kind = 'cognito' AND issuer = \(id)
+            """)
+        return try rows.first.map(ProviderRow.init)
+    }
+}
+
+extension Change {
+    /// The secret is shown now and never again. The provider's row is locked, so that it is there.
+    package func createHookCredential(
+        for provider: ProviderRow, name: String?, in database: Database
+    ) async throws -> (row: HookCredentialRow, secret: String) {
+        let provider = try await lockProvider(provider.id)
+        let id = UUID.random()
+        let secret = Cryptography.Base62.random(40)
+        let sealed = try database.sealer.seal(
+            Array(secret.utf8), context: HookCredentialRow.context(id))
+        let rows = try await query(
+            """
+            INSERT INTO hook_credentials (id, provider_id, name, sealed, created_by, created_at)
+            VALUES (\(id), \(provider.id), \(name), \(sealed), \(actor.id), \(now))
+            RETURNING \(HookCredentialRow.columns)
+            """)
+        let row = try rows.only(HookCredentialRow.init)
+        try await audit("hook_credential.created", row.target)
+        return (row, secret)
+    }
+
+    /// From the commit on no call is taken that it signs.
+    package func deleteHookCredential(_ id: UUID, of provider: ProviderRow) async throws {
+        let rows = try await query(
+            """
+            DELETE FROM hook_credentials WHERE provider_id = \(provider.id) AND id = \(id)
+            RETURNING \(HookCredentialRow.columns)
+            """)
+        guard let row = try rows.first.map(HookCredentialRow.init) else {
+            throw StorageFailure.notFound("hook credential")
+        }
+        try await audit("hook_credential.deleted", row.target)
+    }
+}

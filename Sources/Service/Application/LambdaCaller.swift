@@ -1,0 +1,87 @@
+import API
+import Cryptography
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// Who calls the Lambda Invoke API: an AWS client with a hook credential, or an emulator on this
+/// machine for a pool that its operators opened to it. Anything else shows a key, as everywhere.
+struct LambdaCaller: Sendable {
+    private static let prefix = "/2015-03-31/functions/"
+    /// The peer's own address; no header is asked.
+    private static let loopback: Set<String> = ["127.0.0.1", "::1"]
+
+    let database: Database
+
+    /// nil: neither of the two, look at the credential as usual.
+    func principal(of request: Request) async throws -> API.Principal? {
+        guard request.method == .post, request.path.hasPrefix(Self.prefix) else { return nil }
+        if let open = try await opened(request) { return open }
+        let lines = request.all("authorization")
+        guard lines.count == 1, lines[0].hasPrefix(AWSSignature.scheme) else { return nil }
+        return try await signed(lines[0], request)
+    }
+
+    private func opened(_ request: Request) async throws -> API.Principal? {
+        guard Self.loopback.contains(request.remoteAddress),
+            let event = try? JSONValue(parsing: request.body),
+            let pool = event["userPoolId"]?.string,
+            let provider = try await database.pool(pool),
+            provider.document["lambda_open"]?.string == "loopback"
+        else { return nil }
+        return principal(of: provider, id: provider.id)
+    }
+
+    private func signed(_ line: String, _ request: Request) async throws -> API.Principal {
+        guard let signature = AWSSignature(line), signature.service == "lambda" else {
+            throw Problem.unauthorized("The signature is not well formed, or not for lambda.")
+        }
+        let signed = AWSSignature.Signed(
+            method: request.method.rawValue, path: request.path, query: request.query,
+            fields: request.fields.map { ($0.name, $0.value) }, body: request.body)
+        guard let date = signature.date(of: signed).flatMap(Self.time),
+            abs(date.microseconds - database.clock().microseconds)
+                <= AWSSignature.window * 1_000_000
+        else {
+            throw Problem.unauthorized(
+                "host, x-amz-date and every x-amz- field must be signed, within 5 minutes.")
+        }
+        let id = UUID(signature.accessKeyID)
+        let found = try await id.asyncFlatMap { try await database.hookCredential($0) }
+        // An unknown credential costs what a wrong signature does.
+        let matches = signature.matches(signed, secret: found?.secret ?? RandomBytes.make(40))
+        guard let found, let id, matches else {
+            throw Problem.unauthorized("The signature does not fit.")
+        }
+        return principal(of: found.provider, id: id)
+    }
+
+    private func principal(of provider: ProviderRow, id: UUID) -> API.Principal {
+        var principal = API.Principal(
+            kind: .key, id: id, name: provider.name, tenant: provider.tenantID,
+            platform: provider.tenantID == nil, scopes: ["hooks:signup"])
+        principal.provider = provider.id
+        return principal
+    }
+
+    /// `20150830T123600Z`, the basic form that AWS writes.
+    private static func time(_ text: String) -> Timestamp? {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z")
+        else { return nil }
+        func part(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+        return Timestamp(
+            "\(part(0..<4))-\(part(4..<6))-\(part(6..<8))T"
+                + "\(part(9..<11)):\(part(11..<13)):\(part(13..<15))Z")
+    }
+}
+
+extension Optional {
+    fileprivate func asyncFlatMap<Result>(
+        _ transform: (Wrapped) async throws -> Result?
+    ) async rethrows -> Result? {
+        guard let self else { return nil }
+        return try await transform(self)
+    }
+}

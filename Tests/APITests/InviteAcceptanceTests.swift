@@ -1,0 +1,106 @@
+import Application
+import Cryptography
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// The acceptance page as one door of provisioning.
+struct InviteAcceptanceTests {
+    @Test func `an acceptance is a decision with its trace, an identity and no session`()
+        async throws
+    {
+        let scene = try await ProvisioningScene.make()
+        let token = try await scene.invited("ann@ex.com", role: "manager")
+        let answer = try await scene.accept(token)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.first("set-cookie") == nil)
+        #expect(answer.first("cache-control") == "no-store")
+        let user = answer.json["user"]
+        #expect(user?["status"]?.string == "active")
+        #expect(user?["role"]?.string == "manager")
+        #expect(user?["last_sign_in_at"]?.isNull == true)
+        #expect(user?["email_verified_at"]?.string != nil)
+        #expect(user?["identities"]?.array?.map { $0["provider"]?.string } == ["password"])
+        #expect(!answer.text.contains("argon2"))
+        #expect(try await scene.count("users WHERE password_hash LIKE '$argon2id$%'") == 1)
+        let decision = try await scene.decisions().first
+        #expect(decision?["outcome"]?.string == "linked")
+        #expect(decision?["provider"]?.string == "password")
+        #expect(decision?["user_id"] == user?["id"])
+        #expect((decision?["trace"]?.array?.count ?? 0) > 4)
+        for action in ["user.activated", "identity.linked", "invite.accepted"] {
+            #expect(try await scene.count("audit_events WHERE action = \(action)") == 1)
+        }
+        await scene.service.stop()
+    }
+
+    @Test(arguments: ["revoked", "expired", "used"])
+    func `a dead token is refused with its reason and sets no password`(how: String) async throws {
+        let scene = try await ProvisioningScene.make()
+        let token = try await scene.invited("ann@ex.com")
+        switch how {
+        case "used": #expect(try await scene.accept(token).status == 200)
+        default:
+            let change: SQL =
+                how == "revoked" ? "status = 'revoked'" : "expires_at = created_at"
+            try await scene.service.storage.scope(scene.tenant.id).change(by: .system) {
+                try await $0.query(
+                    "UPDATE invites SET \(change) WHERE tenant_id = \($0.tenant)")
+            }
+        }
+        let before = try await scene.count("users WHERE password_hash IS NOT NULL")
+        for _ in 0..<2 {
+            let late = try await scene.accept(token, password: "another one, by somebody else")
+            #expect(late.status == 409)
+            #expect(late.json["code"]?.string == "invite_\(how)")
+        }
+        #expect(try await scene.count("users WHERE password_hash IS NOT NULL") == before)
+        #expect(try await scene.count("decisions WHERE reason = \("invite_" + how)") == 1)
+        #expect(try await scene.accept("acme00" + token.dropFirst(6)).status == 404)
+        await scene.service.stop()
+    }
+
+    @Test(arguments: [
+        "short", "passwordpassword", "abcabcabcabcabcabc", "abcdefghijklmnopqr", "1234567890123456",
+        "annabel.lee@ex.com", "ANNABEL.LEE@EX.COM",
+    ])
+    func `a password that is guessed first is refused and nothing is written`(password: String)
+        async throws
+    {
+        let scene = try await ProvisioningScene.make()
+        let token = try await scene.invited("annabel.lee@ex.com")
+        let before = try await scene.everything()
+        let answer = try await scene.accept(token, password: password)
+        #expect(answer.status == 422, "\(answer.text)")
+        let error = answer.json["errors"]?.array?.first
+        #expect(error?["pointer"]?.string == "/password")
+        #expect(error?["code"]?.string == (password == "short" ? "too_short" : "not_allowed"))
+        #expect(try await scene.everything() == before)
+        await scene.service.stop()
+    }
+
+    @Test func `the tenant's policy sets the minimum and may do without the list`() async throws {
+        let scene = try await ProvisioningScene.make(
+            policy: #"{"password_min":8,"password_blocklist":false}"#)
+        let token = try await scene.invited("ann@ex.com")
+        #expect(try await scene.accept(token, password: "1234567").status == 422)
+        #expect(try await scene.accept(token, password: "iloveyou").status == 200)
+        await scene.service.stop()
+    }
+
+    @Test func `unlinking the password takes the password away`() async throws {
+        let scene = try await ProvisioningScene.make()
+        let answer = try await scene.accept(try await scene.invited("ann@ex.com"))
+        let user = answer.json["user"]
+        let identity = user?["identities"]?.array?.first?["id"]?.string ?? ""
+        let path = "/v1/tenants/acme/users/\(user?["id"]?.string ?? "")/identities/\(identity)"
+        let gone = try await scene.service.send(.delete, path, as: .platformOwner)
+        #expect(gone.status == 204, "\(gone.text)")
+        #expect(try await scene.count("users WHERE password_hash IS NOT NULL") == 0)
+        await scene.service.stop()
+    }
+}

@@ -1,0 +1,210 @@
+import Cryptography
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// The Lambda Invoke shape: who may call it, and for which pool.
+struct LambdaTests {
+    private static let target = "/2015-03-31/functions/pre-signup/invocations"
+
+    private struct Stage {
+        let scene: ProvisioningScene
+        let clock: TestClock
+        let provider: String
+
+        func event(_ email: String = "ann@ex.com", pool: String = ProvisioningScene.pool) -> String
+        {
+            ProvisioningScene.event(
+                "PreSignUp_ExternalProvider", userName: "Google_\(email.prefix(3))", email: email
+            ).replacing(ProvisioningScene.pool, with: pool)
+        }
+
+        func credential(
+            of provider: String? = nil, as who: TestService.Credential = .platformOwner
+        ) async throws -> (id: String, secret: String) {
+            let answer = try await scene.service.send(
+                .post, "/v1/providers/\(provider ?? self.provider)/hook-credentials",
+                json: #"{"name":"forwarder"}"#, as: who)
+            #expect(answer.status == 201, "\(answer.text)")
+            #expect(answer.first("cache-control") == "no-store")
+            return (answer.json["id"]?.string ?? "", answer.json["secret"]?.string ?? "")
+        }
+
+        /// As an AWS client sends it; `late` seconds lie between its clock and ours.
+        func signed(
+            _ json: String, _ key: (id: String, secret: String), late: Int64 = 0,
+            service: String = "lambda"
+        ) async throws -> TestAnswer {
+            let digits = clock.now.adding(seconds: -late).description.filter { $0.isNumber }
+            let (day, time) = (String(digits.prefix(8)), digits.dropFirst(8).prefix(6))
+            let date = "\(day)T\(time)Z"
+            let scope = [day, "eu-central-1", service, "aws4_request"]
+            let canonical = [
+                "POST", LambdaTests.target, "", "host:gatehouse.test", "x-amz-date:\(date)", "",
+                "host;x-amz-date", Hex.encode(SHA256.hash(Array(json.utf8))),
+            ].joined(separator: "\n")
+            let text = [
+                "AWS4-HMAC-SHA256", date, scope.joined(separator: "/"),
+                Hex.encode(SHA256.hash(Array(canonical.utf8))),
+            ].joined(separator: "\n")
+            let made = scope.reduce(Array("AWS4\(key.secret)".utf8)) {
+                SHA256.authenticate(Array($1.utf8), key: $0)
+            }
+            let signature = Hex.encode(SHA256.authenticate(Array(text.utf8), key: made))
+            return try await scene.service.send(
+                .post, LambdaTests.target, json: json,
+                fields: [
+                    Field("host", "gatehouse.test"), Field("x-amz-date", date),
+                    Field(
+                        "authorization",
+                        "AWS4-HMAC-SHA256 Credential=\(key.id)/\(scope.joined(separator: "/")), "
+                            + "SignedHeaders=host;x-amz-date, Signature=\(signature)"),
+                ], from: "203.0.113.9")
+        }
+    }
+
+    private static func run(_ body: (Stage) async throws -> Void) async throws {
+        let clock = TestClock()
+        let scene = try await ProvisioningScene.make(clock: { clock.now })
+        let list = try await scene.service.send(
+            .get, "/v1/providers?kind=cognito", as: .platformOwner)
+        let id = list.json["items"]?.array?.first?["id"]?.string ?? ""
+        do { try await body(Stage(scene: scene, clock: clock, provider: id)) } catch {
+            await scene.service.stop()
+            throw error
+        }
+        await scene.service.stop()
+    }
+
+    @Test func `a signed call is taken once its credential exists, and not after`() async throws {
+        try await Self.run { stage in
+            try await stage.scene.invite("ann@ex.com")
+            let key = try await stage.credential()
+            let path = "/v1/providers/\(stage.provider)/hook-credentials"
+            let list = try await stage.scene.service.send(.get, path, as: .platformOwner)
+            #expect(list.json["items"]?.array?.first?["id"]?.string == key.id)
+            #expect(!list.text.contains(key.secret))
+            let first = try await stage.signed(stage.event(), key)
+            #expect(first.status == 200, "\(first.text)")
+            #expect(first.first("x-amz-function-error") == nil)
+            #expect(first.json["response"]?["autoConfirmUser"]?.bool == false)
+            #expect(try await stage.signed(stage.event(), key).bytes == first.bytes)
+            #expect(try await stage.scene.count("users") == 1)
+            let sealed = try await stage.scene.service.storage.app.read(
+                "SELECT encode(sealed, 'escape') FROM hook_credentials")
+            #expect(try !sealed[0].get(0, as: String.self).contains(key.secret))
+            for status in [204, 404] {
+                let gone = try await stage.scene.service.send(
+                    .delete, "\(path)/\(key.id)", as: .platformOwner)
+                #expect(gone.status == status)
+            }
+            #expect(try await stage.signed(stage.event(), key).status == 401)
+            #expect(
+                try await stage.scene.count(
+                    "audit_events WHERE action LIKE 'hook_credential.%'", platform: true) == 2)
+        }
+    }
+
+    @Test func `a wrong secret, an old date and another service are refused alike`() async throws {
+        try await Self.run { stage in
+            let key = try await stage.credential()
+            #expect(try await stage.signed(stage.event(), (key.id, "wrong")).status == 401)
+            let unknown = UUID.random().description
+            #expect(try await stage.signed(stage.event(), (unknown, key.secret)).status == 401)
+            #expect(try await stage.signed(stage.event(), ("AKIDEXAMPLE", "x")).status == 401)
+            for late in [-301, 301] as [Int64] {
+                #expect(try await stage.signed(stage.event(), key, late: late).status == 401)
+            }
+            #expect(try await stage.signed(stage.event(), key, late: 299).status == 200)
+            #expect(try await stage.signed(stage.event(), key, service: "s3").status == 401)
+        }
+    }
+
+    @Test func `a credential speaks for its own pool alone`() async throws {
+        try await Self.run { stage in
+            try await stage.scene.register(
+                #"{"kind":"cognito","name":"Second","issuer":"eu_2"}"#)
+            let key = try await stage.credential()
+            let other = try await stage.signed(stage.event(pool: "eu_2"), key)
+            #expect(other.first("x-amz-function-error") == "Unhandled")
+            #expect(
+                try await stage.scene.count(
+                    "decisions WHERE reason = 'provider_unknown'", platform: true) == 1)
+        }
+    }
+
+    @Test func `a pool that is opened to this machine takes calls from the loopback alone`()
+        async throws
+    {
+        try await Self.run { stage in
+            try await stage.scene.invite("ann@ex.com")
+            func call(from address: String, _ fields: [Field] = []) async throws -> Int {
+                try await stage.scene.service.send(
+                    .post, Self.target, json: stage.event(), fields: fields, from: address
+                ).status
+            }
+            #expect(try await call(from: "127.0.0.1") == 401)
+            let opened = try await stage.scene.service.send(
+                .patch, "/v1/providers/\(stage.provider)", json: #"{"lambda_open":"loopback"}"#,
+                as: .platformOwner)
+            #expect(opened.status == 200)
+            for address in ["127.0.0.1", "::1"] {
+                #expect(try await call(from: address) == 200)
+                // An Authorization header is not looked at there.
+                #expect(
+                    try await call(from: address, [Field("authorization", "Basic eA==")]) == 200)
+            }
+            for address in ["192.0.2.1", "unix", "127.0.0.2"] {
+                let forwarded = [Field("x-forwarded-for", "127.0.0.1")]
+                #expect(try await call(from: address, forwarded) == 401, "\(address)")
+            }
+            #expect(
+                try await stage.scene.service.send(
+                    .post, "/v1/hooks/pre-signup/cognito", json: stage.event()
+                ).status == 401)
+        }
+    }
+
+    @Test func `a tenant that names another's pool first catches nobody`() async throws {
+        try await Self.run { stage in
+            let service = stage.scene.service
+            let thief = try await service.makeTenant("thief")
+            func post(_ more: String) async throws -> TestAnswer {
+                try await service.send(
+                    .post, "/v1/providers",
+                    json: #"{"kind":"cognito","name":"Mine","issuer":"eu_9","#
+                        + #""email_trust":"verified_claim"\#(more)}"#, as: .tenantAdmin(thief))
+            }
+            #expect(try await post(#","lambda_open":"loopback""#).status == 422)
+            let claimed = try await post("")
+            #expect(claimed.status == 201, "\(claimed.text)")
+            #expect(claimed.json["confirmed"]?.bool == false)
+            let id = claimed.json["id"]?.string ?? ""
+            _ = try await service.send(
+                .put, "/v1/tenants/thief/policy", json: #"{"sign_up":"open"}"#,
+                as: .platformOwner, fields: [Field("if-match", "*")])
+            let event = stage.event(pool: "eu_9")
+            #expect(try await stage.scene.cognito(event).status == 403)
+            #expect(
+                try await stage.scene.count(
+                    "decisions WHERE reason = 'provider_unknown'", platform: true) == 1)
+            // The tenant's own credential reaches its own claim.
+            let own = try await stage.credential(of: id, as: .tenantAdmin(thief))
+            let mine = try await stage.signed(event, own)
+            #expect(mine.first("x-amz-function-error") == nil, "\(mine.text)")
+            // A word of the platform confirms it; another pool's id takes that back.
+            for (who, issuer, isConfirmed) in [
+                (TestService.Credential.platformOwner, "eu_9", true),
+                (.tenantAdmin(thief), "eu_10", false),
+            ] {
+                let answer = try await service.send(
+                    .patch, "/v1/providers/\(id)", json: #"{"issuer":"\#(issuer)"}"#, as: who)
+                #expect(answer.json["confirmed"]?.bool == isConfirmed, "\(answer.text)")
+            }
+        }
+    }
+}

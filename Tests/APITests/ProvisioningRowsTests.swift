@@ -1,0 +1,160 @@
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// Rows of the edge-case table that need the database or the wire, by their ids.
+struct ProvisioningRowsTests {
+    private static let invites = "/v1/tenants/acme/invites"
+
+    private static func post(
+        _ scene: ProvisioningScene, _ path: String, _ json: String
+    ) async throws -> TestAnswer {
+        try await scene.service.send(.post, path, json: json, as: .platformOwner)
+    }
+
+    @Test func `I8 I14 one live invite an address, whose old token dies when it is sent again`()
+        async throws
+    {
+        let scene = try await ProvisioningScene.make()
+        let old = try await scene.invited("ann@ex.com")
+        let again = try await Self.post(scene, Self.invites, #"{"email":"Ann@ex.com"}"#)
+        #expect(again.status == 200)
+        #expect(again.json["token"] == nil)
+        let new = try await scene.resent("ann@ex.com")
+        #expect(try await scene.accept(old).status == 404)
+        #expect(try await scene.count("invites WHERE status = 'pending'") == 1)
+        let clear = try await scene.count(
+            "invites i WHERE i::text LIKE \("%" + new.dropFirst(6) + "%")")
+        #expect(clear == 0)
+        #expect(try await scene.accept(new).status == 200)
+        await scene.service.stop()
+    }
+
+    @Test func `I11 I12 who is active is not invited again, who is suspended not at all`()
+        async throws
+    {
+        let scene = try await ProvisioningScene.make()
+        try await scene.row("ann@ex.com")
+        let user = try await scene.google("1", "ann@ex.com").json["user"]?["id"]?.string ?? ""
+        let active = try await Self.post(scene, Self.invites, #"{"email":"ann@ex.com"}"#)
+        #expect(active.status == 409)
+        #expect(active.json["conflicting_id"]?.string == user)
+        _ = try await Self.post(scene, "/v1/tenants/acme/users/\(user)/suspend", "{}")
+        let suspended = try await Self.post(scene, Self.invites, #"{"email":"ann@ex.com"}"#)
+        #expect(suspended.status == 409)
+        #expect(suspended.json["code"]?.string == "user_suspended")
+        await scene.service.stop()
+    }
+
+    @Test func `I15 a sign-in that the vendor lost is answered again the same`() async throws {
+        let clock = TestClock()
+        let scene = try await ProvisioningScene.make(clock: { clock.now })
+        try await scene.invite("ann@ex.com", role: "manager")
+        let event = ProvisioningScene.event(
+            "PreSignUp_ExternalProvider", userName: "Google_1", email: "ann@ex.com")
+        let first = try await scene.cognito(event)
+        // Beyond the retry's window too.
+        for seconds in [0, 1200] as [Int64] {
+            clock.advance(seconds: seconds)
+            #expect(try await scene.cognito(event).bytes == first.bytes)
+        }
+        #expect(try await scene.count("audit_events WHERE action = 'invite.accepted'") == 1)
+        await scene.service.stop()
+    }
+
+    @Test func `U9 U10 a deleted user is kept out until the purge, then the address is fresh`()
+        async throws
+    {
+        let scene = try await ProvisioningScene.make()
+        try await scene.row("ann@ex.com")
+        let user = try await scene.google("1", "ann@ex.com").json["user"]?["id"]?.string ?? ""
+        let path = "/v1/tenants/acme/users/\(user)"
+        _ = try await scene.service.send(.delete, path, as: .platformOwner)
+        let deleted = try await scene.google("1", "ann@ex.com")
+        #expect(deleted.json["reason"]?.string == "user_deleted", "\(deleted.text)")
+        try await scene.invite("ann@ex.com")
+        let back = try await scene.google("1", "ann@ex.com")
+        #expect(["linked", "created"].contains(back.json["outcome"]?.string), "\(back.text)")
+        #expect(back.json["user"]?["id"]?.string != user)
+        await scene.service.stop()
+    }
+
+    @Test func `U14 a tenant and a role in the person's own attributes count for nothing`()
+        async throws
+    {
+        let scene = try await ProvisioningScene.make()
+        try await scene.row("ann@ex.com")
+        let event = ProvisioningScene.event(
+            "PreSignUp_ExternalProvider", userName: "Google_1", email: "ann@ex.com"
+        ).replacing(
+            #""email_verified""#,
+            with: #""custom:tenant_id":"other","custom:role":"admin","email_verified""#)
+        #expect(try await scene.cognito(event).status == 200)
+        #expect(try await scene.count("users WHERE role = 'member' AND status = 'active'") == 1)
+        await scene.service.stop()
+    }
+
+    @Test func `U15 large, twofold and odd members are refused or count as absent`() async throws {
+        let scene = try await ProvisioningScene.make()
+        try await scene.row("ann@ex.com")
+        let event = ProvisioningScene.event(
+            "PreSignUp_ExternalProvider", userName: "Google_1", email: "ann@ex.com")
+        let large = event.replacing(
+            #""version":"1""#, with: #""version":"\#(String(repeating: "x", count: 300_000))""#)
+        #expect(try await scene.cognito(large).status == 413)
+        let twofold = event.replacing(
+            #""version":"1""#, with: #""version":"1","userName":"Google_2""#)
+        #expect(try await scene.cognito(twofold).status == 400)
+        let odd = event.replacing(#""email":"ann@ex.com""#, with: #""email":["ann@ex.com"]"#)
+        #expect(try await scene.cognito(odd).status == 403)
+        #expect(
+            try await scene.count("decisions WHERE reason = 'email_missing'", platform: true) == 1)
+        let bool = event.replacing(#""email_verified":"true""#, with: #""email_verified":true"#)
+        #expect(try await scene.cognito(bool).status == 200)
+        await scene.service.stop()
+    }
+
+    @Test func `U16 without the database a hook is refused with 503 and nothing is let in`()
+        async throws
+    {
+        let scene = try await ProvisioningScene.make()
+        let key = try await Self.post(
+            scene, "/v1/api-keys", #"{"name":"hook","scopes":["hooks:signup"]}"#)
+        #expect(key.status == 201, "\(key.text)")
+        await scene.service.storage.app.close()
+        let answer = try await scene.service.send(
+            .post, "/v1/hooks/pre-signup/cognito",
+            json: ProvisioningScene.event(
+                "PreSignUp_ExternalProvider", userName: "Google_1", email: "ann@ex.com"),
+            as: .bearer(key.json["key"]?.string ?? ""))
+        #expect(answer.status == 503)
+        #expect(answer.first("retry-after") != nil)
+        await scene.service.stop()
+    }
+
+    @Test func `D1 D2 D4 a domain is verified once, and public ones are nobody's`() async throws {
+        let scene = try await ProvisioningScene.make()
+        _ = try await scene.service.makeTenant("other")
+        var statuses: [Int] = []
+        for tenant in ["acme", "other"] {
+            let path = "/v1/tenants/\(tenant)/domains"
+            let claimed = try await Self.post(scene, path, #"{"domain":"ex.com"}"#)
+            #expect(claimed.status == 201, "\(claimed.text)")
+            let verified = try await Self.post(
+                scene, "\(path)/\(claimed.json["id"]?.string ?? "")/verify",
+                #"{"method":"operator"}"#)
+            statuses.append(verified.status)
+        }
+        #expect(statuses == [200, 409])
+        for name in ["gmail.com", "qq.com", "co.uk", "github.io", "192.0.2.1"] {
+            let refused = try await Self.post(
+                scene, "/v1/tenants/acme/domains", #"{"domain":"\#(name)"}"#)
+            #expect(refused.status == 422, "\(name)")
+        }
+        await scene.service.stop()
+    }
+}

@@ -1,0 +1,154 @@
+import HTTP
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+import Text
+
+/// `/api/auth/github/…`: GitHub's device code through the broker.
+struct DeepRecallDeviceTests {
+    private static let code = "3584d83530557fdd1f46af8289938c8ef79f9dc5"
+    private static let path = "/api/auth/github"
+    /// The released app sends its own client id and scope; the document's sends its device.
+    private static let released = #"{"client_id":"Ov23li","scope":"read:user user:email"}"#
+    private static let documented = #"{"device_id":"\#(DeepRecallStage.device)"}"#
+    private static let asked =
+        #"{"device_code":"\#(code)","device_id":"\#(DeepRecallStage.device)"}"#
+    private static let askedAsReleased =
+        #"{"client_id":"Ov23li","device_code":"\#(code)","#
+        + #""grant_type":"urn:ietf:params:oauth:grant-type:device_code"}"#
+
+    @Test func `a device code has the five members that the app needs`() async throws {
+        let stage = try await DeepRecallStage.make()
+        for body in [Self.released, Self.documented] {
+            // One code is begun once.
+            stage.provider.set(
+                "/gh/device",
+                .init(
+                    #"{"device_code":"code-\#(body.utf8.count)","user_code":"WDJB-MJHT","#
+                        + #""verification_uri":"https://github.com/login/device","#
+                        + #""expires_in":500,"interval":5}"#))
+            let answer = try await stage.send(.post, "\(Self.path)/device-code", body)
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(
+                answer.text
+                    == #"{"device_code":"code-\#(body.utf8.count)","user_code":"WDJB-MJHT","#
+                    + #""verification_uri":"https://github.com/login/device","#
+                    + #""expires_in":500,"interval":5}"#)
+        }
+        for body in ["{}", #"{"client_id":""}"#] {
+            expectOnlyError(
+                try await stage.send(.post, "\(Self.path)/device-code", body), 400,
+                "client_id is required")
+        }
+        stage.provider.set("/gh/device", .init(status: 503, "no"))
+        expectOnlyError(
+            try await stage.send(.post, "\(Self.path)/device-code", Self.released), 503,
+            "Failed to request device code from GitHub")
+        await stage.stop()
+    }
+
+    @Test func `the released app asks until GitHub grants, and exchanges the token`()
+        async throws
+    {
+        let stage = try await DeepRecallStage.make()
+        try await stage.invite("octo@acme.example")
+        _ = try await stage.send(.post, "\(Self.path)/device-code", Self.released)
+        func ask() async throws -> TestAnswer {
+            try await stage.send(.post, "\(Self.path)/device-token", Self.askedAsReleased)
+        }
+        for error in ["authorization_pending", "slow_down"] {
+            stage.refuse(error)
+            expectOnlyError(try await ask(), 200, error)
+        }
+        stage.provider.set("/gh/token", .init(status: 502, "no"))
+        expectOnlyError(try await ask(), 503, "Failed to poll GitHub for token")
+        stage.grant()
+        let granted = try await ask()
+        #expect(
+            granted.text
+                == #"{"access_token":"gho_1","token_type":"bearer","scope":"read:user,user:email"}"#
+        )
+        // A code is good once.
+        expectOnlyError(try await ask(), 200, "expired_token")
+        let done = try await stage.exchange(
+            "github", #"{"access_token":"gho_1","device_id":"mobile-1-a"}"#)
+        #expect(done.status == 200, "\(done.text)")
+        await stage.stop()
+    }
+
+    @Test func `a person who denies, a code that is over and one that nobody began are told`()
+        async throws
+    {
+        let stage = try await DeepRecallStage.make()
+        for (told, error) in [
+            ("access_denied", "access_denied"), ("expired_token", "expired_token"),
+            ("incorrect_device_code", "expired_token"),
+        ] {
+            _ = try await stage.send(.post, "\(Self.path)/device-code", Self.released)
+            stage.refuse(told)
+            for expected in [error, "expired_token"] {
+                expectOnlyError(
+                    try await stage.send(
+                        .post, "\(Self.path)/device-token", Self.askedAsReleased), 200, expected)
+            }
+            expectOnlyError(
+                try await stage.send(.post, "\(Self.path)/poll", Self.asked), 400, "expired_token")
+        }
+        for body in [
+            "{}", #"{"client_id":"a"}"#, #"{"device_code":"a"}"#,
+        ] {
+            expectOnlyError(
+                try await stage.send(.post, "\(Self.path)/device-token", body), 400,
+                "client_id and device_code are required")
+            expectOnlyError(
+                try await stage.send(.post, "\(Self.path)/poll", body), 400,
+                "Missing device_code or device_id")
+        }
+        await stage.stop()
+    }
+
+    @Test func `one long question is answered when the person has decided`() async throws {
+        let pauses = Mutex<[Duration]>([])
+        let stage = try await DeepRecallStage.make { provider, pause in
+            let count = pauses.withLock { pauses in
+                pauses.append(pause)
+                return pauses.count
+            }
+            let answer = count == 1 ? #"{"error":"slow_down"}"# : #"{"access_token":"gho_1"}"#
+            provider.set("/gh/token", .init(answer))
+        }
+        try await stage.invite("octo@acme.example")
+        _ = try await stage.send(.post, "\(Self.path)/device-code", Self.documented)
+        stage.refuse("authorization_pending")
+        let answer = try await stage.send(.post, "\(Self.path)/poll", Self.asked)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(pauses.withLock { $0 } == [.seconds(5), .seconds(10)])
+        #expect(answer.json.members?.map(\.name) == ["app_jwt", "user"])
+        #expect(answer.json["user"]?["email"]?.string == "octo@acme.example")
+        let claims = try stage.payload(answer.json["app_jwt"]?.string ?? "")
+        #expect(claims["deviceId"]?.string == DeepRecallStage.device)
+        await stage.stop()
+    }
+
+    @Test func `a person who does not decide leaves it pending after 55 seconds`() async throws {
+        let waited = Mutex(Duration.zero)
+        let stage = try await DeepRecallStage.make { _, pause in waited.withLock { $0 += pause } }
+        _ = try await stage.send(.post, "\(Self.path)/device-code", Self.documented)
+        stage.refuse("authorization_pending")
+        expectOnlyError(
+            try await stage.send(.post, "\(Self.path)/poll", Self.asked), 400,
+            "authorization_pending")
+        #expect(waited.withLock { $0 } == .seconds(55))
+        // The earlier release asks at a path of its own and waits by itself.
+        expectOnlyError(
+            try await stage.send(.post, "\(Self.path)/mobile", Self.asked), 400,
+            "authorization_pending")
+        #expect(waited.withLock { $0 } == .seconds(55))
+        // Another device learns nothing of this one's code.
+        let other = Self.asked.replacing(DeepRecallStage.device, with: "other")
+        expectOnlyError(
+            try await stage.send(.post, "\(Self.path)/poll", other), 400, "expired_token")
+        await stage.stop()
+    }
+}

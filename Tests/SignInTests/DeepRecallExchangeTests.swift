@@ -1,0 +1,175 @@
+import HTTP
+import JSON
+import TestSupport
+import Testing
+import Text
+
+/// `/api/auth/exchange/…`: the app brings a provider's token.
+struct DeepRecallExchangeTests {
+    @Test func `a Google id token becomes an app token that says what the app reads`()
+        async throws
+    {
+        let stage = try await DeepRecallStage.make()
+        try await stage.invite("ann@acme.example")
+        let body =
+            #"{"id_token":"\#(stage.googleToken())","device_id":"\#(DeepRecallStage.device)"}"#
+        // The base address may end in a slash.
+        let answer = try await stage.send(.post, "//api/auth/exchange/google", body)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.first("content-type") == "application/json")
+        #expect(answer.first("cache-control") == "no-store")
+        let token = try #require(answer.json["app_jwt"]?.string)
+        let id = try #require(answer.json["user"]?["id"]?.string)
+        #expect(
+            answer.text == #"{"app_jwt":"\#(token)","actor_uid":"\#(id)","user":{"id":"\#(id)","#
+                + #""provider":"google","email":"ann@acme.example","name":"Ann"}}"#)
+        let claims = try stage.payload(token)
+        #expect(claims["userId"]?.string == id && claims["provider"]?.string == "google")
+        #expect(claims["email"]?.string == "ann@acme.example" && claims["name"]?.string == "Ann")
+        #expect(claims["deviceId"]?.string == DeepRecallStage.device)
+        let (begun, end) = (claims["iat"]?.int ?? 0, claims["exp"]?.int ?? 0)
+        #expect(end - begun == 21_600)
+        let sessions = try await stage.service.send(
+            .get, "/v1/tenants/acme/users/\(id)/sessions", as: .platformOwner)
+        #expect(sessions.text.contains(DeepRecallStage.device), "\(sessions.text)")
+        // The same person once more, from another device, with the released app's kind of id.
+        let again = try await stage.exchange(
+            "google",
+            #"{"id_token":"\#(stage.googleToken())","device_id":"mobile-1764000000000-k3j2"}"#)
+        #expect(again.json["user"]?["id"]?.string == id)
+        await stage.stop()
+    }
+
+    @Test func `how long a token lasts is a setting`() async throws {
+        let stage = try await DeepRecallStage.make(settings: #"{"token_seconds":900}"#)
+        try await stage.invite("ann@acme.example")
+        let claims = try stage.payload(try await stage.signInWithGoogle())
+        #expect((claims["exp"]?.int ?? 0) - (claims["iat"]?.int ?? 0) == 900)
+        await stage.stop()
+    }
+
+    @Test func `an incomplete request is told what is missing`() async throws {
+        let stage = try await DeepRecallStage.make()
+        for (kind, name) in [("google", "id_token"), ("github", "access_token")] {
+            for body in [
+                "{}", #"{"\#(name)":"x"}"#, #"{"device_id":"d"}"#,
+                #"{"\#(name)":"","device_id":"d"}"#, #"{"\#(name)":7,"device_id":"d"}"#,
+            ] {
+                expectOnlyError(
+                    try await stage.exchange(kind, body), 400, "Missing \(name) or device_id")
+            }
+            let long = String(repeating: "d", count: 129)
+            expectOnlyError(
+                try await stage.exchange(kind, #"{"\#(name)":"x","device_id":"\#(long)"}"#), 400,
+                "Invalid device_id")
+            expectOnlyError(
+                try await stage.exchange(kind, "{"), 400, "The body must be a JSON object.")
+        }
+        await stage.stop()
+    }
+
+    @Test func `an id token that Google did not give our app is 401, whatever is wrong with it`()
+        async throws
+    {
+        let stage = try await DeepRecallStage.make()
+        try await stage.invite("ann@acme.example")
+        let now = Timestamp.systemClock().microseconds / 1_000_000
+        let mint = stage.provider.mint(clientID: "ios-app", now: Timestamp.systemClock())
+        // The app's own nonce is not known here, so that no nonce can be wrong.
+        let tokens =
+            [
+                stage.googleToken(["aud": "\"another-app\""]),
+                stage.googleToken(["iss": "\"https://evil.example\""]),
+                stage.googleToken(["exp": "\(now - 3600)"]), stage.googleToken(["sub": nil]),
+                "garbage",
+            ] + mint.hostile().filter { $0.fault != "nonce_mismatch" }.map(\.text)
+        for token in tokens where !token.isEmpty {
+            let body = JSONValue.object([
+                .init("id_token", .string(token)), .init("device_id", .string("d")),
+            ])
+            let answer = try await stage.exchange(
+                "google", String(decoding: body.encoded(), as: UTF8.self))
+            expectOnlyError(answer, 401, "Token exchange failed")
+        }
+        await stage.stop()
+    }
+
+    @Test func `a person whom nobody invited is refused with a reference and no reason`()
+        async throws
+    {
+        let stage = try await DeepRecallStage.make()
+        let answer = try await stage.exchange(
+            "google", #"{"id_token":"\#(stage.googleToken())","device_id":"d"}"#)
+        #expect(answer.status == 403)
+        #expect(answer.json.members?.count == 1)
+        #expect(answer.json["error"]?.string?.contains("invite") == false, "\(answer.text)")
+        await stage.stop()
+    }
+
+    @Test func `a provider that is away is 503, and may be asked again`() async throws {
+        let stage = try await DeepRecallStage.make()
+        stage.provider.set(TestProvider.discoveryPath, .init(status: 500, "no"))
+        let google = try await stage.exchange(
+            "google", #"{"id_token":"\#(stage.googleToken())","device_id":"d"}"#)
+        expectOnlyError(google, 503, "Token exchange failed")
+        #expect(google.first("retry-after") == "5")
+        stage.provider.set("/gh/check", .init(status: 502, "no"))
+        expectOnlyError(
+            try await stage.exchange("github", #"{"access_token":"gho_1","device_id":"d"}"#), 503,
+            "Token exchange failed")
+        await stage.stop()
+    }
+
+    @Test func `a GitHub token of ours signs its person in by the primary address`() async throws {
+        let stage = try await DeepRecallStage.make()
+        try await stage.invite("octo@acme.example")
+        let body = #"{"access_token":"gho_1","device_id":"\#(DeepRecallStage.device)"}"#
+        let answer = try await stage.exchange("github", body)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.json["user"]?["provider"]?.string == "github")
+        #expect(answer.json["user"]?["email"]?.string == "octo@acme.example")
+        #expect(answer.json["user"]?["name"]?.string == "octo")
+        #expect(answer.json["actor_uid"] == answer.json["user"]?["id"])
+        let claims = try stage.payload(answer.json["app_jwt"]?.string ?? "")
+        #expect(claims["provider"]?.string == "github")
+        // GitHub was asked whether the token is ours, before whose it is.
+        #expect(stage.provider.fetches(of: "/gh/check") == 1)
+        await stage.stop()
+    }
+
+    @Test func `a GitHub token of another app, of nobody, or that is no token is 401`()
+        async throws
+    {
+        let stage = try await DeepRecallStage.make()
+        try await stage.invite("octo@acme.example")
+        let text = "Invalid GitHub access token"
+        let body = #"{"access_token":"gho_1","device_id":"d"}"#
+        stage.provider.set("/gh/check", .init(status: 404, #"{"message":"Not Found"}"#))
+        expectOnlyError(try await stage.exchange("github", body), 401, text)
+        #expect(stage.provider.fetches(of: "/gh/user") == 0)
+        stage.provider.set("/gh/check", .init(#"{"user":null}"#))
+        expectOnlyError(try await stage.exchange("github", body), 401, text)
+        stage.setGitHub()
+        stage.provider.set("/gh/user", .init(status: 401, #"{"message":"Bad credentials"}"#))
+        expectOnlyError(try await stage.exchange("github", body), 401, text)
+        stage.setGitHub()
+        for token in ["a b", "a\\nb", String(repeating: "a", count: 513)] {
+            expectOnlyError(
+                try await stage.exchange(
+                    "github", #"{"access_token":"\#(token)","device_id":"d"}"#), 401, text)
+        }
+        await stage.stop()
+    }
+
+    @Test func `an address that GitHub has not verified lets nobody in`() async throws {
+        let stage = try await DeepRecallStage.make()
+        try await stage.invite("octo@acme.example")
+        stage.provider.set(
+            "/gh/user/emails",
+            .init(#"[{"email":"octo@acme.example","primary":true,"verified":false}]"#))
+        let answer = try await stage.exchange(
+            "github", #"{"access_token":"gho_1","device_id":"d"}"#)
+        #expect(answer.status == 403, "\(answer.text)")
+        await stage.stop()
+    }
+}

@@ -1,0 +1,204 @@
+import HTTP
+import JSON
+import TestSupport
+import Testing
+import Text
+
+/// `/api/smtp-credentials`: the keys that the apps live by.
+struct RelateKeyTests {
+    private static let path = "/api/smtp-credentials"
+    private static let all = ["smtp", "pop3", "imap", "api:read", "api:write", "app"]
+
+    private func expectCreated(_ answer: TestAnswer, _ name: String, _ scopes: [String]) {
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(
+            answer.json.members?.map(\.name) == ["id", "name", "apiKey", "scopes", "createdAt"])
+        #expect(answer.json["name"]?.string == name)
+        #expect(answer.json["apiKey"]?.string?.hasPrefix("gate_") == true)
+        #expect(answer.json["scopes"] == .array(scopes.map(JSONValue.string)))
+    }
+
+    @Test func `the mobile app changes its token for a key and lives by that`() async throws {
+        let stage = try await RelateStage.make()
+        let made = try await stage.send(
+            .post, "\(Self.path)/mobile", #"{"deviceName":"Pixel 9","platform":"Android"}"#,
+            as: "Bearer opaque")
+        expectCreated(made, "Mobile App - Pixel 9 (android)", ["app"])
+        let key = made.json["apiKey"]?.string ?? ""
+        for credential in ["ApiKey \(key)", "apikey \(key)", "Bearer \(key)"] {
+            let me = try await stage.send(.get, "/api/profile", as: credential)
+            #expect(me.json["email"]?.string == "ann@acme.example", "\(me.text)")
+        }
+        let long = String(repeating: "é", count: 120)
+        let cut = try await stage.send(
+            .post, "\(Self.path)/mobile", #"{"deviceName":"\#(long)","platform":"web"}"#,
+            as: "Bearer opaque")
+        #expect(cut.json["name"]?.string?.utf16.count == 100)
+        await stage.stop()
+    }
+
+    @Test func `what is missing or wrong is said in the app's words`() async throws {
+        let stage = try await RelateStage.make()
+        for (body, text) in [
+            ("{}", "DeviceName is required"),
+            (#"{"deviceName":" ","platform":"ios"}"#, "DeviceName is required"),
+            (#"{"deviceName":"a"}"#, "Platform is required"),
+            (
+                #"{"deviceName":"a","platform":"BeOS"}"#,
+                "Invalid platform: BeOS. Valid platforms are: ios, android, windows, macos, web"
+            ),
+        ] {
+            let answer = try await stage.send(
+                .post, "\(Self.path)/mobile", body, as: "Bearer opaque")
+            expectOnlyError(answer, 400, text)
+        }
+        let long = String(repeating: "n", count: 101)
+        for (body, text) in [
+            ("{}", "Name is required"), (#"{"name":"  "}"#, "Name is required"),
+            (#"{"name":"\#(long)"}"#, "Name must be 100 characters or less"),
+            (
+                #"{"name":"a","scopes":["smtp","root"]}"#,
+                "Invalid scope: root. Valid scopes are: smtp, pop3, imap, api:read, api:write, app"
+            ),
+        ] {
+            expectOnlyError(
+                try await stage.send(.post, Self.path, body, as: "Bearer opaque"), 400, text)
+        }
+        expectBare401(try await stage.send(.post, Self.path, "{}"))
+        expectBare401(try await stage.send(.post, "\(Self.path)/mobile", "{}", as: "Bearer gate_x"))
+        await stage.stop()
+    }
+
+    @Test func `a key has all of the tenant's scopes unless fewer are asked for`() async throws {
+        let stage = try await RelateStage.make()
+        for scopes in ["", #","scopes":null"#, #","scopes":[]"#] {
+            let answer = try await stage.send(
+                .post, Self.path, #"{"name":"All"\#(scopes)}"#, as: "Bearer opaque")
+            expectCreated(answer, "All", Self.all)
+        }
+        let some = try await stage.send(
+            .post, Self.path, #"{"name":"Mail","scopes":["imap","smtp"]}"#, as: "Bearer opaque")
+        expectCreated(some, "Mail", ["imap", "smtp"])
+        // A key gives only what it has, and a mail key manages nothing.
+        let mail = "ApiKey \(some.json["apiKey"]?.string ?? "")"
+        #expect(try await stage.send(.get, Self.path, as: mail).status == 403)
+        let phone = "ApiKey \(try await stage.key().text)"
+        let beyond = try await stage.send(.post, Self.path, #"{"name":"More"}"#, as: phone)
+        #expect(beyond.status == 403, "\(beyond.text)")
+        let within = try await stage.send(
+            .post, Self.path, #"{"name":"Same","scopes":["app"]}"#, as: phone)
+        expectCreated(within, "Same", ["app"])
+        // None of them is a right at the management API.
+        let management = try await stage.service.send(
+            .get, "/v1/tenants/acme/users", as: .bearer(some.json["apiKey"]?.string ?? ""))
+        #expect(management.status == 403)
+        await stage.stop()
+    }
+
+    @Test func `the list has the living keys and where to connect`() async throws {
+        let stage = try await RelateStage.make(
+            settings: #"{"smtp":{"server":"smtp.acme.example","port":2587,"secure_port":2465}}"#)
+        let key = try await stage.key()
+        let answer = try await stage.send(.get, Self.path, as: "ApiKey \(key.text)")
+        #expect(answer.status == 200, "\(answer.text)")
+        let connection = try #require(answer.json["connectionInfo"])
+        #expect(
+            String(decoding: connection.encoded(), as: UTF8.self)
+                == #"{"smtpServer":"smtp.acme.example","smtpPort":2587,"smtpSecurePort":2465,"#
+                + #""smtpEnabled":true,"pop3Server":"localhost","pop3Port":110,"#
+                + #""pop3SecurePort":995,"pop3Enabled":false,"imapServer":"localhost","#
+                + #""imapPort":143,"imapSecurePort":993,"imapEnabled":false,"#
+                + #""username":"ann@acme.example","activeKeyCount":1}"#)
+        let item = try #require(answer.json["keys"]?.array?.first)
+        #expect(
+            item.members?.map(\.name)
+                == ["id", "name", "createdAt", "lastUsedAt", "isActive", "scopes"])
+        #expect(item["id"]?.string == key.id && item["isActive"] == .bool(true))
+        expectBare401(try await stage.send(.get, Self.path))
+        await stage.stop()
+    }
+
+    @Test func `a key is revoked once, and then is not there`() async throws {
+        let stage = try await RelateStage.make()
+        let (phone, tablet) = (try await stage.key(), try await stage.key("web"))
+        let credential = "ApiKey \(phone.text)"
+        // The app sends a content type with no body.
+        let json = [Field("content-type", "application/json")]
+        func delete(_ id: String) async throws -> TestAnswer {
+            try await stage.send(.delete, "\(Self.path)/\(id)", as: credential, fields: json)
+        }
+        let gone = try await delete(tablet.id)
+        #expect(gone.status == 204 && gone.bytes.isEmpty)
+        expectBare401(try await stage.send(.get, Self.path, as: "ApiKey \(tablet.text)"))
+        for id in [tablet.id, UUID.random().description, "no-guid"] {
+            let answer = try await delete(id)
+            #expect(answer.status == 404)
+            #expect(answer.first("content-type") == "application/problem+json")
+            #expect(answer.json["title"]?.string == "Not Found")
+            #expect(answer.json["status"]?.int == 404)
+        }
+        let list = try await stage.send(.get, Self.path, as: credential)
+        #expect(list.json["connectionInfo"]?["activeKeyCount"]?.int == 1)
+        await stage.stop()
+    }
+
+    @Test func `a rotated key has a new secret, and the old one ends at once`() async throws {
+        let stage = try await RelateStage.make()
+        let key = try await stage.key()
+        let answer = try await stage.send(
+            .post, "\(Self.path)/\(key.id)/rotate", as: "ApiKey \(key.text)")
+        expectCreated(answer, "Mobile App - Ann's phone (ios)", ["app"])
+        #expect(answer.json["id"]?.string == key.id)
+        expectBare401(try await stage.send(.get, Self.path, as: "ApiKey \(key.text)"))
+        let fresh = "ApiKey \(answer.json["apiKey"]?.string ?? "")"
+        #expect(try await stage.send(.get, Self.path, as: fresh).status == 200)
+        let unknown = try await stage.send(
+            .post, "\(Self.path)/\(UUID.random())/rotate", as: fresh)
+        #expect(unknown.status == 404)
+        await stage.stop()
+    }
+
+    @Test func `another person's key is not there, whoever asks`() async throws {
+        let stage = try await RelateStage.make()
+        let ann = try await stage.key()
+        try await stage.manage(
+            .post, "/v1/tenants/acme/invites", #"{"email":"bob@acme.example"}"#)
+        stage.provider.set(
+            "/introspect", .init(#"{"active":true,"sub":"bob-1","client_id":"mail"}"#))
+        stage.provider.set(
+            "/userinfo",
+            .init(#"{"sub":"bob-1","email":"bob@acme.example","email_verified":true}"#))
+        let bob = "ApiKey \(try await stage.key().text)"
+        #expect(try await stage.send(.delete, "\(Self.path)/\(ann.id)", as: bob).status == 404)
+        #expect(
+            try await stage.send(.post, "\(Self.path)/\(ann.id)/rotate", as: bob).status == 404)
+        let list = try await stage.send(.get, Self.path, as: bob)
+        #expect(list.json["keys"]?.array?.count == 1)
+        await stage.stop()
+    }
+
+    @Test func `the desktop's page may ask before each call`() async throws {
+        let stage = try await RelateStage.make()
+        for (method, path) in [
+            ("GET", "/api/profile"), ("GET", Self.path), ("POST", Self.path),
+            ("POST", "\(Self.path)/mobile"), ("DELETE", "\(Self.path)/1"),
+            ("POST", "\(Self.path)/1/rotate"), ("GET", "/api/emails"),
+        ] {
+            let answer = try await stage.send(
+                .options, path,
+                fields: [
+                    Field("access-control-request-method", method),
+                    Field(
+                        "access-control-request-headers",
+                        "authorization,content-type,x-signalr-user-agent"),
+                ])
+            #expect(answer.status == 204, "\(method) \(path)")
+        }
+        let mail = try await stage.send(.get, "/api/emails")
+        #expect(mail.status == 404)
+        let evil = try await stage.service.send(
+            .get, "/t/acme/relate\(Self.path)", fields: [Field("origin", "https://evil.example")])
+        expectOnlyError(evil, 403, "Origin not allowed")
+        await stage.stop()
+    }
+}

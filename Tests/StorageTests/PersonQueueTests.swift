@@ -1,0 +1,67 @@
+import Storage
+import Synchronization
+import Testing
+
+/// How many are inside at once.
+private final class Room: Sendable {
+    private let counts = Mutex<(now: Int, most: Int, done: Int)>((0, 0, 0))
+    var most: Int { counts.withLock { $0.most } }
+    var done: Int { counts.withLock { $0.done } }
+
+    func stay() async {
+        counts.withLock {
+            $0.now += 1
+            $0.most = max($0.most, $0.now)
+        }
+        await Task.yield()
+        counts.withLock {
+            $0.now -= 1
+            $0.done += 1
+        }
+    }
+}
+
+private final class Hand: Sendable {
+    private let time = Mutex<ContinuousClock.Instant>(.now)
+    var now: ContinuousClock.Instant { time.withLock { $0 } }
+    func advance(_ duration: Duration) { time.withLock { $0 += duration } }
+}
+
+struct PersonQueueTests {
+    @Test func `tries under one key run one after another, and others are not held up`()
+        async throws
+    {
+        let queue = PersonQueue()
+        let room = Room()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<200 {
+                // Two kinds of keys, crossing: nobody waits for another in a circle.
+                let keys = ["subject \(number % 3)", "address a"]
+                group.addTask {
+                    try await queue.alone(as: keys) { await room.stay() }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(room.most == 1)
+        #expect(room.done == 200)
+        try await queue.alone(as: ["a"]) {
+            try await queue.alone(as: ["b"]) {}
+        }
+    }
+
+    @Test func `who waited too long is refused, and the line goes on`() async throws {
+        let hand = Hand()
+        let queue = PersonQueue(patience: .seconds(2), now: { hand.now })
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            try await queue.alone(as: ["a"]) {
+                group.addTask { (try? await queue.alone(as: ["a"]) { true }) ?? false }
+                while queue.waitingCount == 0 { await Task.yield() }
+                hand.advance(.seconds(3))
+            }
+            #expect(try await group.next() == false)
+        }
+        #expect(queue.waitingCount == 0)
+        try await queue.alone(as: ["a"]) {}
+    }
+}
