@@ -29,7 +29,7 @@ func tests(_ name: String, _ imports: [String]) -> Target {
 let platform = [
     "Observability", "Configuration", "Text", "JSON", "Workers", "Outbound", "Cryptography",
     "Networking",
-    "HTTP", "Routing", "Serving", "Postgres",
+    "HTTP", "Routing", "Serving", "Postgres", "Replication",
 ]
 let product = ["Domain", "Federation", "Storage", "Mail", "API", "SignIn", "Console"]
 
@@ -63,10 +63,14 @@ let package = Package(
         room("Platform", "Serving", ["HTTP", "Networking", "Observability"]),
         room("Platform", "Postgres", ["CPostgres", "Networking", "Observability", "Text"]),
 
+        room("Platform", "Replication", ["Networking", "Postgres", "Text"]),
+
         room("Product", "Domain", ["Text"]),
         room(
             "Product", "Federation", ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"]),
-        room("Product", "Storage", ["Domain", "Postgres", "JSON", "Text", "Cryptography"]),
+        room(
+            "Product", "Storage",
+            ["Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"]),
         room("Product", "Mail", ["Storage", "Outbound", "Text"]),
         room(
             "Product", "API",
@@ -102,6 +106,7 @@ let package = Package(
             "OutboundTests", ["Outbound", "Serving", "Networking", "HTTP", "Text", "TestSupport"]),
         tests("ServingTests", ["Serving", "Networking", "Observability", "HTTP", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Networking", "Text", "TestSupport"]),
+        tests("ReplicationTests", ["Replication", "Postgres", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text"]),
         tests(
             "FederationTests",
@@ -126,8 +131,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "Application", "TestSupport", "JSON", "HTTP", "Text", "Observability", "Storage",
-                "Postgres",
-                "Cryptography",
+                "Cryptography", "Domain", "Replication", "Postgres",
             ]),
         tests("ConsoleTests", ["Console", "HTTP"]),
         tests("ArchitectureTests", []),

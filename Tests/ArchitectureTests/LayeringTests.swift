@@ -11,9 +11,10 @@ private let allowed: [String: Set<String>] = [
     "Routing": ["HTTP"],
     "Serving": ["HTTP", "Networking", "Observability"],
     "Postgres": ["CPostgres", "Networking", "Observability", "Text"],
+    "Replication": ["Networking", "Postgres", "Text"],
     "Domain": ["Text"],
     "Federation": ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"],
-    "Storage": ["Domain", "Postgres", "JSON", "Text", "Cryptography"],
+    "Storage": ["Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"],
     "Mail": ["Storage", "Outbound", "Text"],
     "API": [
         "Domain", "Federation", "Storage", "HTTP", "Routing", "JSON", "Text", "Cryptography",

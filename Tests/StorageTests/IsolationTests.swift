@@ -10,8 +10,8 @@ struct IsolationTests {
     /// Every table that has a tenant's rows; a new one that is missing here fails the test below.
     private static let tenantTables: Set<String> = [
         "tenants", "policies", "domains", "users", "identities", "invites", "api_keys",
-        "cors_origins", "audit_events", "decisions", "sessions", "link_grants", "password_resets",
-        "clients", "known_devices", "login_states",
+        "cors_origins", "audit_events", "decisions", "sessions", "link_grants", "clients",
+        "known_devices", "login_states", "verification_counts", "password_resets",
     ]
     private static let directoryTables = [
         "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",

@@ -129,7 +129,8 @@ package final class ResponseWriter {
         return false
     }
 
-    private static func isOurs(_ name: String) -> Bool {
+    /// Fields that the writer alone sets.
+    package static func isOurs(_ name: String) -> Bool {
         switch name.utf8.count {
         case 4: name == "date"
         case 10: name == "connection"

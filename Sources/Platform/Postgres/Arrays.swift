@@ -17,6 +17,10 @@ extension Int64: PostgresElement {
     package static var postgresArrayType: UInt32 { 1016 }
 }
 
+extension Timestamp: PostgresElement {
+    package static var postgresArrayType: UInt32 { 1185 }
+}
+
 extension UInt8: PostgresElement {
     package static var postgresType: UInt32 { TypeOID.bytea }
     package static var postgresArrayType: UInt32 { TypeOID.bytea }

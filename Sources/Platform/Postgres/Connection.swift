@@ -216,6 +216,8 @@ final class Connection: @unchecked Sendable {
             }
             silent = 0
             lastProgress = loop.now
+            // In the order of the stream: what was notified before an answer is known before it.
+            takeNotifications()
             take(ResultHandle(result))
         }
         if head == expected.count {

@@ -1,6 +1,7 @@
 import Cryptography
 import Domain
 import Postgres
+import Replication
 import Text
 
 /// PostgreSQL as the product sees it: the app role, which reaches one tenant at a time, and the
@@ -15,6 +16,9 @@ package struct Database: Sendable {
     /// Seals the secrets that have to be read again.
     package let sealer: Sealer
     package let keyUses = KeyUses()
+    /// This process among the others on the database.
+    package let replica: Replica
+    package let memory: Memory
     let persons: PersonQueue
     /// Attempts that were neither retries nor successes, by address and by provider.
     let failedAttempts = MinuteCounts<String>()
@@ -26,12 +30,15 @@ package struct Database: Sendable {
     package var onDecision: @Sendable (Outcome) -> Void = { _ in }
 
     package init(
-        app: Postgres, platform: Postgres, directoryKey: [UInt8], sealer: Sealer,
+        app: Postgres, platform: Postgres, replica: Replica, directoryKey: [UInt8],
+        sealer: Sealer,
         persons: PersonQueue = PersonQueue(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.app = app
         self.platform = platform
+        self.replica = replica
+        memory = Memory(of: replica)
         self.directoryKey = directoryKey
         self.sealer = sealer
         self.persons = persons
@@ -68,7 +75,8 @@ package struct TenantScope: Sendable {
         ) { try await $0.query(sql) }
     }
 
-    /// A transaction whose audit rows name the actor. Nothing is kept when `body` throws. Within
+    /// A transaction whose audit rows name the actor. Nothing is kept when `body` throws. When it
+    /// returns, no replica answers any more from what it remembered of before the change. Within
     /// a `HeldChange` it is committed by the holder.
     package func change<Result: Sendable>(
         by actor: Actor, _ body: (Change) async throws -> Result
@@ -77,11 +85,17 @@ package struct TenantScope: Sendable {
         // A request that changes twice holds the last change only.
         try await held?.commit()
         let now = database.clock()
-        let open = try await database.app.begin(settings: [("app.tenant", tenant.description)])
+        let open = OpenChange(
+            transaction: try await database.app.begin(
+                settings: [("app.tenant", tenant.description)]),
+            notices: Notices(database.replica))
         let result: Result
         do {
             result = try await body(
-                Change(tenant: tenant, actor: actor, now: now, transaction: open.transaction))
+                Change(
+                    tenant: tenant, actor: actor, now: now,
+                    transaction: open.transaction.transaction, notices: open.notices))
+            try await open.notices.announce(in: open.transaction.transaction)
         } catch {
             await open.rollback()
             throw error
@@ -117,6 +131,7 @@ package struct Change: Sendable {
     package internal(set) var actor: Actor
     package let now: Timestamp
     package let transaction: Transaction
+    let notices: Notices
 
     @discardableResult
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {

@@ -69,7 +69,7 @@ struct Authenticator: Sendable {
             throw Problem.unauthorized("The key is not well formed.")
         }
         let hash = SHA256.hash(Array(secret.text.utf8))
-        guard let key = try await database.apiKey(locator: secret.locator, hash: hash) else {
+        guard let key = try await database.knownKey(locator: secret.locator, hash: hash) else {
             throw Problem.unauthorized("The key is not known.")
         }
         if key.revokedAt != nil { throw Problem.unauthorized("The key has been revoked.") }
@@ -98,13 +98,13 @@ struct Authenticator: Sendable {
         guard key.allows(origin: request.first("origin") ?? "") else {
             throw Problem.forbidden("The key is not allowed from this origin.")
         }
-        let uses = database.keyUses.count(key.id, at: now)
-        if let limit = key.rateLimit, uses > limit {
+        guard database.keyUses.isWithinLimit(key, at: now) else {
+            let limit = key.rateLimit ?? 0
             throw Problem.rateLimited(
                 "The key may be used \(limit) times a minute.", limit: limit,
                 retryAfter: 60 - now.microseconds / 1_000_000 % 60)
         }
-        try await database.noteUse(of: key, count: uses, ip: request.remoteAddress)
+        database.keyUses.note(key, at: now, ip: request.remoteAddress, isVerified: false)
         let isPlatform = key.tenant == .platform
         var principal = API.Principal(
             kind: .key, id: key.id, name: key.name, tenant: isPlatform ? nil : key.tenant,

@@ -8,6 +8,7 @@ import Networking
 import Observability
 import Outbound
 import Postgres
+import Replication
 import SignIn
 import Storage
 import Text
@@ -17,6 +18,7 @@ package struct Composition: Sendable {
     package let database: Database
     package let dispatcher: Dispatcher
     package let passwords: PasswordHasher
+    let judge: OriginJudge
     package let tokens: AccessTokens
     let mounts: Mounts
     package let metrics: ServiceMetrics
@@ -29,7 +31,8 @@ package struct Composition: Sendable {
     /// `signingKey`: PEM of a P-256 key that signs access tokens instead of the database's.
     package init(
         app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
-        signingKey: String? = nil, passwords: PasswordHasher? = nil, logger: Logger? = nil,
+        signingKey: String? = nil, passwords: PasswordHasher? = nil, lease: Duration = .seconds(3),
+        logger: Logger? = nil,
         outside: Outside = Outside(), persons: PersonQueue = PersonQueue(),
         metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
         principal: API.Principal? = nil,
@@ -38,7 +41,8 @@ package struct Composition: Sendable {
         let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
         let pepper = SHA256.derive(from: secretKey, info: Array("password pepper".utf8))
         var storage = Database(
-            app: app, platform: platform, directoryKey: directoryKey,
+            app: app, platform: platform, replica: Replica(postgres: app, lease: lease),
+            directoryKey: directoryKey,
             sealer: try Sealer(
                 key: SHA256.derive(from: secretKey, info: Array("secrets at rest".utf8))),
             persons: persons, clock: clock)
@@ -53,6 +57,7 @@ package struct Composition: Sendable {
         let passwords = passwords ?? PasswordHasher(pepper: pepper, threads: 2)
         self.database = database
         self.passwords = passwords
+        self.judge = judge
         self.metrics = metrics
         self.authenticator = authenticator
         self.tokens = tokens
@@ -113,7 +118,7 @@ package struct Composition: Sendable {
     private static func resolve(
         _ idOrSlug: String, _ principal: API.Principal, _ database: Database
     ) async throws -> ResolvedTenant? {
-        guard let row = try await database.tenant(idOrSlug) else { return nil }
+        guard let row = try await database.knownTenant(idOrSlug) else { return nil }
         if !principal.platform {
             guard principal.tenant == row.id, row.status != "deleted" else { return nil }
             if row.status == "suspended" {

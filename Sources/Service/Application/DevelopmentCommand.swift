@@ -38,7 +38,7 @@ struct DevelopmentCommand {
             publicURL: settings.publicURL, threads: settings.threads,
             consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
-            signingKey: settings.signingKey?.text,
+            signingKey: settings.signingKey?.text, lease: settings.lease,
             outside: try Outside(settings, isDevelopment: true),
             logger: Logger(level: .warning, format: .text),
             metricsListen: settings.metricsListen?.text, retention: settings.retention)

@@ -20,7 +20,7 @@ struct ServeCommand {
             secretKey: secret.bytes, listen: settings.listen.text, publicURL: settings.publicURL,
             threads: settings.threads, consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
-            signingKey: settings.signingKey?.text,
+            signingKey: settings.signingKey?.text, lease: settings.lease,
             outside: try Outside(settings),
             logger: Logger(format: settings.log == .text ? .text : .json),
             metricsListen: settings.metricsListen?.text, retention: settings.retention)

@@ -4,6 +4,7 @@ import HTTP
 import Networking
 import Observability
 import Postgres
+import Replication
 import Serving
 import Storage
 import Text
@@ -54,17 +55,25 @@ package final class Service: Sendable {
         let publicURL = configuration.publicURL ?? "http://\(configuration.listen)"
         let composition = try Composition(
             app: app, platform: platform, secretKey: configuration.secretKey,
-            publicURL: publicURL, signingKey: configuration.signingKey, logger: logger,
+            publicURL: publicURL, signingKey: configuration.signingKey,
+            lease: configuration.lease, logger: logger,
             outside: configuration.outside,
             metrics: metrics, retention: configuration.retention, clock: Timestamp.systemClock)
         self.composition = composition
+        composition.database.replica.start()
         try await prepare(composition)
+        let remembered = RememberedAnswers(
+            database: composition.database, judge: composition.judge,
+            metrics: composition.metrics)
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
-            composition: composition, showsMetrics: configuration.metricsListen == nil)
+            composition: composition, remembered: remembered,
+            showsMetrics: configuration.metricsListen == nil)
         var limits = ServerConfiguration()
         limits.measures = metrics.server()
-        server = Server(loops: loops, configuration: limits) { await site.respond(to: $0) }
+        server = Server(
+            loops: loops, configuration: limits,
+            respond: { await site.respond(to: $0) }, fast: { remembered.answer($0, $1) })
         var tls: TLSContext?
         if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {
             tls = try TLSContext(certificateChain: chain, privateKey: key)
@@ -89,12 +98,22 @@ package final class Service: Sendable {
         mailRounds?.start()
     }
 
+    /// Each few seconds, for as long as the service runs.
+    private static func writeKeyUses(of database: Database, on loop: EventLoop) {
+        loop.after(3_000_000_000) {
+            loop.spawn { await database.writeKeyUses() }
+            writeKeyUses(of: database, on: loop)
+        }
+    }
+
     /// Answers what is in flight, then closes; nothing acknowledged is lost.
     package func stop() async {
         housekeeping.stop()
         mailRounds?.stop()
         await server.drain(deadline: .seconds(10))
         await metricsServer?.drain(deadline: .seconds(1))
+        await composition.database.writeKeyUses()
+        await composition.database.replica.stop()
         await app.close()
         await platform.close()
     }

@@ -14,6 +14,8 @@ package struct ServiceConfiguration: Sendable {
     package var consoleDirectory: String
     package var tlsCertificate: String?
     package var tlsKey: String?
+    /// How long a replica may answer from memory after it last heard from the database.
+    package var lease: Duration
     /// PEM of a P-256 key that signs access tokens instead of the database's.
     package var signingKey: String?
     package var outside: Outside
@@ -26,7 +28,7 @@ package struct ServiceConfiguration: Sendable {
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
         tlsCertificate: String? = nil, tlsKey: String? = nil, signingKey: String? = nil,
-        outside: Outside = Outside(),
+        lease: Duration = .seconds(3), outside: Outside = Outside(),
         logger: Logger, metricsListen: String? = nil,
         retention: Retention = Retention()
     ) {
@@ -39,6 +41,7 @@ package struct ServiceConfiguration: Sendable {
         self.consoleDirectory = consoleDirectory
         self.tlsCertificate = tlsCertificate
         self.tlsKey = tlsKey
+        self.lease = lease
         self.signingKey = signingKey
         self.outside = outside
         self.logger = logger

@@ -12,13 +12,18 @@ struct Site: Sendable {
     private let dispatcher: Dispatcher
     private let database: Database
     private let mounts: Mounts
+    private let remembered: RememberedAnswers
     private let metrics: ServiceMetrics
     /// Nil where `/metrics` has a listener of its own.
     private let metricsDoor: MetricsDoor?
     private let openAPI: [UInt8]
     private let documentation: StaticPage
 
-    init(console: ConsoleFiles, composition: Composition, showsMetrics: Bool) {
+    init(
+        console: ConsoleFiles, composition: Composition, remembered: RememberedAnswers,
+        showsMetrics: Bool
+    ) {
+        self.remembered = remembered
         self.console = console
         dispatcher = composition.dispatcher
         database = composition.database
@@ -36,10 +41,13 @@ struct Site: Sendable {
 
     /// On a host that is bound to a client only that client answers.
     func respond(to request: Request) async -> Response {
-        switch await mounts.place(request) {
+        // Before anything is read: what changes from now on kills what is remembered.
+        let token = remembered.token
+        return switch await mounts.place(request) {
         case .client(let request): await dispatcher.respond(to: request)
         case .refused(let answer): answer
-        case .own(let request): await ownResponse(to: request)
+        case .own(let request):
+            await remembered.respond(to: request, since: token) { await ownResponse(to: $0) }
         }
     }
 

@@ -47,6 +47,12 @@ int64_t gh_monotonic(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int64_t gh_boottime(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 int gh_listen(const char *host, uint16_t port, int backlog) {
     char service[8];
     snprintf(service, sizeof service, "%u", port);

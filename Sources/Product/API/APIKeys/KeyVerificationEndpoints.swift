@@ -137,7 +137,7 @@ private struct Finding {
         guard let secret = APIKeySecret(text) else { return }
         let database = try call.services.database
         let hash = SHA256.hash(Array(secret.text.utf8))
-        let found = try await database.apiKey(locator: secret.locator, hash: hash)
+        let found = try await database.knownKey(locator: secret.locator, hash: hash)
         let judged = APIKeyVerdict.of(
             found?.facts(presented: hash, scopes: scopes, ip: ip, origin: origin), now: call.now)
         guard let found else { return }
@@ -148,12 +148,11 @@ private struct Finding {
             key = found
             return
         }
-        let uses = database.keyUses.count(found.id, at: call.now)
-        if let limit = found.rateLimit, uses > limit {
+        guard database.keyUses.isWithinLimit(found, at: call.now) else {
             verdict = .rateLimited
             return
         }
-        try await database.noteUse(of: found, count: uses, ip: ip)
+        database.keyUses.note(found, at: call.now, ip: ip, isVerified: true)
         key = found
     }
 }

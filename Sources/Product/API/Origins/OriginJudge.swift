@@ -41,6 +41,22 @@ package struct OriginJudge: Sendable {
         return Self.verdict(try await decide(asked, holder))
     }
 
+    /// How long the verdict about this request stands while no list changes: microseconds of the
+    /// clock, `.max` where nothing in it ends by itself, nil where that is not in memory.
+    package func stands(until request: Request) -> Int64? {
+        let asked = question(request, nil)
+        let place = OriginPlace(path: request.path)
+        if place == .publicDocument { return .max }
+        let now = database.clock()
+        let bare = OriginPolicy(own: own, rows: []).decide(asked, at: now)
+        guard bare.reason == .notListed, let origin = asked.origins.first else { return .max }
+        let holder = place.holder(
+            isPreflight: asked.isPreflight, locator: Self.locator(request))
+        let listed = Self.listed(String(decoding: origin, as: UTF8.self))
+        guard let found = database.rememberedOrigins(listed, of: holder) else { return nil }
+        return found.rows.map { $0.expiresAt?.microseconds ?? .max }.min() ?? .max
+    }
+
     /// The same for a request that was only described.
     func decide(
         _ asked: OriginRequest, _ holder: Database.OriginHolder
@@ -53,7 +69,7 @@ package struct OriginJudge: Sendable {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), text.utf8.count <= 512 else {
             return bare
         }
-        let found = try await database.origins(Self.listed(text), of: holder)
+        let found = try await database.knownOrigins(Self.listed(text), of: holder)
         let policy = OriginPolicy(
             own: own, rows: found.rows, devOrigins: found.devOrigins,
             privateNetwork: found.privateNetwork, isSuspended: found.tenantStatus == "suspended")

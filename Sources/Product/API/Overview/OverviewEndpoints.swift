@@ -30,8 +30,8 @@ enum OverviewEndpoints {
                                         .readOnly("refused", count),
                                     ])))),
                         .readOnly(
-                            "key_verifications", count, nullable: true,
-                            "Null: not counted."),
+                            "key_verifications", count,
+                            "How often keys were found good."),
                     ]))
         ]
     ) { call in
@@ -53,7 +53,8 @@ enum OverviewEndpoints {
         return .ok(
             .object([
                 .init("users", .int(found.users)), .init("tenants", .int(found.tenants)),
-                .init("sign_ups", .array(signUps)), .init("key_verifications", .null),
+                .init("sign_ups", .array(signUps)),
+                .init("key_verifications", .int(found.verifications)),
             ]))
     }
 

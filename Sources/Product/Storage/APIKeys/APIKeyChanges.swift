@@ -45,7 +45,7 @@ extension Change {
         return try rows.only(APIKeyRow.init)
     }
 
-    /// Writes what differs; every replica is told, since any change may narrow the key.
+    /// Writes what differs.
     package func saveAPIKey(
         _ row: APIKeyRow, as next: APIKey, action: String
     ) async throws -> APIKeyRow {
@@ -66,7 +66,6 @@ extension Change {
             """)
         let target = AuditTarget("api_key", next.id, next.name)
         try await audit(action, target, row.key.changes(to: next))
-        try await announceKey(next.id)
         return try rows.only(APIKeyRow.init)
     }
 
@@ -83,16 +82,6 @@ extension Change {
                 row, as: row.key.revoked(at: now, reason: reason), action: "api_key.revoked")
         }
         return found.count
-    }
-
-    /// Puts the key into the list of what replicas must forget, and tells them at commit.
-    private func announceKey(_ id: UUID) async throws {
-        try await query(
-            """
-            WITH told AS (INSERT INTO revocations (kind, key, at)
-                VALUES ('api_key', uuid_send(\(id)), \(now)) RETURNING seq)
-            SELECT pg_notify('gatehouse_revocations', seq::text) FROM told
-            """)
     }
 }
 

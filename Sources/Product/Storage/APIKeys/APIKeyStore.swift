@@ -44,7 +44,8 @@ extension TenantScope {
     package func apiKeys(
         _ list: ListQuery, _ filter: APIKeyFilter
     ) async throws(PostgresError) -> ListPage<APIKeyRow> {
-        try await read(apiKeyList(filter).page(list)).page(list, APIKeyRow.init)
+        await database.writeKeyUses(of: tenant)
+        return try await read(apiKeyList(filter).page(list)).page(list, APIKeyRow.init)
     }
 
     func apiKeyList(_ filter: APIKeyFilter) -> ListStatement {
@@ -55,6 +56,7 @@ extension TenantScope {
     }
 
     package func apiKey(_ id: UUID) async throws(PostgresError) -> APIKeyRow? {
+        await database.writeKeyUses(of: tenant)
         let rows = try await read(
             """
             SELECT \(APIKeyRow.columns) FROM api_keys WHERE tenant_id = \(tenant) AND id = \(id)

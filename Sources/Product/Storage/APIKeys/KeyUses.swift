@@ -1,30 +1,131 @@
 import Domain
 import Postgres
+import Synchronization
 import Text
 
-/// Uses of keys in the current minute, as this process saw them: what `last_used_at` needs to be
-/// exact to the minute without a write per use, and what a rate limit counts. A limit holds for
-/// each replica.
-package typealias KeyUses = MinuteCounts<UUID>
+/// Uses of keys as this process saw them: counted in memory, written down in batches. A rate limit
+/// counts the current minute and holds for each replica.
+package final class KeyUses: Sendable {
+    /// What is still to be written of one key.
+    struct Pending: Sendable {
+        var at: Timestamp
+        var ip: String?
+        /// Uses of the secret before the last rotation, and the last of them.
+        var previous = 0
+        var previousAt: Timestamp?
+    }
+
+    /// What is still to be written of one tenant.
+    struct Batch: Sendable {
+        var keys: [UUID: Pending] = [:]
+        /// By the start of the hour, in microseconds.
+        var verified: [Int64: Int] = [:]
+    }
+
+    private struct State {
+        var pending: [UUID: Batch] = [:]
+    }
+
+    private static let hour: Int64 = 3_600_000_000
+
+    private let minute = MinuteCounts<UUID>()
+    private let state = Mutex(State())
+
+    /// Counts one attempt to use the key; false where it is over the key's limit for the minute.
+    package func isWithinLimit(_ key: PresentedKey, at now: Timestamp) -> Bool {
+        guard let limit = key.rateLimit else { return true }
+        return minute.count(key.id, at: now) <= limit
+    }
+
+    /// Notes that the key was good. `isVerified`: it was asked about, and not what the caller came
+    /// with.
+    package func note(_ key: PresentedKey, at now: Timestamp, ip: String?, isVerified: Bool) {
+        state.withLock { state in
+            var use =
+                state.pending[key.tenant]?.keys[key.id] ?? Pending(at: now, ip: ip)
+            use.at = max(use.at, now)
+            use.ip = ip
+            if key.isPrevious {
+                use.previous += 1
+                use.previousAt = now
+            }
+            state.pending[key.tenant, default: Batch()].keys[key.id] = use
+            guard isVerified else { return }
+            let hour = now.microseconds / Self.hour * Self.hour
+            state.pending[key.tenant]?.verified[hour, default: 0] += 1
+        }
+    }
+
+    /// Hands over what is to be written: of one tenant, or of all.
+    func take(_ tenant: UUID? = nil) -> [UUID: Batch] {
+        state.withLock { state in
+            guard let tenant else {
+                defer { state.pending = [:] }
+                return state.pending
+            }
+            return state.pending.removeValue(forKey: tenant).map { [tenant: $0] } ?? [:]
+        }
+    }
+
+    /// Takes back what could not be written.
+    func restore(_ batch: Batch, of tenant: UUID) {
+        state.withLock { state in
+            var merged = state.pending[tenant] ?? Batch()
+            for (id, old) in batch.keys {
+                guard var new = merged.keys[id] else {
+                    merged.keys[id] = old
+                    continue
+                }
+                new.previous += old.previous
+                new.previousAt = new.previousAt ?? old.previousAt
+                merged.keys[id] = new
+            }
+            for (hour, count) in batch.verified { merged.verified[hour, default: 0] += count }
+            state.pending[tenant] = merged
+        }
+    }
+}
 
 extension Database {
-    /// Writes down a use of a good key, if it is the first in its minute (`count` is 1) or the
-    /// secret is the one before the last rotation, whose uses are counted.
-    package func noteUse(
-        of key: PresentedKey, count: Int, ip: String?
-    ) async throws {
-        guard count == 1 || key.isPrevious else { return }
-        let now = clock()
-        var sql: SQL = "UPDATE api_keys SET last_used_at = \(now), last_used_ip = \(ip)"
-        if key.isPrevious {
-            sql += ", previous_uses = previous_uses + 1, previous_last_used_at = \(now)"
+    /// Writes down the uses of one tenant's keys, or of all: each few seconds, before they are
+    /// shown, and when the service stops. What fails is tried again the next time.
+    package func writeKeyUses(of tenant: UUID? = nil) async {
+        for (tenant, batch) in keyUses.take(tenant) {
+            do {
+                try await write(batch, of: tenant)
+            } catch {
+                keyUses.restore(batch, of: tenant)
+            }
         }
-        sql += " WHERE tenant_id = \(key.tenant) AND id = \(key.id)"
-        let statement = sql
-        _ = try await app.transaction(
-            settings: [("app.tenant", key.tenant.description)]
-        ) { transaction in
-            try await transaction.query(statement)
+    }
+
+    private func write(_ batch: KeyUses.Batch, of tenant: UUID) async throws {
+        // One order for all writers, so that two of them never wait for each other.
+        let keys = batch.keys.sorted { $0.key < $1.key }
+        let hours = batch.verified.sorted { $0.key < $1.key }
+        try await app.tenantTransaction(tenant) { transaction in
+            try await transaction.query(
+                """
+                UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, used.at),
+                    last_used_ip = nullif(used.ip, ''),
+                    previous_uses = k.previous_uses + used.previous,
+                    previous_last_used_at = CASE WHEN used.previous > 0 THEN used.at
+                        ELSE k.previous_last_used_at END
+                FROM (SELECT * FROM unnest(\(keys.map(\.key)), \(keys.map(\.value.at)),
+                    \(keys.map { $0.value.ip ?? "" }), \(keys.map { Int64($0.value.previous) }))
+                    AS given (id, at, ip, previous)) AS used
+                WHERE k.tenant_id = \(tenant) AND k.id = used.id
+                """)
+            if hours.isEmpty { return }
+            try await transaction.query(
+                """
+                INSERT INTO verification_counts (tenant_id, hour, good)
+                SELECT \(tenant), given.hour, given.good
+                FROM unnest(\(hours.map { Timestamp(microseconds: $0.key) }),
+                    \(hours.map { Int64($0.value) })) AS given (hour, good)
+                ON CONFLICT (tenant_id, hour)
+                    DO UPDATE SET good = verification_counts.good + EXCLUDED.good
+                """)
         }
     }
 }

@@ -39,10 +39,12 @@ package struct AuditChanges: Sendable {
 }
 
 extension Change {
-    /// Writes the audit row of this transaction: no row, no 2xx.
+    /// Writes the audit row of this transaction: no row, no 2xx. What the action may have made
+    /// untrue in the memory of replicas is forgotten everywhere before the change returns.
     package func audit(
         _ action: String, _ target: AuditTarget, _ changes: AuditChanges = AuditChanges()
     ) async throws {
+        notices.add(action, target, of: tenant)
         try await query(
             """
             INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,

@@ -6,16 +6,16 @@ import Synchronization
 package final class HeldChange: Sendable {
     @TaskLocal package static var current: HeldChange?
 
-    private let open = Mutex<OpenTransaction?>(nil)
+    private let open = Mutex<OpenChange?>(nil)
 
     package init() {}
 
-    func hold(_ transaction: OpenTransaction) {
-        open.withLock { $0 = transaction }
+    func hold(_ change: OpenChange) {
+        open.withLock { $0 = change }
     }
 
     /// What is held, still open; nil when nothing is.
-    var transaction: Transaction? { open.withLock { $0?.transaction } }
+    var transaction: Transaction? { open.withLock { $0?.transaction.transaction } }
 
     /// Commits what is held, if anything. `.commitUnknown` if the answer was lost.
     package func commit() async throws(PostgresError) {
@@ -26,10 +26,34 @@ package final class HeldChange: Sendable {
         await take()?.rollback()
     }
 
-    private func take() -> OpenTransaction? {
+    private func take() -> OpenChange? {
         open.withLock { held in
             defer { held = nil }
             return held
         }
+    }
+}
+
+/// A change whose transaction is still open, with what replicas are told of it.
+struct OpenChange: Sendable {
+    let transaction: OpenTransaction
+    let notices: Notices
+
+    /// Returns when it is committed and obeyed everywhere. `.commitUnknown` if the answer was lost.
+    func commit() async throws(PostgresError) {
+        do {
+            try await transaction.commit()
+        } catch {
+            // If it was committed all the same, a retry finds nothing left to do and says so at
+            // once; so whoever may answer from before it is waited for here.
+            if error.kind == .commitUnknown { await notices.settle() } else { notices.withdraw() }
+            throw error
+        }
+        await notices.settle()
+    }
+
+    func rollback() async {
+        await transaction.rollback()
+        notices.withdraw()
     }
 }

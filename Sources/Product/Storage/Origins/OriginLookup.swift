@@ -6,13 +6,15 @@ import Text
 package struct FoundOrigins: Sendable {
     package var rows: [OriginRow] = []
     /// Nil where the request named no tenant or one that is not there.
+    package var tenant: UUID?
+    /// Nil where the request named no tenant or one that is not there.
     package var tenantStatus: String?
     package var devOrigins = false
     package var privateNetwork = false
 }
 
 extension Database {
-    package enum OriginHolder: Sendable {
+    package enum OriginHolder: Sendable, Hashable {
         case platform
         /// An id or a slug.
         case tenant(String)
@@ -49,6 +51,7 @@ extension Database {
                 let status: String = try row.get(1)
                 // A deleted tenant is not there.
                 if status == "deleted" { continue }
+                found.tenant = tenant
                 found.tenantStatus = status
                 found.devOrigins = try row.get(2)
                 found.privateNetwork = try row.get(3)

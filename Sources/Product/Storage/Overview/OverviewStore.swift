@@ -13,6 +13,8 @@ package struct Overview: Sendable {
     package var users: Int
     package var tenants: Int
     package var signUps: [Bucket]
+    /// How often keys were found good, in whole hours.
+    package var verifications: Int
 }
 
 extension Database {
@@ -27,12 +29,15 @@ extension Database {
         let now = clock().microseconds
         let first = Timestamp(microseconds: (now / width - Int64(buckets) + 1) * width)
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
+        await writeKeyUses(of: tenant)
         let counts = try await platform.read(
             """
             SELECT (SELECT count(*) FROM (SELECT 1 FROM users WHERE \(own)
                     AND status <> 'deleted' LIMIT \(Self.overviewCap)) AS capped),
                 (SELECT count(*) FROM (SELECT 1 FROM tenants
-                    WHERE status <> 'deleted' LIMIT \(Self.overviewCap)) AS capped)
+                    WHERE status <> 'deleted' LIMIT \(Self.overviewCap)) AS capped),
+                (SELECT coalesce(sum(good), 0)::bigint FROM verification_counts
+                    WHERE \(own) AND hour >= \(first))
             """)
         let rows = try await platform.read(
             """
@@ -53,6 +58,7 @@ extension Database {
         }
         return Overview(
             users: try counts.first?.get(0) ?? 0,
-            tenants: tenant == nil ? try counts.first?.get(1) ?? 0 : 1, signUps: signUps)
+            tenants: tenant == nil ? try counts.first?.get(1) ?? 0 : 1, signUps: signUps,
+            verifications: try counts.first?.get(2) ?? 0)
     }
 }

@@ -60,6 +60,7 @@ extension Change {
     /// The same transaction at work for another tenant: only its rows are in reach from now on.
     func switching(to tenant: UUID) async throws(PostgresError) -> Change {
         try await query("SELECT set_config('app.tenant', \(tenant.description), true)")
-        return Change(tenant: tenant, actor: actor, now: now, transaction: transaction)
+        return Change(
+            tenant: tenant, actor: actor, now: now, transaction: transaction, notices: notices)
     }
 }

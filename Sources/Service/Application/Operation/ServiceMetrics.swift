@@ -26,7 +26,7 @@ package final class ServiceMetrics: Sendable {
     private let memory: ProcessMeasures
 
     private static let noRoute = "none"
-    private static let preflight = "preflight"
+    static let preflight = "preflight"
     private static let places = [
         "/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/console",
     ]
@@ -66,7 +66,8 @@ package final class ServiceMetrics: Sendable {
         route.time.record(nanoseconds: request.microseconds * 1000)
     }
 
-    /// One answer of a place that is no endpoint; a file of the console is `/console`.
+    /// One answer of a place that is no endpoint (a file of the console is `/console`), or one
+    /// given from memory, by its operation id: those take no time worth a histogram.
     func record(place: String, status: Int) {
         guard let route = routes[place] else { return }
         count(status, route)

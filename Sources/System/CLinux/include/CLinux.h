@@ -21,6 +21,8 @@ int gh_eventfd(void);
 // Non-blocking and close-on-exec; -1 with errno.
 int gh_accept(int listener);
 int64_t gh_monotonic(void);
+// The same, but a suspended machine's clock goes on.
+int64_t gh_boottime(void);
 // A listening TCP socket, non-blocking, SO_REUSEPORT; host is a numeric address. -1 with errno.
 int gh_listen(const char *host, uint16_t port, int backlog);
 // The port that a socket is bound to; -1 with errno.

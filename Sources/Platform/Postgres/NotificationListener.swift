@@ -4,22 +4,27 @@ extension Postgres {
     /// Listens on a channel (a trusted word) by a connection of its own, which comes back by
     /// itself. All calls come on the first loop: `onReady` each time listening began, which is
     /// when what was missed must be read again; `onLost` when it ended; `onNotify` with the
-    /// payload.
+    /// payload. A notification that the server sent before an answer is told before that answer.
+    @discardableResult
     package func listen(
         channel: String,
         onNotify: @escaping @Sendable (_ payload: String) -> Void,
         onLost: @escaping @Sendable () -> Void = {},
         onReady: @escaping @Sendable () -> Void = {}
-    ) {
-        let listener = Listener(
+    ) -> NotificationListener {
+        let listener = NotificationListener(
             channel: channel, configuration: configuration, pool: firstPool,
             onNotify: onNotify, onLost: onLost, onReady: onReady)
         firstPool.loop.perform { listener.open() }
+        return listener
     }
+
+    /// The loop that listeners and timers of the whole process run on.
+    package var firstLoop: EventLoop { firstPool.loop }
 }
 
-/// `@unchecked Sendable`: touched on its pool's loop only.
-final class Listener: @unchecked Sendable {
+/// A connection that listens. `@unchecked Sendable`: touched on its pool's loop only.
+package final class NotificationListener: @unchecked Sendable {
     private let channel: String
     private let configuration: PostgresConfiguration
     private let pool: Pool
@@ -27,6 +32,7 @@ final class Listener: @unchecked Sendable {
     private let onLost: @Sendable () -> Void
     private let onReady: @Sendable () -> Void
     private var connection: Connection?
+    private var isReady = false
     private var backoff = Backoff()
 
     init(
@@ -42,12 +48,28 @@ final class Listener: @unchecked Sendable {
         self.onReady = onReady
     }
 
+    /// A statement on the listening connection itself, on its loop; fails at once while there is
+    /// none. The server answers only after it has sent every notification made before.
+    package func send(
+        _ sql: SQL, _ finish: @escaping @Sendable (Result<Rows, PostgresError>) -> Void
+    ) {
+        guard let connection, isReady else {
+            return finish(.failure(PostgresError(.unavailable, "not listening")))
+        }
+        connection.submitAlone(Statement(sql, .write) { finish($0) })
+    }
+
+    /// Gives a connection up on which the server went silent; another is opened.
+    package func reconnect() {
+        connection?.close("no answer")
+    }
+
     func open() {
         guard !pool.closed else { return }
         Connector(configuration: configuration).connect(on: pool.loop) { [self] result in
             guard !pool.closed else { return }
             guard case .success(let established) = result, let handle = established.take(),
-                let connection = Connection(handle: handle, loop: pool.loop, statementLimit: 1)
+                let connection = Connection(handle: handle, loop: pool.loop, statementLimit: 16)
             else { return retry() }
             begin(connection)
         }
@@ -57,12 +79,13 @@ final class Listener: @unchecked Sendable {
         self.connection = connection
         pool.companions.append(connection)
         connection.onNotify = { [self] _, payload in onNotify(payload) }
-        var ready = false
+        isReady = false
         connection.onLost = { [self] cause in
             pool.companions.removeAll { $0 === self.connection }
             self.connection = nil
             configuration.log("postgres.listen.lost", cause)
-            if ready { onLost() }
+            if isReady { onLost() }
+            isReady = false
             retry()
         }
         let statement = Statement(SQL(raw: "LISTEN \"\(channel)\""), .write) {
@@ -71,7 +94,7 @@ final class Listener: @unchecked Sendable {
                 connection?.close("LISTEN was refused")
                 return
             }
-            ready = true
+            isReady = true
             backoff.reset()
             onReady()
         }

@@ -1,0 +1,127 @@
+import Synchronization
+import Text
+
+/// Whether what this process remembers may still be answered: the pure part of the protocol.
+///
+/// Every remembered answer carries a `Token`, taken *before* its query was sent, and the `Tags` of
+/// what it was made of. A notice stamps its tags with the next number; an answer whose token is
+/// older than a stamp of one of its tags is dead. So a fill that raced with a change is never
+/// taken for fresh, without any list of what was filled. Besides, nothing is fresh unless a lease
+/// is live: the lease counts from the moment before its renewal was sent, and for nine tenths of
+/// its length, which leaves room for clocks that run at different speeds.
+package final class Freshness: Sendable {
+    /// How far the notices had come when a query was sent.
+    package struct Token: Sendable, Equatable {
+        let number: UInt64
+    }
+
+    private final class Cell: Sendable {
+        let stamp = Atomic<UInt64>(0)
+    }
+
+    /// Nanoseconds.
+    private let lease: Int64
+    private let cells: [Cell]
+    private let sequence = Atomic<UInt64>(0)
+    /// Older tokens are dead whatever their tags.
+    private let floor = Atomic<UInt64>(0)
+    private let trustedUntil = Atomic<Int64>(.min)
+    /// Stamps must not overtake one another.
+    private let stamping = Mutex(())
+
+    /// `lease` in nanoseconds; `cells`: how many stamps, a power of two up to 1,024.
+    package init(lease: Int64, cells count: Int = 1024) {
+        self.lease = lease
+        cells = (0..<count).map { _ in Cell() }
+    }
+
+    // MARK: the lease
+
+    /// The database took a renewal that was sent at this time.
+    package func renewed(sentAt: Int64) {
+        trustedUntil.store(sentAt + lease / 10 * 9, ordering: .sequentiallyConsistent)
+    }
+
+    /// Notices may be missed from now on.
+    package func lost() {
+        trustedUntil.store(.min, ordering: .sequentiallyConsistent)
+    }
+
+    package func isTrusted(at now: Int64) -> Bool {
+        now < trustedUntil.load(ordering: .sequentiallyConsistent)
+    }
+
+    // MARK: notices
+
+    package var token: Token { Token(number: sequence.load(ordering: .sequentiallyConsistent)) }
+
+    /// Something of these was changed, and the change is committed.
+    package func forget(_ tags: [Tag]) {
+        stamping.withLock { _ in
+            let stamp = sequence.add(1, ordering: .sequentiallyConsistent).newValue
+            for tag in tags {
+                cells[tag.index & (cells.count - 1)].stamp.store(
+                    stamp, ordering: .sequentiallyConsistent)
+            }
+        }
+    }
+
+    /// Anything may have changed.
+    package func forgetAll() {
+        stamping.withLock { _ in
+            let stamp = sequence.add(1, ordering: .sequentiallyConsistent).newValue
+            floor.store(stamp, ordering: .sequentiallyConsistent)
+        }
+    }
+
+    /// Whether no notice since the token touched one of the tags.
+    package func isCurrent(_ token: Token, _ tags: Tags) -> Bool {
+        guard token.number >= floor.load(ordering: .sequentiallyConsistent) else { return false }
+        for lane in tags.indices.indices {
+            let cell = cells[Int(tags.indices[lane]) & (cells.count - 1)]
+            if cell.stamp.load(ordering: .sequentiallyConsistent) > token.number { return false }
+        }
+        return true
+    }
+
+    /// The state of another: what the exploration of all interleavings goes on from.
+    package init(copying other: Freshness, tags: [Tag]) {
+        lease = other.lease
+        cells = other.cells.map { _ in Cell() }
+        sequence.store(other.sequence.load(ordering: .relaxed), ordering: .relaxed)
+        floor.store(other.floor.load(ordering: .relaxed), ordering: .relaxed)
+        trustedUntil.store(other.trustedUntil.load(ordering: .relaxed), ordering: .relaxed)
+        for tag in tags {
+            let stamp = other.cells[tag.index & (other.cells.count - 1)].stamp.load(
+                ordering: .relaxed)
+            cells[tag.index & (cells.count - 1)].stamp.store(stamp, ordering: .relaxed)
+        }
+    }
+}
+
+/// What an answer depends on or a notice is about: an object's id. Several objects share a stamp,
+/// so that now and then too much is forgotten and never too little.
+package struct Tag: Sendable, Hashable {
+    package let id: UUID
+
+    package init(_ id: UUID) {
+        self.id = id
+    }
+
+    var index: Int {
+        Int(((id.high ^ id.low &* 0x9E37_79B9_7F4A_7C15) &* 0xD6E8_FEB8_6659_FD93) >> 54)
+    }
+}
+
+/// The tags of one answer, at most eight.
+package struct Tags: Sendable, Hashable {
+    let indices: SIMD8<UInt16>
+
+    package init(_ first: Tag, _ others: Tag?...) {
+        var indices = SIMD8<UInt16>(repeating: UInt16(first.index))
+        for (lane, tag) in others.prefix(7).enumerated() {
+            if let tag { indices[lane + 1] = UInt16(tag.index) }
+        }
+        self.indices = indices
+    }
+}

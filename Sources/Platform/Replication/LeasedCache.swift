@@ -1,0 +1,81 @@
+import Synchronization
+
+/// Answers of the database, kept in memory while the lease holds. Of bounded size: when the young
+/// half is full, the old half is let go.
+package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    package struct Entry: Sendable {
+        package let value: Value
+        package let token: Freshness.Token
+        package let tags: Tags
+    }
+
+    private struct Halves {
+        var young: [Key: Entry] = [:]
+        var old: [Key: Entry] = [:]
+    }
+
+    private final class Shard: Sendable {
+        let halves = Mutex(Halves())
+    }
+
+    private static var shardCount: Int { 16 }
+
+    private let replica: Replica
+    private let half: Int
+    private let shards: [Shard]
+
+    /// `capacity`: how many entries are kept.
+    package init(of replica: Replica, capacity: Int) {
+        self.replica = replica
+        half = max(1, capacity / 2 / Self.shardCount)
+        shards = (0..<Self.shardCount).map { _ in Shard() }
+    }
+
+    /// The entry, if it may be answered at this moment.
+    package func fresh(_ key: Key) -> Entry? {
+        guard replica.isTrusted, let entry = find(key), replica.holds(entry.token, entry.tags)
+        else { return nil }
+        return entry
+    }
+
+    /// The entry, fresh or not: whoever answers it asks `Replica.holds` last.
+    package func found(_ key: Key) -> Entry? { find(key) }
+
+    package func keep(_ value: Value, for key: Key, token: Freshness.Token, tags: Tags) {
+        let half = half
+        shard(key).halves.withLock { halves in
+            if halves.young.count >= half {
+                halves.old = halves.young
+                halves.young = [:]
+            }
+            halves.young[key] = Entry(value: value, token: token, tags: tags)
+        }
+    }
+
+    /// From memory, else by `query`, whose answer is kept where `tags` says what it is made of.
+    package func value(
+        _ key: Key, tags: (Value) -> Tags?, query: () async throws -> Value
+    ) async throws -> Value {
+        if let entry = fresh(key) { return entry.value }
+        let token = replica.token
+        let value = try await query()
+        if replica.isTrusted, let tags = tags(value) {
+            keep(value, for: key, token: token, tags: tags)
+        }
+        return value
+    }
+
+    private func find(_ key: Key) -> Entry? {
+        let half = half
+        return shard(key).halves.withLock { halves in
+            if let entry = halves.young[key] { return entry }
+            guard let entry = halves.old[key] else { return nil }
+            if halves.young.count < half { halves.young[key] = entry }
+            return entry
+        }
+    }
+
+    private func shard(_ key: Key) -> Shard {
+        shards[(key.hashValue >> 7) & (Self.shardCount - 1)]
+    }
+}

@@ -1,0 +1,267 @@
+import Networking
+import Postgres
+import Synchronization
+import Text
+
+/// One process among several on one database: it holds a lease while it listens, obeys the notices
+/// of the others, and makes a change of its own wait until the others obey it.
+///
+/// The lease is renewed on the connection that listens. The server sends the notices of a change
+/// before it answers a later renewal there, so a lease that was renewed after a change implies that
+/// the change is known; a connection that hangs renews nothing.
+package final class Replica: Sendable {
+    package let id = UUID.random()
+    private let postgres: Postgres
+    private let freshness: Freshness
+    /// Nanoseconds.
+    private let lease: Int64
+    private let clock: @Sendable () -> Int64
+    private let state = Mutex(State())
+
+    private struct State {
+        var listener: NotificationListener?
+        var isStopped = false
+        /// When the oldest renewal without an answer was sent.
+        var renewing: Int64?
+        var renewals = 0
+        var waiting: [Int64: Wait] = [:]
+    }
+
+    private struct Wait {
+        var awaited = Awaited()
+        var resume: UnsafeContinuation<Void, Never>?
+    }
+
+    static let channel = "gatehouse"
+
+    /// `clock`: nanoseconds that no adjustment and no sleep of the machine sets back.
+    package init(
+        postgres: Postgres, lease: Duration,
+        clock: @escaping @Sendable () -> Int64 = { BootClock.now }
+    ) {
+        self.postgres = postgres
+        self.lease =
+            lease.components.seconds * 1_000_000_000 + lease.components.attoseconds / 1_000_000_000
+        self.clock = clock
+        freshness = Freshness(lease: self.lease)
+    }
+
+    // MARK: what is remembered
+
+    package var isTrusted: Bool { freshness.isTrusted(at: clock()) }
+    package var token: Freshness.Token { freshness.token }
+
+    /// To be asked last, when the answer is composed: true if it may go out.
+    package func holds(_ token: Freshness.Token, _ tags: Tags) -> Bool {
+        freshness.isCurrent(token, tags) && freshness.isTrusted(at: clock())
+    }
+
+    // MARK: being one of them
+
+    /// Until it is started, a process remembers nothing, and its changes wait for the others'
+    /// leases to end.
+    package func start() {
+        let listener = postgres.listen(
+            channel: Self.channel,
+            onNotify: { [self] in notified($0) },
+            onLost: { [self] in
+                freshness.lost()
+                state.withLock { $0.renewing = nil }
+            },
+            onReady: { [self] in catchUp() })
+        state.withLock { $0.listener = listener }
+        postgres.firstLoop.perform { [self] in beat() }
+    }
+
+    /// Gives the lease back, so that nobody waits for this process any more.
+    package func stop() async {
+        let listener = state.withLock { state in
+            state.isStopped = true
+            return state.listener
+        }
+        freshness.lost()
+        guard listener != nil else { return }
+        _ = try? await postgres.query("DELETE FROM replicas WHERE id = \(id)")
+    }
+
+    private func beat() {
+        let (listener, silentSince) = state.withLock {
+            ($0.isStopped ? nil : $0.listener, $0.renewing)
+        }
+        guard let listener else { return }
+        if let silentSince, clock() - silentSince > lease {
+            state.withLock { $0.renewing = nil }
+            listener.reconnect()
+        } else if silentSince == nil {
+            renew(listener)
+        }
+        postgres.firstLoop.after(lease / 3) { [self] in beat() }
+    }
+
+    private func renew(_ listener: NotificationListener) {
+        let sent = clock()
+        let turn = state.withLock { state in
+            state.renewing = sent
+            state.renewals += 1
+            return state.renewals
+        }
+        let microseconds = Int(lease / 1000)
+        listener.send(
+            """
+            INSERT INTO replicas (id, lease_until)
+            VALUES (\(id), clock_timestamp() + \(microseconds) * interval '1 microsecond')
+            ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until
+            """
+        ) { [self] answer in
+            let isStopped = state.withLock { state in
+                state.renewing = nil
+                return state.isStopped
+            }
+            if case .success = answer, !isStopped { freshness.renewed(sentAt: sent) }
+        }
+        if turn % 60 == 0 { tidy(listener) }
+    }
+
+    private func tidy(_ listener: NotificationListener) {
+        listener.send(
+            """
+            WITH dead AS (DELETE FROM replicas
+                WHERE lease_until < clock_timestamp() - interval '1 minute')
+            DELETE FROM revocations WHERE at < clock_timestamp() - interval '10 minutes'
+            """
+        ) { _ in }
+    }
+
+    /// Listening has begun: whatever was changed before is read, by forgetting everything, and
+    /// those who wait for us are told.
+    private func catchUp() {
+        guard let listener = state.withLock({ $0.listener }) else { return }
+        listener.send(
+            "SELECT seq FROM revocations WHERE at > clock_timestamp() - interval '1 minute'"
+        ) { [self] answer in
+            guard case .success(let rows) = answer else { return listener.reconnect() }
+            freshness.forgetAll()
+            tell(rows.compactMap { try? $0.get(0, as: Int64.self) }, listener)
+            renew(listener)
+        }
+    }
+
+    // MARK: notices of others
+
+    private func notified(_ text: String) {
+        switch Notice(text) {
+        // What is not understood comes from a newer version of the service.
+        case nil: freshness.forgetAll()
+        case .change(let number, let replica, let tags):
+            if tags.isEmpty { freshness.forgetAll() } else { freshness.forget(tags) }
+            guard replica != id, let listener = state.withLock({ $0.listener }) else { return }
+            tell([number], listener)
+        case .obeyed(let number, let replica): obeyed(number, by: replica)
+        }
+    }
+
+    private func tell(_ numbers: [Int64], _ listener: NotificationListener) {
+        if numbers.isEmpty { return }
+        listener.send(
+            """
+            SELECT pg_notify(\(Self.channel), 'obeyed ' || number || ' ' || \(id.description))
+            FROM unnest(\(numbers)) AS number
+            """
+        ) { _ in }
+    }
+
+    private func obeyed(_ number: Int64, by replica: UUID) {
+        let resume = state.withLock { state -> UnsafeContinuation<Void, Never>? in
+            guard state.waiting[number] != nil else { return nil }
+            state.waiting[number]?.awaited.obeys(replica)
+            guard state.waiting[number]?.awaited.isOver == true else { return nil }
+            return state.waiting.removeValue(forKey: number)?.resume
+        }
+        resume?.resume()
+    }
+
+    // MARK: changes of our own
+
+    /// A change that others must obey, announced and not yet committed.
+    package struct Announced: Sendable {
+        let number: Int64
+        let tags: Set<Tag>
+    }
+
+    /// Puts the notice into the transaction of the change. `settle` or `withdraw` must follow.
+    package func announce(
+        _ tags: Set<Tag>, in transaction: Transaction
+    ) async throws -> Announced {
+        let suffix = Notice.suffix(by: id, tags)
+        let rows = try await transaction.query(
+            """
+            WITH told AS (INSERT INTO revocations DEFAULT VALUES RETURNING seq)
+            SELECT seq, pg_notify(\(Self.channel), 'change ' || seq || ' ' || \(suffix)) FROM told
+            """)
+        guard let number = try rows.first?.get(0, as: Int64.self) else {
+            throw PostgresError(.decoding, "no number for a notice")
+        }
+        // Before the commit, since an answer to it may come before the commit's own.
+        state.withLock { $0.waiting[number] = Wait() }
+        return Announced(number: number, tags: tags)
+    }
+
+    /// The change was not committed, or nobody knows.
+    package func withdraw(_ announced: Announced) {
+        freshness.forget(Array(announced.tags))
+        state.withLock { _ = $0.waiting.removeValue(forKey: announced.number) }
+    }
+
+    /// The change is committed: returns when no replica answers from before it any more.
+    package func settle(_ announced: Announced) async {
+        freshness.forget(Array(announced.tags))
+        let others = await livingOthers()
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            let isOver = state.withLock { state in
+                state.waiting[announced.number]?.awaited.wait(for: others.map(\.id))
+                if state.waiting[announced.number]?.awaited.isOver ?? true {
+                    state.waiting[announced.number] = nil
+                    return true
+                }
+                state.waiting[announced.number]?.resume = continuation
+                return false
+            }
+            if isOver { return continuation.resume() }
+            postgres.firstLoop.perform { [self] in
+                for other in others {
+                    postgres.firstLoop.after(other.remaining) { [self] in
+                        obeyed(announced.number, by: other.id)
+                    }
+                }
+            }
+        }
+    }
+
+    private struct Other {
+        var id: UUID
+        /// Nanoseconds until its lease ends.
+        var remaining: Int64
+    }
+
+    /// Who may still answer from memory. If the database cannot say, a stranger whose lease began
+    /// just now stands for them all.
+    private func livingOthers() async -> [Other] {
+        let unknown = [Other(id: UUID(high: 0, low: 0), remaining: lease)]
+        guard
+            let rows = try? await postgres.query(
+                """
+                SELECT id, (extract(epoch FROM lease_until - clock_timestamp()) * 1000000)::bigint
+                FROM replicas WHERE id <> \(id) AND lease_until > clock_timestamp()
+                """)
+        else { return unknown }
+        var others: [Other] = []
+        for row in rows {
+            guard let other = try? row.get(0, as: UUID.self),
+                let microseconds = try? row.get(1, as: Int64.self)
+            else { return unknown }
+            // A millisecond for what the division cut off.
+            others.append(Other(id: other, remaining: (microseconds + 1000) * 1000))
+        }
+        return others
+    }
+}

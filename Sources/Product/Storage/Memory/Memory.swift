@@ -1,0 +1,111 @@
+import Domain
+import Replication
+import Text
+
+/// What is answered from memory while the lease holds: good keys, tenants, rows of origins.
+package final class Memory: Sendable {
+    package let keys: LeasedCache<KeyHash, PresentedKey?>
+    package let tenants: LeasedCache<String, TenantRow?>
+    package let origins: LeasedCache<OriginLookup, FoundOrigins>
+
+    init(of replica: Replica) {
+        keys = LeasedCache(of: replica, capacity: 200_000)
+        tenants = LeasedCache(of: replica, capacity: 20_000)
+        origins = LeasedCache(of: replica, capacity: 20_000)
+    }
+}
+
+/// SHA-256 of a presented secret.
+package struct KeyHash: Hashable, Sendable {
+    private let words: SIMD4<UInt64>
+
+    /// Nil unless there are 32 bytes.
+    package init?(_ bytes: [UInt8]) {
+        var words = SIMD4<UInt64>()
+        var count = 0
+        for byte in bytes {
+            guard count < 32 else { return nil }
+            words[count / 8] = words[count / 8] << 8 | UInt64(byte)
+            count += 1
+        }
+        guard count == 32 else { return nil }
+        self.words = words
+    }
+}
+
+/// Whose rows were asked for, and for which origin.
+package struct OriginLookup: Hashable, Sendable {
+    let holder: Database.OriginHolder
+    let listed: [String]
+}
+
+extension Memory {
+    /// Tags of an answer about one key to a caller with another.
+    package static func tags(_ caller: PresentedKey, _ key: PresentedKey) -> Tags {
+        Tags(
+            Tag(caller.id), Tag(caller.tenant), caller.ownerUser.map(Tag.init), Tag(key.id),
+            Tag(key.tenant), key.ownerUser.map(Tag.init), .anyTenant)
+    }
+
+    /// Tags of an answer made of lists of origins, whosoever they are.
+    package static let originTags = Tags(.anyTenant)
+
+    /// Tags of an answer that only the host decides on, which may be a tenant's.
+    package static let hostTags = Tags(.anyTenant)
+}
+
+extension Database {
+    /// `apiKey(locator:hash:)` from memory. Only good keys are remembered, so that what is made or
+    /// comes back to life is seen without a notice.
+    package func knownKey(
+        locator: String, hash: [UInt8]
+    ) async throws -> PresentedKey? {
+        guard let key = KeyHash(hash) else { return nil }
+        return try await memory.keys.value(
+            key, tags: { $0.flatMap(\.tags) },
+            query: { try await apiKey(locator: locator, hash: hash) })
+    }
+
+    /// `tenant(_:)` from memory, where the tenant is active: for its id, its slug and its status.
+    package func knownTenant(_ idOrSlug: String) async throws -> TenantRow? {
+        try await memory.tenants.value(
+            idOrSlug, tags: { $0.flatMap { $0.status == "active" ? Tags(Tag($0.id)) : nil } },
+            query: { try await tenant(idOrSlug) })
+    }
+
+    /// `origins(_:of:)` from memory.
+    package func knownOrigins(
+        _ listed: [String], of holder: OriginHolder
+    ) async throws -> FoundOrigins {
+        try await memory.origins.value(
+            OriginLookup(holder: holder, listed: listed), tags: { $0.tags(of: holder) },
+            query: { try await origins(listed, of: holder) })
+    }
+}
+
+extension Database {
+    /// Nil where they are not in memory.
+    package func rememberedOrigins(_ listed: [String], of holder: OriginHolder) -> FoundOrigins? {
+        memory.origins.fresh(OriginLookup(holder: holder, listed: listed))?.value
+    }
+}
+
+extension PresentedKey {
+    /// What the key hangs on; nil where it is not good, whatever the time.
+    fileprivate var tags: Tags? {
+        guard revokedAt == nil, tenant == .platform || tenantStatus == "active" else { return nil }
+        if ownerUser != nil, userStatus != "active" { return nil }
+        return Tags(Tag(id), Tag(tenant), ownerUser.map(Tag.init))
+    }
+}
+
+extension FoundOrigins {
+    /// Nil for a tenant that is not there: it may come into being without a notice.
+    fileprivate func tags(of holder: Database.OriginHolder) -> Tags? {
+        switch holder {
+        case .platform: Tags(Tag(.platform))
+        case .anyone: Tags(.anyTenant)
+        case .tenant, .locator: tenant.map { Tags(Tag($0), Tag(.platform)) }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Postgres
+import Replication
+import Synchronization
+import Text
+
+/// What one transaction may have made untrue in the memory of replicas, collected as its audit rows
+/// are written: one notice at its end.
+package final class Notices: Sendable {
+    private struct State {
+        var tags: Set<Tag> = []
+        var tenants: Set<Tag> = []
+        var announced: Replica.Announced?
+    }
+
+    /// Actions that touch nothing that is remembered, or make only what was never remembered (keys
+    /// and people are remembered while they are good). Every other action, one that is not known
+    /// here too, gives a notice: to forget one here costs time and never truth.
+    private static let harmless: Set<String> = [
+        "api_key.created", "session.started", "user.created", "user.activated",
+    ]
+    private static let harmlessKinds: Set<String> = [
+        "decision", "decisions", "identity", "invite", "link_grant", "operator", "provider",
+        "sign_up",
+    ]
+
+    /// More, and the whole tenant is forgotten.
+    private static let limit = 100
+
+    private let replica: Replica
+    private let state = Mutex(State())
+
+    init(_ replica: Replica) {
+        self.replica = replica
+    }
+
+    func add(_ action: String, _ target: AuditTarget, of tenant: UUID) {
+        let kind = action.prefix { $0 != "." }
+        if Self.harmless.contains(action) || Self.harmlessKinds.contains(String(kind)) { return }
+        // Of a key or a user only what hangs on it; of anything else all that hangs on the tenant.
+        let isOne = kind == "api_key" || kind == "user" || kind == "session"
+        if isOne, let id = UUID(target.id) {
+            add(Tag(id), of: tenant)
+        } else {
+            add(Tag(tenant), of: tenant)
+            add(.anyTenant, of: tenant)
+        }
+    }
+
+    func add(_ tag: Tag, of tenant: UUID) {
+        state.withLock {
+            $0.tags.insert(tag)
+            $0.tenants.insert(Tag(tenant))
+        }
+    }
+
+    func announce(in transaction: Transaction) async throws {
+        let tags = state.withLock { state in
+            state.tags.count > Self.limit ? state.tenants.union([.anyTenant]) : state.tags
+        }
+        if tags.isEmpty { return }
+        let announced = try await replica.announce(tags, in: transaction)
+        state.withLock { $0.announced = announced }
+    }
+
+    func settle() async {
+        if let announced = state.withLock({ $0.announced }) { await replica.settle(announced) }
+    }
+
+    func withdraw() {
+        if let announced = state.withLock({ $0.announced }) { replica.withdraw(announced) }
+    }
+}
+
+extension Change {
+    /// Replicas must forget what hangs on this object (a session, a key, a person), although no
+    /// audit row of this transaction names it.
+    package func forget(_ id: UUID) {
+        notices.add(Tag(id), of: tenant)
+    }
+}
+
+extension Tag {
+    /// Hangs on whatever any tenant lists.
+    static let anyTenant = Tag(UUID(high: 0, low: 1))
+}

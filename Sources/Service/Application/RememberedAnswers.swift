@@ -1,0 +1,186 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Replication
+import Serving
+import Storage
+import Text
+
+/// Whole answers of the hottest requests (our own small pages, preflights that pass, keys found
+/// good), given again without any of the ordinary steps. What depends on rows is remembered under
+/// the lease, and that it still holds is asked last, when the answer stands composed; so a process
+/// that was frozen before that moment gives none. They are counted as all others are.
+final class RememberedAnswers: Sendable {
+    private struct Answer: Sendable {
+        var status: Int
+        /// The lines of its fields, without the request's id.
+        var head: [UInt8]
+        var body: [UInt8]
+        var hasRequestID: Bool
+        /// What it is counted under.
+        var place: String
+        /// Microseconds of the clock.
+        var until: Int64 = .max
+        var use: Use?
+    }
+
+    /// The keys that an answer about a key uses.
+    private struct Use: Sendable {
+        var caller: PresentedKey
+        var key: PresentedKey
+        var ip: String?
+    }
+
+    private static let largestBody = 32 << 10
+
+    private let database: Database
+    private let judge: OriginJudge
+    private let metrics: ServiceMetrics
+    private let leased: LeasedCache<AnswerQuestion, Answer>
+
+    init(database: Database, judge: OriginJudge, metrics: ServiceMetrics) {
+        self.metrics = metrics
+        self.database = database
+        self.judge = judge
+        leased = LeasedCache(of: database.replica, capacity: 100_000)
+    }
+
+    // MARK: giving
+
+    /// True when the answer was written.
+    func answer(_ request: FastRequest, _ writer: ResponseWriter) -> Bool {
+        guard
+            let question = AnswerQuestion(
+                request.head, body: request.body, isTLS: request.isTLS)
+        else { return false }
+        guard let entry = leased.found(question) else { return false }
+        let now = database.clock()
+        let length = writer.out.count
+        Self.write(entry.value, to: request, writer)
+        guard now.microseconds < entry.value.until,
+            database.replica.holds(entry.token, entry.tags)
+        else {
+            writer.out.truncate(to: length)
+            return false
+        }
+        metrics.record(place: entry.value.place, status: entry.value.status)
+        if let use = entry.value.use {
+            metrics.record(.valid)
+            database.keyUses.note(
+                use.caller, at: now, ip: request.remoteAddress, isVerified: false)
+            database.keyUses.note(use.key, at: now, ip: use.ip, isVerified: true)
+        }
+        return true
+    }
+
+    private static func write(
+        _ answer: Answer, to request: FastRequest, _ writer: ResponseWriter
+    ) {
+        writer.begin(answer.status)
+        writer.out.append(answer.head)
+        if answer.hasRequestID { request.writeRequestID(to: writer) }
+        answer.body.withUnsafeBytes { writer.finish($0) }
+    }
+
+    // MARK: remembering
+
+    var token: Freshness.Token { database.replica.token }
+
+    /// Answers the ordinary way, and remembers the answer where that may be done. `token`: of
+    /// before anything was read for it.
+    func respond(
+        to request: Request, since token: Freshness.Token, by ordinary: (Request) async -> Response
+    ) async -> Response {
+        let question = request.body.withUnsafeBytes {
+            AnswerQuestion(request, body: $0, isTLS: request.isTLS)
+        }
+        guard let question else { return await ordinary(request) }
+        let response = await ordinary(request)
+        remember(response, to: request, question, token)
+        return response
+    }
+
+    private func remember(
+        _ response: Response, to request: Request, _ question: AnswerQuestion,
+        _ token: Freshness.Token
+    ) {
+        guard var answer = Self.rendered(response, place: Self.place(question, request)) else {
+            return
+        }
+        switch question.kind {
+        case .page:
+            guard answer.status == 200 else { return }
+            leased.keep(answer, for: question, token: token, tags: Memory.hostTags)
+        case .preflight:
+            guard answer.status == 204, let until = judge.stands(until: request) else { return }
+            answer.until = until
+            leased.keep(answer, for: question, token: token, tags: Memory.originTags)
+        case .verification:
+            guard answer.status == 200, answer.body.starts(with: #"{"valid":true"#.utf8),
+                let use = use(in: request)
+            else { return }
+            answer.use = use
+            answer.until = min(Self.end(of: use.caller), Self.end(of: use.key))
+            leased.keep(
+                answer, for: question, token: token, tags: Memory.tags(use.caller, use.key))
+        }
+    }
+
+    private static func place(_ question: AnswerQuestion, _ request: Request) -> String {
+        switch question.kind {
+        case .page: request.path.utf8.elementsEqual("/livez".utf8) ? "/livez" : "/console"
+        case .preflight: ServiceMetrics.preflight
+        case .verification: "verifyApiKey"
+        }
+    }
+
+    private static func rendered(_ response: Response, place: String) -> Answer? {
+        var body: [UInt8] = []
+        switch response.body {
+        case .empty: break
+        case .bytes(let bytes): body = bytes
+        case .stream: return nil
+        }
+        guard body.count <= largestBody else { return nil }
+        let out = OutputBuffer(capacity: 1024)
+        let writer = ResponseWriter(out: out)
+        for field in response.fields where field.name != "x-request-id" {
+            guard field.name != "set-cookie", !ResponseWriter.isOurs(field.name) else {
+                if field.name == "set-cookie" { return nil }
+                continue
+            }
+            writer.field(field.name, field.value)
+        }
+        return Answer(
+            status: response.status, head: Array(out.bytes), body: body,
+            hasRequestID: response.first("x-request-id") != nil, place: place)
+    }
+
+    /// The two keys of a verification, while they are in memory and nothing but rows and time
+    /// decides on them: no address, no limit of uses.
+    private func use(in request: Request) -> Use? {
+        guard let line = request.first("authorization"), line.utf8.count > 7,
+            let body = try? JSONValue(parsing: request.body),
+            let caller = known(String(line.utf8.dropFirst(7)) ?? ""),
+            let key = known(body["key"]?.string ?? ""),
+            caller.allowedIPs.isEmpty, caller.allowedOrigins.isEmpty, caller.rateLimit == nil,
+            key.rateLimit == nil
+        else { return nil }
+        return Use(caller: caller, key: key, ip: body["ip"]?.string)
+    }
+
+    private func known(_ text: String) -> PresentedKey? {
+        guard let secret = APIKeySecret(text),
+            let hash = KeyHash(SHA256.hash(Array(secret.text.utf8)))
+        else { return nil }
+        return database.memory.keys.fresh(hash)?.value
+    }
+
+    private static func end(of key: PresentedKey) -> Int64 {
+        let end = key.expiresAt?.microseconds ?? .max
+        guard key.isPrevious else { return end }
+        return min(end, key.previousUntil?.microseconds ?? 0)
+    }
+}

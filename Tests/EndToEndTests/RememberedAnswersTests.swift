@@ -1,0 +1,70 @@
+import Application
+import Domain
+import JSON
+import Storage
+import TestSupport
+import Testing
+
+struct RememberedAnswersTests {
+    /// The lines of a head that two equal answers share.
+    private static func lines(_ answer: RunningService.Answer) -> [String] {
+        answer.head.split(whereSeparator: \.isNewline).map(String.init).filter {
+            !$0.lowercased().hasPrefix("date:")
+        }.sorted()
+    }
+
+    @Test func `an answer from memory is the ordinary one, field by field`() async throws {
+        let running = try await RunningService()
+        let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
+        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        let auth = "Authorization: Bearer \(secret.text)"
+        let known = "X-Request-Id: 0123456789abcdef0123456789abcdef"
+        var wire = try Wire(port: running.service.port)
+        func make(_ target: String, _ body: String) throws -> JSONValue {
+            let answer = try wire.exchange(
+                Wire.request("POST", target, body: body, fields: [auth]))
+            #expect(answer.status == 201, "\(answer.body)")
+            return try JSONValue(parsing: Array(answer.body.utf8))
+        }
+        _ = try make("/v1/tenants", #"{"slug":"acme","name":"Acme"}"#)
+        let tenant = "/v1/tenants/acme"
+        _ = try make("\(tenant)/cors-origins", #"{"origin":"https://app.example"}"#)
+        let key = try make("\(tenant)/api-keys", #"{"name":"k","scopes":["smtp"]}"#)
+        let body = #"{"key":"\#(key["key"]?.string ?? "")"}"#
+        let requests = [
+            Wire.request("GET", "/livez", fields: [known]),
+            Wire.request("GET", "/console/", fields: [known]),
+            Wire.request("GET", "/favicon.svg", fields: [known, "Accept-Encoding: gzip"]),
+            Wire.request(
+                "OPTIONS", "\(tenant)/users",
+                fields: [
+                    known, "Origin: https://app.example", "Access-Control-Request-Method: POST",
+                    "Access-Control-Request-Headers: authorization, content-type",
+                ]),
+            Wire.request("POST", "/v1/api-keys/verify", body: body, fields: [known, auth]),
+        ]
+        for request in requests {
+            let first = try wire.exchange(request)
+            #expect(first.status == 200 || first.status == 204)
+            for _ in 0..<3 {
+                let again = try wire.exchange(request)
+                #expect(Self.lines(again) == Self.lines(first) && again.body == first.body)
+            }
+        }
+        let id = key["id"]?.string ?? ""
+        let seen = try wire.exchange(
+            Wire.request("GET", "\(tenant)/api-keys/\(id)", fields: [auth]))
+        #expect(seen.body.contains(#""last_used_at":"20"#), "\(seen.body)")
+        // Never where something else might decide.
+        let foreign = try wire.exchange(
+            Wire.request(
+                "POST", "/v1/api-keys/verify", body: body,
+                fields: [auth, "Origin: https://other.example"]))
+        #expect(foreign.status == 403)
+        let overview = try wire.exchange(
+            Wire.request("GET", "/v1/stats/overview", fields: [auth]))
+        let counted = try JSONValue(parsing: Array(overview.body.utf8))["key_verifications"]?.int
+        #expect(counted == 4)
+        await running.stop()
+    }
+}
