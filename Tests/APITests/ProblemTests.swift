@@ -50,6 +50,13 @@ struct ProblemTests {
         #expect(second.first("x-request-id") == "r-2")
     }
 
+    @Test func `a body with very many faults is told of a hundred, in a sentence that is short`() {
+        let faults = (0..<1000).map { FieldError("/items/\($0)/origin", .duplicate, "is twice") }
+        let problem = Problem.invalid(faults)
+        #expect(problem.errors.count == 100)
+        #expect(problem.detail.hasSuffix(" and 990 more."))
+    }
+
     @Test func `each reason of a refusal is a code of its name`() {
         let codes = Code.allCases.map(\.rawValue)
         #expect(Reason.allCases.map(\.rawValue).filter { !codes.contains($0) } == [])

@@ -40,7 +40,7 @@ package struct Problem: Error, Sendable {
         self.members = members
     }
 
-    /// 422 with everything that is wrong.
+    /// 422 with everything that is wrong, the first hundred of it.
     package static func invalid(_ errors: [FieldError]) -> Problem {
         // A sentence names a few; `errors` has them all.
         let pointers = errors.prefix(10).map {
@@ -50,7 +50,7 @@ package struct Problem: Error, Sendable {
         return Problem(
             .validationFailed,
             "The input is not valid: \(pointers.joined(separator: ", "))\(rest).",
-            errors: errors)
+            errors: Array(errors.prefix(Decoder.maxErrors)))
     }
 
     package static func notFound(_ what: String = "object") -> Problem {
