@@ -1,4 +1,5 @@
 import Configuration
+import Networking
 import Outbound
 import Text
 
@@ -25,7 +26,7 @@ package struct Outside: Sendable {
     /// Nil takes those of the system.
     package var nameServer: TXTResolver.Server?
     /// How the time between two questions to a provider passes.
-    package var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    package var pause: @Sendable (Duration) async throws -> Void = { await EventLoop.pause($0) }
 
     package init(providers: OutboundPolicy = OutboundPolicy(), mail: Mail? = nil) {
         self.providers = providers
