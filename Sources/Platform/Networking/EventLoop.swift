@@ -166,17 +166,6 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         return timers.add(deadline: gh_monotonic() + nanoseconds, call)
     }
 
-    /// Lets `duration` pass without holding a thread. Call from work spawned on a loop.
-    package static func pause(_ duration: Duration) async {
-        await withCheckedContinuation { continuation in
-            guard let loop = current else { return continuation.resume() }
-            let (seconds, attoseconds) = duration.components
-            loop.after(seconds * 1_000_000_000 + attoseconds / 1_000_000_000) {
-                continuation.resume()
-            }
-        }
-    }
-
     package func cancel(_ timer: TimerID) {
         assertOnLoop()
         timers.cancel(timer)

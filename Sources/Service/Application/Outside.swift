@@ -50,3 +50,16 @@ package struct Outside: Sendable {
         }
     }
 }
+
+extension EventLoop {
+    /// Lets `duration` pass without holding a thread. Call from work spawned on a loop.
+    static func pause(_ duration: Duration) async {
+        await withCheckedContinuation { continuation in
+            guard let loop = current else { return continuation.resume() }
+            let (seconds, attoseconds) = duration.components
+            loop.after(seconds * 1_000_000_000 + attoseconds / 1_000_000_000) {
+                continuation.resume()
+            }
+        }
+    }
+}
