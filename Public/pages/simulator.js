@@ -26,10 +26,10 @@ export default function simulator(page) {
 			["invite_token", "Invite token", { value: asked.invite_token }],
 		], {
 			submit: "Run",
-			request: values => ["/provisioning/evaluate", { method: "POST", body: { ...extra, ...values } }],
+			request: values => ["/provisioning/evaluate", { body: { ...extra, ...values } }],
 			send: async values => {
 				const attempt = { ...extra, ...values }
-				const said = await api("/provisioning/evaluate", { method: "POST", body: attempt })
+				const said = await api("/provisioning/evaluate", { body: attempt })
 				// The attempt stands in the address, so that it can be sent to somebody; the token does not.
 				setQuery({ ...attempt, invite_token: "" }, { replace: true })
 				const test = JSON.stringify({ attempt, expect: { outcome: said.outcome, reason: said.reason } }, null, 2)

@@ -24,9 +24,9 @@ export default async function create(page) {
 		["note", "Note", { type: "textarea" }],
 	], {
 		submit: "Create key", cancel: () => go(`${page.base}/keys`),
-		request: values => [`${page.path}/api-keys`, { method: "POST", body: body(values) }],
+		request: values => [`${page.path}/api-keys`, { body: body(values) }],
 		send: async values => {
-			const made = await api(`${page.path}/api-keys`, { method: "POST", body: body(values) })
+			const made = await api(`${page.path}/api-keys`, { body: body(values) })
 			go(`${page.base}/keys/${made.id}`)
 			showSecret(page, made)
 		},
