@@ -20,8 +20,8 @@ export function dialog(title, ...kids) {
 }
 
 /**
- * A dialog with a form, whose button says `submit` or the title. What is sent, and shown by "show the request", is `request(values)` →
- * [path, options], or the values to `path` by `method`. Then `done(answer, values)`, or `said` as a
+ * A dialog with a form, whose button says `submit` or the title. What is sent, and shown by
+ * "show the request", is `request(values)` → [path, options], or the values to `path` by `method`. Then `done(answer, values)`, or `said` as a
  * message and `after()`. A Problem's pointers land on the fields, and what was typed is kept.
  */
 export function formDialog({ title, lead, fields = [], submit, danger, send, path, method, etag, said, after, ...given }) {

@@ -11,11 +11,11 @@ export default async function policy(page) {
 	const path = `${page.path}/policy`
 	const one = await api(path, { signal: page.signal })
 	const changed = h("div", { "aria-live": "polite" })
+	const request = values => [path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) }]
 	const built = form(fields(one), {
-		submit: "Publish",
-		request: values => [path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) }],
+		submit: "Publish", request,
 		send: async values => {
-			const made = await api(path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) })
+			const made = await api(...request(values))
 			toast(made.version === one.version ? "Nothing was changed" : `Version ${made.version} is in force`)
 			redraw()
 		},

@@ -1,5 +1,6 @@
 import { act, adder, api, confirm, created, formDialog, list, may, none, only, STATUS, time, undoable, who, words } from "../../lib/console.js"
 
+const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
 export const ROLES = [["member", "Member"], ["manager", "Manager"], ["admin", "Admin"]]
 const STATUSES = ["pending", "active", "suspended", "deleted"].map(code => [code, words(code)])
 /** The providers that a person can be linked to; a password is given here. */
@@ -25,7 +26,7 @@ export default async function users(page) {
 		bulk: may("suspendUsers") && [
 			{ text: "Suspend", danger: true, fits: one => one.status === "active", run: post("suspend"), asks: "Their sign-ins, sessions and keys are refused at once. Resuming lets them work again." },
 			may("editUsers") && { text: "Resume", fits: one => one.status === "suspended", run: post("resume") },
-			may("editUsers") && { text: "Delete", danger: true, fits: one => ["active", "pending", "suspended"].includes(one.status), run: one => api(path(one), { method: "DELETE" }), asks: "Sign-in ends now, sessions and own keys with it. Each can be restored for 30 days." },
+			may("editUsers") && { text: "Delete", danger: true, fits: one => ["active", "pending", "suspended"].includes(one.status), run: one => api(path(one), { method: "DELETE" }), asks: ENDS },
 		].filter(Boolean),
 	})
 }
@@ -43,7 +44,7 @@ export function actions(page, one, reload) {
 		one.status === "active" && may("suspendUsers") && verb("Suspend", "suspend", `${name} is suspended: sessions and keys are refused`, may("editUsers") && "resume", true),
 		["active", "pending", "suspended"].includes(one.status) && may("editUsers") && ["Delete", () => confirm({
 				title: `Delete ${name}?`, act: "Delete user",
-				text: "Sign-in ends now, sessions and own keys with it. The account can be restored for 30 days.",
+				text: ENDS,
 				run: async () => {
 					await api(path, { method: "DELETE" })
 					undoable(`${name} is deleted`, () => act(`${path}/restore`, {}, "Restored", reload))
