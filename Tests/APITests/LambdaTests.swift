@@ -158,6 +158,10 @@ struct LambdaTests {
                 #expect(
                     try await call(from: address, [Field("authorization", "Basic eA==")]) == 200)
             }
+            // A proxy on this machine passes on what the whole world sends.
+            for name in ["forwarded", "x-forwarded-for", "x-real-ip", "via"] {
+                #expect(try await call(from: "127.0.0.1", [Field(name, "192.0.2.1")]) == 401)
+            }
             for address in ["192.0.2.1", "unix", "127.0.0.2"] {
                 let forwarded = [Field("x-forwarded-for", "127.0.0.1")]
                 #expect(try await call(from: address, forwarded) == 401, "\(address)")

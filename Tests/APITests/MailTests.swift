@@ -274,6 +274,63 @@ struct MailTests {
         }
     }
 
+    @Test func `a link from before a password was changed or taken away is dead`() async throws {
+        try await Self.run { stage in
+            let service = stage.service
+            let tenant = try #require(try await service.storage.tenant("acme"))
+            let ann = try await service.makeUser(
+                "ann@example.com", name: "Ann", password: "correct horse battery", in: tenant)
+            func link() async throws -> String {
+                let before = stage.mails.count
+                _ = try await stage.send(
+                    "/v1/password-resets", #"{"email":"ann@example.com","tenant":"acme"}"#,
+                    as: .anonymous)
+                try await stage.carry()
+                #expect(stage.mails.count == before + 1)
+                return try stage.token(try #require(stage.mails.last))
+            }
+            func confirm(_ token: String) async throws -> Int {
+                try await stage.send(
+                    "/v1/password-resets/confirm",
+                    #"{"token":"\#(token)","password":"violet anchor meadow seventeen"}"#,
+                    as: .anonymous
+                ).status
+            }
+            let old = try await link()
+            let scope = service.storage.scope(tenant.id)
+            _ = try await scope.change(by: .system) { change in
+                try await change.setPassword("another", of: ann.id, keeping: nil, mustChange: true)
+            }
+            #expect(try await confirm(old) == 404)
+            let taken = try await link()
+            _ = try await scope.write(
+                """
+                UPDATE users SET password_hash = NULL
+                WHERE tenant_id = \(tenant.id) AND id = \(ann.id)
+                """)
+            #expect(try await confirm(taken) == 404)
+            _ = try await scope.change(by: .system) { change in
+                try await change.setPassword("another", of: ann.id, keeping: nil, mustChange: true)
+            }
+            #expect(try await confirm(link()) == 204)
+            let rows = try await scope.read(
+                "SELECT must_change_password FROM users WHERE id = \(ann.id)")
+            #expect(try rows[0].get(0) == false)
+        }
+    }
+
+    @Test func `one client asks for no more than sixty links in a minute`() async throws {
+        try await Self.run { stage in
+            var last: TestAnswer?
+            for number in 0...60 {
+                last = try await stage.send(
+                    "/v1/password-resets", #"{"email":"p\#(number)@example.com"}"#, as: .anonymous)
+                #expect((last?.status == 202) == (number < 60))
+            }
+            #expect(last?.status == 429 && last?.first("retry-after") != nil)
+        }
+    }
+
     @Test func `one address gets five resets an hour`() async throws {
         try await Self.run { stage in
             _ = try await stage.service.session(role: "owner", tenant: nil)

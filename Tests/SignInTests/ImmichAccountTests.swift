@@ -143,6 +143,35 @@ struct ImmichAccountTests {
         await stage.service.stop()
     }
 
+    @Test func `all of this app is neither a right at the tenant nor another app's key`()
+        async throws
+    {
+        let stage = try await ImmichStage.make()
+        let token = try await stage.token()
+        let made = try await stage.send(
+            .post, "/api/api-keys", #"{"name":"tool","permissions":["all"]}"#, token: token)
+        let tool = [Field("x-api-key", try #require(made.json["secret"]?.string))]
+        let managing = try await stage.service.send(
+            .post, "/v1/tenants/acme/api-keys",
+            json: #"{"name":"m","scopes":["users:write"],"#
+                + #""owner":{"type":"user","id":"\#(stage.user.id)"}}"#, as: .platformOwner)
+        #expect(managing.status == 201, "\(managing.text)")
+        let id = try #require(managing.json["id"]?.string)
+        expectError(
+            try await stage.send(.post, "/api/api-keys/\(id)/rotate", fields: tool), 400,
+            "Cannot grant permissions you do not have")
+        #expect(
+            try await stage.send(.post, "/api/api-keys/\(id)/rotate", token: token).status == 403)
+        expectError(
+            try await stage.send(
+                .post, "/api/api-keys", #"{"permissions":["smtp"]}"#, fields: tool),
+            400, "Cannot grant permissions you do not have")
+        let own = try await stage.send(
+            .post, "/api/api-keys", #"{"permissions":["all","asset.read"]}"#, fields: tool)
+        #expect(own.status == 201, "\(own.text)")
+        await stage.service.stop()
+    }
+
     @Test func `strangers' guesses hold strangers back, not the owner's device`() async throws {
         let stage = try await ImmichStage.make()
         #expect(try await stage.signIn().status == 201)

@@ -25,6 +25,8 @@ package struct Database: Sendable {
     package var limits = AttemptLimits()
     /// Tokens of invites that did not fit, by the client's address.
     package let inviteMisses = MinuteCounts<String>()
+    /// Password resets that were asked for, by the client's address.
+    package let resetAsks = MinuteCounts<String>()
     package var retention = Retention()
     /// Told of each decision that was answered, retries too, dry runs not.
     package var onDecision: @Sendable (Outcome) -> Void = { _ in }

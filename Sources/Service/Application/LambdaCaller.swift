@@ -9,7 +9,7 @@ import Text
 /// machine for a pool that its operators opened to it. Anything else shows a key, as everywhere.
 struct LambdaCaller: Sendable {
     private static let prefix = "/2015-03-31/functions/"
-    /// The peer's own address; no header is asked.
+    /// The peer's own address; a header takes it back where a proxy stands between, never gives it.
     private static let loopback: Set<String> = ["127.0.0.1", "::1"]
 
     let database: Database
@@ -24,7 +24,7 @@ struct LambdaCaller: Sendable {
     }
 
     private func opened(_ request: Request) async throws -> API.Principal? {
-        guard Self.loopback.contains(request.remoteAddress),
+        guard Self.loopback.contains(request.remoteAddress), !request.isPassedOn,
             let event = try? JSONValue(parsing: request.body),
             let pool = event["userPoolId"]?.string,
             let provider = try await database.pool(pool),

@@ -21,10 +21,11 @@ enum PasswordResetEndpoints {
                     .required("email", .email),
                     .nullable("tenant", .string(min: 1, max: 63), "Id or slug."),
                 ])),
-        answers: [Answer(202)], problems: [.unavailable], maxBody: 1 << 14
+        answers: [Answer(202)], problems: [.unavailable, .rateLimited], maxBody: 1 << 14
     ) { call in
         let address = try OperatorEndpoints.address(call.input.string("email"), at: "/email")
         let database = try call.services.database
+        try checkAsks(database, call)
         var tenant: UUID?
         if let text = call.input.optionalString("tenant") {
             // Rows of a tenant that is not there are asked for and found by nobody.
@@ -71,6 +72,18 @@ enum PasswordResetEndpoints {
             throw Problem(.notFound, "The link is used up or over; ask for a new one.")
         }
         return .noContent
+    }
+
+    /// From one client in a minute: each is a row, and stands before other people's mail.
+    private static let askLimit = 60
+
+    private static func checkAsks(_ database: Database, _ call: Call) throws {
+        guard database.resetAsks.count(call.request.remoteAddress, at: call.now) > askLimit else {
+            return
+        }
+        throw Problem.rateLimited(
+            "Too many links were asked for; wait a minute.", limit: askLimit,
+            retryAfter: 60 - call.now.microseconds / 1_000_000 % 60)
     }
 
     private static func anybody(_ call: Call) -> Actor {

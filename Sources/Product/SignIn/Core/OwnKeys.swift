@@ -27,13 +27,17 @@ extension ClientCall {
         return (row.key, secret)
     }
 
-    /// A new secret for the same key; the old one ends now.
+    /// A new secret for the same key; the old one ends now. 403 for a key with a right at `/v1`:
+    /// an app's session or key would get what it does not have.
     package func rotateKey(
         _ id: UUID, by user: UserRow?
     ) async throws -> (APIKey, APIKeySecret) {
         let secrets = (live: try newSecret(.live), test: try newSecret(.test))
         return try await scope.change(by: actor(user)) { change in
             let row = try await change.lockAPIKey(id)
+            guard row.key.scopes.allSatisfy({ ManagementScope(rawValue: $0) == nil }) else {
+                throw Problem.forbidden("A key that manages the tenant is not rotated by an app.")
+            }
             let secret = row.key.environment == .live ? secrets.live : secrets.test
             let next = try APIKeyRotation.rotate(
                 row.key, to: secret.stored, grace: 0, now: change.now)

@@ -56,7 +56,11 @@ enum ImmichKeys {
 
     private static func has(_ permission: String, _ caller: Caller) -> Bool {
         guard case .key(let principal, owner: _) = caller else { return true }
-        return principal.scopes.contains { sameBytes($0, permission) || sameBytes($0, "all") }
+        // `all` is all of this app: not what the person's other keys open at a mail server or `/v1`.
+        let isOfApp = sameBytes(permission, "all") || isPermissionOfApp(permission)
+        return principal.scopes.contains {
+            sameBytes($0, permission) || isOfApp && sameBytes($0, "all")
+        }
     }
 
     private static func create(_ call: ClientCall) async throws -> Response {
@@ -133,6 +137,11 @@ enum ImmichKeys {
             }
             return text
         }
+    }
+
+    /// The app names a thing and what is done with it; a word alone is another app's scope.
+    private static func isPermissionOfApp(_ text: String) -> Bool {
+        isPermission(text) && text.utf8.contains(UInt8(ascii: "."))
     }
 
     /// `all`, or words of letters with dots between them.

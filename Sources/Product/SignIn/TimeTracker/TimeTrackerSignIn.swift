@@ -1,4 +1,5 @@
 import API
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -44,11 +45,14 @@ enum TimeTrackerSignIn {
         guard let code = text("code", input), let state = text("state", input) else {
             throw TimeTracker.bad("Missing required parameters: code, state")
         }
+        let redirect = input.optionalString("redirect_uri") ?? ""
+        // What the web page began ends in its browser, by the cookie that it began with.
+        if sameBytes(redirect, TimeTrackerWeb.redirect(call)) { throw SignInRefusal.stateUnknown }
         // The app itself caught the redirect, and its body has no place for `iss`.
         let user = try await call.completeLogin(
             LoginReturn(
                 state: state, code: code,
-                redirectURI: input.optionalString("redirect_uri") ?? "", isBound: true,
+                redirectURI: redirect, isBound: true,
                 hidesIssuer: true))
         let token = try await call.startTokenSession(
             of: user.id, .oauth, DeviceTold(), seconds: call.tokenSeconds(default: lifetime))

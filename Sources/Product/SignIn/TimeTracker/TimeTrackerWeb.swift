@@ -15,10 +15,13 @@ enum TimeTrackerWeb {
         ContractRoute(.get, path) { try await end($0) }
     ]
 
+    /// Where the provider sends its browser back to.
+    static func redirect(_ call: ClientCall) -> String { call.baseURL + path }
+
     /// 302 to the provider. The cookie ties the return to this browser.
     static func begin(_ call: ClientCall) async throws -> Response {
         guard call.appURL != nil else { throw SignInRefusal.redirectNotRegistered }
-        let begun = try await call.beginLogin(LoginWish(redirectURI: call.baseURL + path))
+        let begun = try await call.beginLogin(LoginWish(redirectURI: redirect(call)))
         return Response(
             302,
             fields: [
@@ -39,7 +42,7 @@ enum TimeTrackerWeb {
             }
             let user = try await call.completeLogin(
                 LoginReturn(
-                    state: state, code: code, redirectURI: call.baseURL + path,
+                    state: state, code: code, redirectURI: redirect(call),
                     issuer: query.first("iss"), isBound: true))
             let seconds = call.tokenSeconds(default: lifetime)
             let (token, _) = try await call.startSession(

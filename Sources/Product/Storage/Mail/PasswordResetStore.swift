@@ -126,9 +126,11 @@ extension Database {
             // The user's row first, as everywhere.
             let rows = try await change.query(
                 """
-                UPDATE users SET password_hash = \(passwordHash), version = version + 1,
+                UPDATE users SET password_hash = \(passwordHash), must_change_password = false,
+                    password_changed_at = \(change.now), version = version + 1,
                     updated_at = \(change.now)
                 WHERE tenant_id = \(tenant) AND id = \(user) AND status = 'active'
+                    AND password_hash IS NOT NULL
                 RETURNING email
                 """)
             guard let email = try rows.first?.get(0, as: String.self) else { return false }
@@ -163,7 +165,10 @@ extension Change {
         return change
     }
 
-    fileprivate func endResets(of user: UUID) async throws(PostgresError) {
+    /// Links that were mailed before work no more, and those that wait are not mailed: whoever may
+    /// read the old mail must not undo a new password.
+    func endResets(of user: UUID) async throws(PostgresError) {
+        try await dropMail(.passwordReset, about: user)
         try await query(
             """
             UPDATE password_resets SET used_at = \(now)

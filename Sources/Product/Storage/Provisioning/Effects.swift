@@ -85,6 +85,7 @@ struct EffectWriting: Sendable {
             UPDATE users SET password_hash = NULL, pin_hash = NULL, version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(user)
             """)
+        try await change.endResets(of: user)
         try await change.query(
             "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user)")
         let gone = try await change.query(

@@ -61,6 +61,7 @@ extension Change {
         guard let row = try rows.first.map(UserRow.init) else {
             throw StorageFailure.notFound("user")
         }
+        try await endResets(of: user)
         try await endSessions(of: row, except: session)
         try await audit("user.password_changed", row.target)
         return row

@@ -54,6 +54,7 @@ extension Change {
                 UPDATE users SET password_hash = NULL
                 WHERE tenant_id = \(tenant) AND id = \(user.id)
                 """)
+            try await endResets(of: user.id)
         }
         try await query(
             "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user.id)")

@@ -5,8 +5,6 @@ import Text
 /// Who may read `/metrics` on the service's own port: this machine, or the platform. A request that
 /// a proxy has passed on is not from this machine, whatever its address.
 struct MetricsDoor: Sendable {
-    private static let forwarding = ["forwarded", "x-forwarded-for", "x-real-ip", "via"]
-
     let metrics: ServiceMetrics
     let authenticate: @Sendable (Request) async throws -> Principal
 
@@ -28,9 +26,15 @@ struct MetricsDoor: Sendable {
     }
 
     private func isLocal(_ request: Request) -> Bool {
-        guard IPAddress(request.remoteAddress)?.isLoopback ?? false,
-            request.first("origin") == nil, request.first("authorization") == nil
-        else { return false }
-        return Self.forwarding.allSatisfy { request.first($0) == nil }
+        IPAddress(request.remoteAddress)?.isLoopback ?? false
+            && request.first("origin") == nil && request.first("authorization") == nil
+            && !request.isPassedOn
     }
+}
+
+extension Request {
+    private static let forwarding = ["forwarded", "x-forwarded-for", "x-real-ip", "via"]
+
+    /// A proxy has passed it on, so the peer's address is not the caller's.
+    var isPassedOn: Bool { Self.forwarding.contains { first($0) != nil } }
 }
