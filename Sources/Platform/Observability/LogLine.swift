@@ -18,7 +18,7 @@ struct LogLine {
         quoted(message.description)
         for (name, value) in fields {
             append(",")
-            quoted(name.description)
+            quoted(name)
             append(":")
             json(value)
         }
@@ -53,9 +53,21 @@ struct LogLine {
         }
     }
 
+    private mutating func quoted(_ text: StaticString) {
+        append("\"")
+        append(text)
+        append("\"")
+    }
+
     /// A JSON string. DEL and the C1 controls are escaped too, since a terminal may obey them.
     private mutating func quoted(_ text: String) {
         append("\"")
+        // Nearly every text of a line: as it is, in one piece.
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }) {
+            bytes += text.utf8
+            append("\"")
+            return
+        }
         for scalar in text.unicodeScalars {
             switch scalar.value {
             case 0x22: append("\\\"")

@@ -72,7 +72,13 @@ package final class Metrics: Sendable {
         }
     }
 
-    private let entries = Mutex<[Entry]>([])
+    private struct Entries {
+        var all: [Entry] = []
+        /// By name and labels: there are more than a thousand, all registered at every start.
+        var places: [String: Int] = [:]
+    }
+
+    private let entries = Mutex(Entries())
 
     package init() {}
 
@@ -115,12 +121,12 @@ package final class Metrics: Sendable {
         sparse: Bool = false, make: () -> Kind, unwrap: (Kind) -> Metric?
     ) -> Metric? {
         let text = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
+        let key = "\(name){\(text)}"
         return entries.withLock { entries -> Metric? in
-            for entry in entries where entry.name == name.description && entry.labels == text {
-                return unwrap(entry.kind)
-            }
+            if let place = entries.places[key] { return unwrap(entries.all[place].kind) }
             let kind = make()
-            entries.append(
+            entries.places[key] = entries.all.count
+            entries.all.append(
                 Entry(
                     name: name.description, help: help.description, labels: text, kind: kind,
                     isSparse: sparse))
@@ -132,7 +138,8 @@ package final class Metrics: Sendable {
     package func prometheusText() -> String {
         var text = ""
         var described: Set<String> = []
-        let sorted = entries.withLock { $0 }.sorted { ($0.name, $0.labels) < ($1.name, $1.labels) }
+        let sorted = entries.withLock { $0.all }
+            .sorted { ($0.name, $0.labels) < ($1.name, $1.labels) }
         for entry in sorted where !(entry.isSparse && entry.isUnused) {
             if described.insert(entry.name).inserted {
                 text += "# HELP \(entry.name) \(entry.help)\n# TYPE \(entry.name) "

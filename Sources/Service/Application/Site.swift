@@ -16,8 +16,10 @@ struct Site: Sendable {
     private let metrics: ServiceMetrics
     /// Nil where `/metrics` has a listener of its own.
     private let metricsDoor: MetricsDoor?
-    private let openAPI: [UInt8]
-    private let documentation: StaticPage
+    /// Made when they are first asked for: nothing else of the start has to wait for them.
+    private static let document = OpenAPIDocument(endpoints: Routes.all, version: Version.current)
+    private static let documentation = StaticPage(
+        html: document.page, styleDigest: DocumentPage.styleDigest)
 
     init(
         console: ConsoleFiles, composition: Composition, remembered: RememberedAnswers,
@@ -33,10 +35,6 @@ struct Site: Sendable {
         metricsDoor =
             showsMetrics
             ? MetricsDoor(metrics: metrics) { try await authenticator.principal(of: $0) } : nil
-        let document = OpenAPIDocument(endpoints: Routes.all, version: Version.current)
-        openAPI = document.bytes
-        documentation = StaticPage(
-            html: document.page, styleDigest: DocumentPage.styleDigest)
     }
 
     /// On a host that is bound to a client only that client answers.
@@ -70,9 +68,9 @@ struct Site: Sendable {
         case "/metrics":
             guard let metricsDoor else { return nil }
             return ("/metrics", await metricsDoor.respond(to: request))
-        case "/docs": return ("/docs", documentation.response(for: request))
+        case "/docs": return ("/docs", Self.documentation.response(for: request))
         case "/openapi.json":
-            var answer = Response(200, type: "application/json", openAPI)
+            var answer = Response(200, type: "application/json", Self.document.bytes)
             answer.set("access-control-allow-origin", "*")
             answer.set("cache-control", "no-cache")
             return ("/openapi.json", answer)
