@@ -107,6 +107,36 @@ struct TypeTests {
             }
         }
     }
+
+    @Test func `a getter of a known type reads and refuses as the one for any type`() async throws {
+        try await withDatabase { postgres, _ in
+            let id = UUID.random()
+            let time = Timestamp(microseconds: 1)
+            let row = try await postgres.read(
+                """
+                SELECT \(id), 'ü', \(time), 7::int2, NULL::uuid, NULL::text, NULL::timestamptz,
+                    \(JSONB("{}")), 'infinity'::timestamptz
+                """)[0]
+            let found: (UUID, String, Timestamp, Int) = try (
+                row.get(0), row.get(1), row.get(2), row.get(3)
+            )
+            #expect(found == (id, "ü", time, 7))
+            let given: (UUID?, String?, Timestamp?) = try (row.get(0), row.get(1), row.get(2))
+            #expect(given == (id, "ü", time))
+            let nothing: (UUID?, String?, Timestamp?) = try (row.get(4), row.get(5), row.get(6))
+            #expect(nothing == (nil, nil, nil))
+            let document: String = try row.get(7)
+            #expect(document == "{}")
+            for read in [
+                { let _: UUID = try row.get(4) }, { let _: String = try row.get(5) },
+                { let _: Timestamp = try row.get(6) }, { let _: Int = try row.get(4) },
+                { let _: UUID? = try row.get(1) }, { let _: Timestamp? = try row.get(8) },
+                { let _: String? = try row.get(9) }, { let _: UUID? = try row.get(-1) },
+            ] as [() throws -> Void] {
+                #expect { try read() } throws: { ($0 as? PostgresError)?.kind == .decoding }
+            }
+        }
+    }
 }
 
 struct ReadTests {
