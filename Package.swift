@@ -56,7 +56,7 @@ let package = Package(
         room("Platform", "Workers"),
         room(
             "Platform", "Cryptography",
-            ["COpenSSL", "CArgon2", "CZlib", "CCommonPasswords", "Workers"]),
+            ["COpenSSL", "CArgon2", "CCommonPasswords", "Workers"]),
         room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
         room("Platform", "Outbound", ["CCurl", "CResolv", "HTTP", "Text", "Workers"]),
         room("Platform", "Routing", ["HTTP"]),
@@ -130,8 +130,8 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "Application", "TestSupport", "JSON", "HTTP", "Text", "Observability", "Storage",
-                "Cryptography", "Domain", "Replication", "Postgres",
+                "Application", "SignIn", "Outbound", "TestSupport", "JSON", "HTTP", "Text",
+                "Observability", "Storage", "Cryptography", "Domain", "Replication", "Postgres",
             ]),
         tests("ConsoleTests", ["Console", "HTTP"]),
         tests("ArchitectureTests", []),

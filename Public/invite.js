@@ -1,22 +1,15 @@
 // The page an invited person sees: public, and apart from the console's session.
 import { api } from "./lib/api.js"
-import { door, form } from "./lib/form.js"
-import { facts, fill, h, time, user, words } from "./lib/html.js"
+import { form, linkToken, newPassword, showDoor as show } from "./lib/form.js"
+import { facts, h, time, user, words } from "./lib/html.js"
 
-const main = document.querySelector("main")
-const show = (...page) => {
-	fill(main, door(...page))
-	const heading = main.querySelector("h1")
-	heading.tabIndex = -1
-	heading.focus()
-}
-const token = new URLSearchParams(location.hash.slice(1)).get("token")
+const token = linkToken()
 
 async function open() {
 	if (!token) return show("No invite here", "Open the link from your invite again; it ends with a long code.")
 	let invite
 	try {
-		invite = await api("/invites/preview", { method: "POST", body: { token } })
+		invite = await api("/invites/preview", { body: { token } })
 	} catch (error) {
 		if (error.status === 404) return show("This invite cannot be used", "It has expired, was revoked or was used before. Ask the person who invited you for a new one.")
 		return show(error.title, error.message, h("button.btn.primary", { type: "button", onclick: open }, "Try again"))
@@ -24,11 +17,11 @@ async function open() {
 	const built = form([
 		["name", "Your name", { required: true, attrs: { autocomplete: "name" } }],
 		["email", "Email", { type: "email", value: invite.email, attrs: { readOnly: true, autocomplete: "username" } }],
-		["password", "Choose a password", { type: "password", required: true, hint: "At least 15 characters; a sentence is fine.", attrs: { autocomplete: "new-password" } }],
+		newPassword("Choose a password"),
 	], {
 		submit: "Accept the invite",
 		send: async ({ name, password }) => {
-			const { tenant } = await api("/invites/accept", { method: "POST", body: { token, name, password } })
+			const { tenant } = await api("/invites/accept", { body: { token, name, password } })
 			history.replaceState(null, "", location.pathname)
 			show(`Welcome to ${tenant.name}`, "Your account is ready. You can now sign in where you use it.")
 		},

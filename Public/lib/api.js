@@ -22,10 +22,11 @@ const SECRET = /^(password|token|key|secret|client_secret|invite_token)$/
 const masked = (name, value) => (SECRET.test(name) && typeof value === "string" ? "••••" : value)
 
 /** A request as it is shown to be run elsewhere. */
-export const shown = (path, { method = "GET", body, etag } = {}) =>
+export const shown = (path, { body, method = body ? "POST" : "GET", etag } = {}) =>
 	({ method, path: `/v1${path}`, body: body && JSON.stringify(body, masked, 2), etag })
 
-export async function api(path, { method = "GET", body, signal, etag } = {}) {
+/** A `body` is posted, unless a `method` says otherwise. */
+export async function api(path, { body, method = body ? "POST" : "GET", signal, etag } = {}) {
 	const text = body === undefined ? undefined : JSON.stringify(body)
 	const headers = { accept: "application/json" }
 	if (method !== "GET") headers["x-gatehouse-console"] = "1"

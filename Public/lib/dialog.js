@@ -20,15 +20,15 @@ export function dialog(title, ...kids) {
 }
 
 /**
- * A dialog with a form. What is sent, and shown by "show the request", is `request(values)` →
- * [path, options], or the values to `path` by `method`. Then `done(answer, values)`, or `said` as a
+ * A dialog with a form, whose button says `submit` or the title. What is sent, and shown by
+ * "show the request", is `request(values)` → [path, options], or the values to `path` by `method`. Then `done(answer, values)`, or `said` as a
  * message and `after()`. A Problem's pointers land on the fields, and what was typed is kept.
  */
-export function formDialog({ title, lead, fields = [], submit, danger, send, path, method = "POST", etag, said, after, ...given }) {
+export function formDialog({ title, lead, fields = [], submit, danger, send, path, method, etag, said, after, ...given }) {
 	const request = given.request ?? (path && (values => [path, { method, body: values, etag }]))
 	const done = given.done ?? (made => (said && toast(said.call ? said(made) : said), after?.()))
 	const built = form(fields, {
-		submit, danger, request,
+		submit: submit ?? title, danger, request,
 		cancel: () => node.close(),
 		send: async values => {
 			const answer = await (send ? send(values) : api(...request(values)))

@@ -131,8 +131,23 @@ function read(type, control, field) {
 	return type === "number" ? Number(text) : text
 }
 
+/** The field of a password that is chosen now. */
+export const newPassword = label => ["password", label, { type: "password", required: true, hint: "At least 15 characters; a sentence is fine.", attrs: { autocomplete: "new-password" } }]
+
+/** The secret that a link carries behind its `#`, where no server sees it. */
+export const linkToken = () => new URLSearchParams(location.hash.slice(1)).get("token")
+
 /** The frame of pages outside the gate: the gatehouse on one side, a form on the other. */
 export const door = (title, lead, ...kids) => h("div.door",
 	h("div.wall", h("span.brand", icon("mark"), h("span", "Gatehouse")),
 		h("p", "Who may come in, and why."), icon("mark", "big")),
 	h("div.sheet", h("div", h("h1", title), h("p.lead", lead), kids)))
+
+/** Draws such a page anew, its heading focused. */
+export function showDoor(...page) {
+	const built = door(...page)
+	fill(document.querySelector("main"), built)
+	const heading = built.querySelector("h1")
+	heading.tabIndex = -1
+	heading.focus()
+}

@@ -85,6 +85,15 @@ export function state(node, kind, { title, text, action, error, again, href } = 
 		error?.id && h("p.small.muted", "Request ", h("code", error.id)), acts.length > 0 && h("div.acts", acts)))
 }
 
+/** Runs what fills a part of a page; what fails stands in the part, to be tried again. */
+export async function part(node, load) {
+	try {
+		await load()
+	} catch (error) {
+		if (error.name !== "AbortError") state(node, "error", { error, again: () => part(node, load) })
+	}
+}
+
 const language = document.documentElement.lang || undefined
 const numbers = new Intl.NumberFormat(language)
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" })

@@ -1,5 +1,5 @@
 import { api, search } from "./api.js"
-import { add, button, fill, h, icon, state, total } from "./html.js"
+import { add, button, fill, h, icon, state, tag, time, total } from "./html.js"
 import { query, setQuery } from "./router.js"
 import { chooser } from "./selection.js"
 
@@ -123,6 +123,13 @@ function bar(spec, filters, counted, change) {
 		},
 	}
 }
+
+/** What adds to a list; `N` and `?new=1` press it. */
+export const adder = (text, run) => button(text, run, { look: ".primary", icon: "plus", "data-new": "" })
+
+/** Columns that many lists have. */
+export const STATUS = ["Status", one => tag(one.status), { state: true }]
+export const created = (label = "Created") => [label, one => time(one.created_at), { sort: "created_at" }]
 
 /** A cell's value that filters the list by itself. */
 export const only = (name, value, shown) =>

@@ -1,5 +1,5 @@
 // One shell answers every path; the URL is the only state.
-import { sent } from "./api.js"
+import { search, sent } from "./api.js"
 import { fill, h, state } from "./html.js"
 
 const routes = [
@@ -44,11 +44,8 @@ let first = true
 
 /** Changes the query of this page and draws its data again; a changed filter drops the cursor. */
 export function setQuery(next, { replace = false } = {}) {
-	const kept = Object.entries(next).filter(([, value]) => value != null && value !== "")
-	const url = new URL(location.href)
-	url.search = new URLSearchParams(kept).toString()
 	quiet = true
-	history[replace ? "replaceState" : "pushState"](null, "", url)
+	history[replace ? "replaceState" : "pushState"](null, "", location.pathname + search(next) + location.hash)
 	quiet = false
 	current?.update?.()
 }

@@ -1,5 +1,5 @@
-import { add, api, button, card, copy, facts, h, head, icon, none, number, search, state, tag, time, user, words } from "../lib/console.js"
-import { trace } from "./decisions.js"
+import { add, api, card, facts, h, head, icon, none, number, search, state, tag, time, user, words } from "../lib/console.js"
+import { copyTest, trace } from "./decisions.js"
 
 export default async function decision(page) {
 	const crumbs = [["Decisions", "/console/decisions"]]
@@ -12,11 +12,10 @@ export default async function decision(page) {
 		return
 	}
 	const attempt = { provider: one.provider, issuer: one.issuer, subject: one.subject, email: one.email, tenant: one.tenant_id }
-	const test = JSON.stringify({ attempt, expect: { outcome: one.outcome, reason: one.reason } }, null, 2)
 	add(page.body, [
 		head(one.email ? user(one.email) : "A decision", {
 			crumbs, lead: one.outcome === "refused" ? "Was turned away." : "Was let in.",
-			acts: [button("Copy as test", () => copy(test), { icon: "copy" }), h("a.btn", { href: `/console/simulator${search(attempt)}` }, icon("flask"), "Simulate again")],
+			acts: [copyTest(attempt, one), h("a.btn", { href: `/console/simulator${search(attempt)}` }, icon("flask"), "Simulate again")],
 		}),
 		h("div.two", card("Rule by rule", trace(one.trace)),
 			card("The attempt", facts([["Outcome", tag(one.outcome)], one.reason && ["Reason", h("code", one.reason)], ["When", time(one.created_at)],

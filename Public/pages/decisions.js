@@ -1,4 +1,4 @@
-import { add, h, head, icon, list, may, none, number, only, tag, time, user, words } from "../lib/console.js"
+import { add, button, copy, h, head, icon, list, may, none, number, only, tag, time, user, words } from "../lib/console.js"
 import { invite } from "./tenant/invites.js"
 
 const OUTCOMES = ["created", "linked", "existing", "reserved", "deferred", "refused"]
@@ -37,6 +37,10 @@ export const trace = steps => h("ol.trace", (steps ?? []).map(({ rule, result, d
 	return h("li", h(`span.dot.${tone}`, icon(look)),
 		h("div", h("strong", RULES[rule] ?? words(rule)), " ", h("span.muted", words(result)), detail && user(typeof detail === "string" ? detail : JSON.stringify(detail), "div.small.muted")))
 }))
+
+/** Copies an attempt and what was answered to it, for a test of one's own. */
+export const copyTest = (attempt, { outcome, reason }) =>
+	button("Copy as test", () => copy(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2)), { icon: "copy" })
 
 export default async function page(page) {
 	add(page.body, head("Decisions", { lead: "Who knocked, what was answered, and the rule that decided." }))

@@ -1,4 +1,4 @@
-import { act, add, button, confirm, formDialog, h, head, list, me, reveal, tag, time, who } from "../lib/console.js"
+import { act, add, adder, confirm, formDialog, h, head, list, me, reveal, tag, time, who } from "../lib/console.js"
 
 const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], ["developer", "Developer: keys and origins"],
 	["admin", "Admin: manages"], ["owner", "Owner: everything"]]
@@ -12,8 +12,11 @@ export const matrix = () => h("div.table", { tabIndex: 0, role: "region", "aria-
 	h("thead", h("tr", h("th", { scope: "col" }, "Right"), ["Owner", "Admin", "Developer", "Support", "Auditor"].map(text => h("th", { scope: "col" }, text)))),
 	h("tbody", MATRIX.map(([text, cells]) => h("tr", h("th", { scope: "row" }, text), [...cells].map(one => h("td", one === "n" ? h("span.muted", "–") : MARK[one])))))))
 
+/** How far an operator's rights reach. */
+export const reach = ({ scope }) => (scope?.tenant_id ? h("a", { href: `/console/t/${scope.tenant_id}/users` }, "One tenant") : "Whole platform")
+
 export default async function operators(page) {
-	const create = () => button("Add operator", () => open(view), { look: ".primary", icon: "plus", "data-new": "" })
+	const create = () => adder("Add operator", () => open(view))
 	add(page.body, head("Operators", { lead: "The keepers of this gatehouse. There is always at least one owner." }))
 	const view = await list(page, page.body, {
 		path: "/operators", noun: ["operator", "operators"], search: "Search by email or name", create,
@@ -21,7 +24,7 @@ export default async function operators(page) {
 			["Operator", one => who(one)],
 			["Role", one => tag(one.role), { state: true }],
 			["Status", one => tag(one.status)],
-			["Scope", one => (one.scope?.tenant_id ? h("a", { href: `/console/t/${one.scope.tenant_id}/users` }, "One tenant") : "Whole platform")],
+			["Scope", reach],
 			["Last sign-in", one => time(one.last_sign_in_at)],
 		],
 		actions: (one, reload) => one.id === me().id ? [] : [
@@ -56,7 +59,7 @@ function remove(one, reload) {
 
 function open(view) {
 	formDialog({
-		title: "Add operator", submit: "Add operator", lead: "You get a link that signs in once, to hand over.",
+		title: "Add operator", lead: "You get a link that signs in once, to hand over.",
 		fields: [
 			["email", "Email", { type: "email", required: true }],
 			["name", "Name"],

@@ -1,5 +1,5 @@
 import { api, may } from "../lib/api.js"
-import { add, button, card, deed, fill, h, head, icon, number, state, svgNode, time, user } from "../lib/html.js"
+import { add, button, card, deed, fill, h, head, icon, number, part, state, svgNode, time, user } from "../lib/html.js"
 import { query, setQuery } from "../lib/router.js"
 
 const WINDOWS = [["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"]]
@@ -14,7 +14,7 @@ export default async function overview(page) {
 	const load = () => {
 		const chosen = WINDOWS.some(([code]) => code === query().window) ? query().window : "7d"
 		fill(choice, WINDOWS.map(([code, text]) => button(text, () => setQuery({ window: code }), { "aria-pressed": String(code === chosen) })))
-		return Promise.all([numbers(page, cards, chart, chosen), may("audit") && latest(page, recent)])
+		return Promise.all([numbers(page, cards, chart, chosen), may("audit") && part(recent, () => latest(page, recent))])
 	}
 	page.onUpdate(load)
 	await load()
@@ -70,16 +70,11 @@ function bars(points, chosen) {
 }
 
 async function latest(page, card) {
-	const title = h("h2", "Latest changes")
-	try {
-		const data = await api("/audit-events?limit=8", { signal: page.signal })
-		fill(card, h("div.head", title, data.items.length > 0 && h("a.small", { href: "/console/audit" }, "All changes")),
-			h("ul.feed", data.items.map(one => h("li", h("div", h("strong", deed(one.action)), " ", user(one.target?.name)),
-				h("div.small.muted", user(one.actor?.name || "Gatehouse"), " · ", time(one.occurred_at))))),
-			!data.items.length && h("p.muted", "Nothing has changed yet."))
-	} catch (error) {
-		if (error.name !== "AbortError") state(card, "error", { error, again: () => latest(page, card) })
-	}
+	const { items } = await api("/audit-events?limit=8", { signal: page.signal })
+	fill(card, h("div.head", h("h2", "Latest changes"), items.length > 0 && h("a.small", { href: "/console/audit" }, "All changes")),
+		h("ul.feed", items.map(one => h("li", h("div", h("strong", deed(one.action)), " ", user(one.target?.name)),
+			h("div.small.muted", user(one.actor?.name || "Gatehouse"), " · ", time(one.occurred_at))))),
+		!items.length && h("p.muted", "Nothing has changed yet."))
 }
 
 const steps = () => card("First steps", h("ol.trace", [

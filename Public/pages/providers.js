@@ -1,10 +1,10 @@
-import { add, api, button, confirm, etagOf, formDialog, h, head, list, may, none, number, scope, time, user, words } from "../lib/console.js"
+import { add, adder, api, confirm, etagOf, formDialog, h, head, list, may, none, number, scope, time, user, words } from "../lib/console.js"
 
 const KINDS = [["oidc", "OpenID Connect"], ["google", "Google"], ["github", "GitHub"], ["cognito", "Amazon Cognito"]]
 const TRUST = [["", "As is usual for the kind"], ["none", "None"], ["verified_claim", "Its claim “verified” counts"], ["authoritative", "Authoritative for its domains"]]
 
 export default async function providers(page) {
-	const create = () => may("writePolicy") && button("Add provider", () => open(view), { look: ".primary", icon: "plus", "data-new": "" })
+	const create = () => may("writePolicy") && adder("Add provider", () => open(view))
 	add(page.body, head("Providers", { lead: "Where people sign in, and what each one's word about an address is worth." }))
 	const view = await list(page, page.body, {
 		path: "/providers", noun: ["provider", "providers"], create,
@@ -36,7 +36,7 @@ const fields = (one = {}) => [
 
 function open(view) {
 	formDialog({
-		title: "Add provider", submit: "Add provider",
+		title: "Add provider",
 		fields: [["kind", "Kind", { type: "select", options: KINDS }], ...fields(), !scope() && ["tenant", "Only for this tenant", { hint: "Slug or id; empty is the whole platform." }]],
 		path: "/providers", said: made => `${made.name} is registered`, after: view.reload,
 	})

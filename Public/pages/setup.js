@@ -1,21 +1,21 @@
 import { api } from "../lib/api.js"
-import { door, form } from "../lib/form.js"
+import { door, form, linkToken, newPassword } from "../lib/form.js"
 import { add, fill, h } from "../lib/html.js"
 import { hideFragment } from "../lib/router.js"
 
 export default async function setup(page) {
-	const token = new URLSearchParams(location.hash.slice(1)).get("token")
+	const token = linkToken()
 	if (token) hideFragment()
 	const built = form([
 		["token", "Set-up token", { value: token, required: true, hint: "The server logged it once when it started.", attrs: { autocomplete: "off" } }],
 		["name", "Your name", { required: true, attrs: { autocomplete: "name" } }],
 		["email", "Email", { type: "email", required: true, attrs: { autocomplete: "username" } }],
-		["password", "Password", { type: "password", required: true, hint: "At least 15 characters; a sentence is fine.", attrs: { autocomplete: "new-password" } }],
+		newPassword("Password"),
 	], {
 		submit: "Become the first owner",
 		send: async values => {
 			try {
-				await api("/setup", { method: "POST", body: values })
+				await api("/setup", { body: values })
 				location.replace("/console/")
 			} catch (error) {
 				if (![404, 409, 410].includes(error.status)) throw error

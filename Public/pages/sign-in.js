@@ -1,5 +1,5 @@
 import { api } from "../lib/api.js"
-import { door, form } from "../lib/form.js"
+import { door, form, linkToken } from "../lib/form.js"
 import { add, h, note } from "../lib/html.js"
 import { hideFragment, query } from "../lib/router.js"
 
@@ -16,7 +16,7 @@ function safeNext(text) {
 
 export default async function signIn(page) {
 	const enter = () => location.replace(safeNext(query().next))
-	const token = new URLSearchParams(location.hash.slice(1)).get("token")
+	const token = linkToken()
 	if (token) return oneTime(page, token, enter)
 	const built = form([
 		["email", "Email", { type: "email", required: true, attrs: { autocomplete: "username", autofocus: true } }],
@@ -24,7 +24,7 @@ export default async function signIn(page) {
 	], {
 		submit: "Sign in",
 		send: async values => {
-			await api("/session", { method: "POST", body: values })
+			await api("/session", { body: values })
 			enter()
 		},
 	})
@@ -40,7 +40,7 @@ function oneTime(page, token, enter) {
 	const built = form([], {
 		submit: "Continue",
 		send: async () => {
-			await api("/session", { method: "POST", body: { token } })
+			await api("/session", { body: { token } })
 			enter()
 		},
 	})

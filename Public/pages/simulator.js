@@ -1,5 +1,5 @@
 import { add, api, button, card, copy, fill, form, h, head, note, query, setQuery, tag, user } from "../lib/console.js"
-import { trace } from "./decisions.js"
+import { copyTest, trace } from "./decisions.js"
 
 /** An attempt out of a pasted hook payload: the generic one, or a Cognito trigger's event. */
 function attemptOf(text) {
@@ -26,16 +26,15 @@ export default function simulator(page) {
 			["invite_token", "Invite token", { value: asked.invite_token }],
 		], {
 			submit: "Run",
-			request: values => ["/provisioning/evaluate", { method: "POST", body: { ...extra, ...values } }],
+			request: values => ["/provisioning/evaluate", { body: { ...extra, ...values } }],
 			send: async values => {
 				const attempt = { ...extra, ...values }
-				const said = await api("/provisioning/evaluate", { method: "POST", body: attempt })
+				const said = await api("/provisioning/evaluate", { body: attempt })
 				// The attempt stands in the address, so that it can be sent to somebody; the token does not.
 				setQuery({ ...attempt, invite_token: "" }, { replace: true })
-				const test = JSON.stringify({ attempt, expect: { outcome: said.outcome, reason: said.reason } }, null, 2)
 				fill(result, h("div.stack-gap", h("p", tag(said.outcome), " ", said.reason && h("code", said.reason),
 					said.tenant && [" in ", user(said.tenant.name, "strong")], said.user && [" as ", user(said.user.email ?? said.user.name)]),
-				trace(said.trace), h("div.acts", button("Copy as test", () => copy(test), { icon: "copy" }), button("Copy link", () => copy(location.href), { icon: "link" }))))
+				trace(said.trace), h("div.acts", copyTest(attempt, said), button("Copy link", () => copy(location.href), { icon: "link" }))))
 			},
 		})
 		fill(place, built)

@@ -1,7 +1,7 @@
-import { act, add, button, confirm, forgetTenants, formDialog, go, h, head, list, may, tag, time, user } from "../lib/console.js"
+import { act, add, adder, confirm, created, forgetTenants, formDialog, go, h, head, list, may, STATUS, user } from "../lib/console.js"
 
 export default async function tenants(page) {
-	const create = () => may("createTenant") && button("New tenant", open, { look: ".primary", icon: "plus", "data-new": "" })
+	const create = () => may("createTenant") && adder("New tenant", open)
 	add(page.body, head("Tenants", { lead: "Each tenant keeps its own users, invites, keys and rules." }))
 	await list(page, page.body, {
 		path: "/tenants", noun: ["tenant", "tenants"], search: "Search by name or slug", create,
@@ -9,8 +9,8 @@ export default async function tenants(page) {
 		filters: [["status", "Status", { options: [["active", "Active"], ["suspended", "Suspended"], ["deleted", "Deleted"]] }]],
 		columns: [
 			["Name", one => [h("a.main", { href: `/console/t/${one.slug}/users` }, user(one.name)), user(one.slug, "span.sub.mono")]],
-			["Status", one => tag(one.status), { state: true }],
-			["Created", one => time(one.created_at), { sort: "created_at" }],
+			STATUS,
+			created(),
 		],
 		actions: may("suspendTenant") && ((one, reload) => [
 			one.status === "active" && ["Suspend", () => suspend(one, reload), true],

@@ -5,7 +5,7 @@ private let allowed: [String: Set<String>] = [
     "Observability": [], "Configuration": [], "HTTP": [], "JSON": [],
     "Workers": [],
     "Text": ["CIdn2", "CPsl"],
-    "Cryptography": ["COpenSSL", "CArgon2", "CZlib", "CCommonPasswords", "Workers"],
+    "Cryptography": ["COpenSSL", "CArgon2", "CCommonPasswords", "Workers"],
     "Networking": ["CLinux", "COpenSSL", "Observability"],
     "Outbound": ["CCurl", "CResolv", "HTTP", "Text", "Workers"],
     "Routing": ["HTTP"],

@@ -17,30 +17,6 @@ import Testing
         #expect(Base64URL.decode(text) == nil)
     }
 
-    @Test func `base62 has a fixed width and comes back`() {
-        for count in [1, 4, 16, 20, 22, 32] {
-            for value in [[UInt8](repeating: 0, count: count), RandomBytes.make(count)] {
-                #expect(Base62.decode(Base62.encode(value), count: count) == value)
-            }
-        }
-        #expect(Base62.encode([UInt8](repeating: 0xFF, count: 32)).utf8.count == 43)
-        #expect(Base62.encode(UInt32(0)) == "000000")
-        #expect(Base62.encode(UInt32(61)) == "00000z")
-        #expect(Base62.encode(UInt32.max) == "4gfFC3")
-    }
-
-    @Test func `base62 out of range or of another width is refused`() {
-        #expect(Base62.decode("4gfFC4", count: 4) == nil)
-        #expect(Base62.decode("00000", count: 4) == nil)
-        #expect(Base62.decode("00000-", count: 4) == nil)
-    }
-
-    @Test func `random base62 text has the length asked for`() {
-        let text = Base62.random(30)
-        #expect(text.utf8.count == 30)
-        #expect(text != Base62.random(30))
-    }
-
     @Test func `hexadecimal is read in either case and refused when odd`() {
         #expect(Hex.decode("00fFA0") == [0, 255, 160])
         #expect(Hex.encode([0, 255, 160]) == "00ffa0")

@@ -10,13 +10,27 @@ final class RunningService: Sendable {
 
     init(_ change: (inout ServiceConfiguration) -> Void = { _ in }) async throws {
         database = try await TestDatabase.make()
+        service = try await Self.start(database, change)
+    }
+
+    /// Another server over the same database.
+    init(
+        replacing other: RunningService, _ change: (inout ServiceConfiguration) -> Void = { _ in }
+    ) async throws {
+        database = other.database
+        service = try await Self.start(database, change)
+    }
+
+    private static func start(
+        _ database: TestDatabase, _ change: (inout ServiceConfiguration) -> Void
+    ) async throws -> Service {
         var configuration = ServiceConfiguration(
             appConninfo: database.app, platformConninfo: database.platform,
             secretKey: [UInt8](repeating: 9, count: 32), listen: "127.0.0.1:0", threads: 2,
             consoleDirectory: TestCluster.root + "/Public",
             logger: Logger(level: .error, format: .text))
         change(&configuration)
-        service = try await Service.start(configuration)
+        return try await Service.start(configuration)
     }
 
     func stop() async {

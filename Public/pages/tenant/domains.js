@@ -1,16 +1,16 @@
-import { act, button, confirm, copy, formDialog, h, list, may, scope, tag, time, user } from "../../lib/console.js"
+import { act, adder, button, confirm, copy, created, formDialog, h, list, may, scope, STATUS, time, user } from "../../lib/console.js"
 
 export default async function domains(page) {
 	const path = `${page.path}/domains`
-	const create = () => may("writePolicy") && button("Add domain", () => open(path, view), { look: ".primary", icon: "plus", "data-new": "" })
+	const create = () => may("writePolicy") && adder("Add domain", () => open(path, view))
 	const view = await list(page, page.body, {
 		path, noun: ["domain", "domains"], create, named: one => one.domain,
 		empty: { title: "No domain is claimed", text: "A verified domain lets its people in by the domain rule, and belongs to one tenant only." },
 		columns: [
 			["Domain", one => user(one.display ?? one.domain, "span.main")],
-			["Status", one => tag(one.status), { state: true }],
+			STATUS,
 			["Proof", one => (one.status === "verified" ? time(one.verified_at) : proof(one))],
-			["Added", one => time(one.created_at), { sort: "created_at" }],
+			created("Added"),
 		],
 		actions: may("writePolicy") && ((one, reload) => [
 			one.status !== "verified" && ["Check DNS", () => act(`${path}/${one.id}/verify`, { body: { method: "dns" } }, `${one.domain} is verified`, reload)],
@@ -34,7 +34,7 @@ const remove = (path, one, reload) => confirm({
 })
 
 const open = (path, view) => formDialog({
-	title: "Add domain", submit: "Add domain", lead: "It counts once it is proved by a DNS record.",
+	title: "Add domain", lead: "It counts once it is proved by a DNS record.",
 	fields: [["domain", "Domain", { required: true, hint: "Such as example.com, without www." }]],
 	path, said: made => `${made.domain} is claimed; prove it next`, after: view.reload,
 })

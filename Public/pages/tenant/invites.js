@@ -1,4 +1,4 @@
-import { act, api, button, count, dialog, formDialog, h, list, may, none, reveal, tag, time, toast, user, words } from "../../lib/console.js"
+import { act, adder, api, button, count, created, dialog, formDialog, h, list, may, none, reveal, STATUS, tag, time, toast, user, words } from "../../lib/console.js"
 import { ROLES } from "./users.js"
 
 const link = invite => invite.accept_url && reveal({
@@ -8,7 +8,7 @@ const link = invite => invite.accept_url && reveal({
 
 export default async function invites(page) {
 	const path = `${page.path}/invites`
-	const create = () => may("invites") && button("Invite", () => invite(path, view), { look: ".primary", icon: "plus", "data-new": "" })
+	const create = () => may("invites") && adder("Invite", () => invite(path, view))
 	const revoke = one => api(`${path}/${one.id}/revoke`, { method: "POST" })
 	const view = await list(page, page.body, {
 		path, noun: ["invite", "invites"], search: "Search by email", create,
@@ -17,11 +17,11 @@ export default async function invites(page) {
 		columns: [
 			["Email", one => [one.accepted_user_id ? h("a.main", { href: `${page.base}/users/${one.accepted_user_id}` }, user(one.email)) : user(one.email, "span.main"),
 				h("span.sub", one.delivery === "link" ? "by link" : "by mail", one.sent_count > 1 && `, sent ${one.sent_count} times`)], { sort: "email" }],
-			["Status", one => tag(one.status), { state: true }],
+			STATUS,
 			["Role", one => words(one.role)],
 			["Ends", one => (one.status === "pending" || one.status === "expired" ? time(one.expires_at) : none())],
 			["Sent by", one => user(one.invited_by?.name ?? "–")],
-			["Sent", one => time(one.created_at), { sort: "created_at" }],
+			created("Sent"),
 		],
 		actions: may("invites") && ((one, reload) => one.status !== "pending" && one.status !== "expired" ? [] : [
 			["Resend", () => act(`${path}/${one.id}/resend`, {}, one.delivery === "link" ? "" : "Sent again", made => (reload(), link(made)))],
@@ -44,7 +44,7 @@ export function invite(path, view, email) {
 		],
 		request: ({ emails = [], ...rest }) => {
 			const each = emails.map(one => ({ email: one, ...rest }))
-			return [path, { method: "POST", body: each.length === 1 ? each[0] : { invites: each } }]
+			return [path, { body: each.length === 1 ? each[0] : { invites: each } }]
 		},
 		done: made => {
 			view?.reload()

@@ -1,4 +1,4 @@
-import { act, ago, api, confirm, formDialog, h, icon, list, may, reveal, tag, time, user } from "../../lib/console.js"
+import { act, ago, api, confirm, created, formDialog, h, icon, list, may, reveal, tag, time, user } from "../../lib/console.js"
 
 const GRACE = [["3600", "1 hour"], ["0", "None: cut at once"], ["900", "15 minutes"], ["86400", "24 hours"], ["604800", "7 days"]]
 const IDLE = 90 * 86400000
@@ -26,12 +26,12 @@ export default async function keys(page) {
 			["Scopes", one => scopeList(one.scopes)],
 			["Last used", one => time(one.last_used_at)],
 			["Expires", one => time(one.expires_at)],
-			["Created", one => time(one.created_at), { sort: "created_at" }],
+			created(),
 		],
 		actions: (one, reload) => keyActions(page, one, reload).filter(act => act?.[0] !== "Roll back"),
 		bulk: may("revokeKeys") && [{
 			text: "Revoke", danger: true, fits: one => one.status !== "revoked" && one.status !== "expired", asks: "Calls with them fail at once. This is final.",
-			run: one => api(`${path}/${one.id}/revoke`, { method: "POST", body: { reason: "revoked in the console" } }),
+			run: one => api(`${path}/${one.id}/revoke`, { body: { reason: "revoked in the console" } }),
 		}],
 	})
 }
@@ -57,6 +57,6 @@ const revoke = (path, one, reload) => confirm({
 const rotate = (page, path, one, reload) => formDialog({
 	title: `Rotate ${one.name}`, submit: "Rotate", lead: "A new secret now; the old one works on for the grace you choose.",
 	fields: [["grace_seconds", "Grace of the old secret", { type: "select", options: GRACE }]],
-	request: values => [`${path}/rotate`, { method: "POST", body: { grace_seconds: Number(values.grace_seconds) } }],
+	request: values => [`${path}/rotate`, { body: { grace_seconds: Number(values.grace_seconds) } }],
 	done: made => (reload(), showSecret(page, made)),
 })

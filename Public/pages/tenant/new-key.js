@@ -14,6 +14,7 @@ export default async function create(page) {
 	const policy = await api(`${page.path}/policy`, { signal: page.signal }).catch(() => null)
 	const own = (policy?.scope_catalogue ?? []).map(scope => [scope, scope])
 	const wanted = asked.scopes?.split(/[ ,]+/) ?? []
+	const request = values => [`${page.path}/api-keys`, { body: body(values) }]
 	const built = form([
 		["name", "Name", { required: true, value: asked.name, hint: "What will hold it, such as “Production backend”." }],
 		["environment", "Environment", { type: "select", options: [["live", "Live"], ["test", "Test"]], value: asked.environment }],
@@ -23,10 +24,9 @@ export default async function create(page) {
 		["allowed_origins", "Only from these browser origins", { type: "lines", hint: "One a line; empty is every one." }],
 		["note", "Note", { type: "textarea" }],
 	], {
-		submit: "Create key", cancel: () => go(`${page.base}/keys`),
-		request: values => [`${page.path}/api-keys`, { method: "POST", body: body(values) }],
+		submit: "Create key", cancel: () => go(`${page.base}/keys`), request,
 		send: async values => {
-			const made = await api(`${page.path}/api-keys`, { method: "POST", body: body(values) })
+			const made = await api(...request(values))
 			go(`${page.base}/keys/${made.id}`)
 			showSecret(page, made)
 		},

@@ -1,9 +1,9 @@
-import { act, add, api, button, card, fill, form, formDialog, h, list, may, none, note, time, toast, undoable, user } from "../../lib/console.js"
+import { act, add, adder, api, card, created, fill, form, formDialog, h, list, may, none, note, time, toast, undoable, user } from "../../lib/console.js"
 
 export default async function origins(page) {
 	const path = `${page.path}/cors-origins`
 	const lists = h("div")
-	const create = () => may("writeOrigins") && button("Add origin", () => open(path, view), { look: ".primary", icon: "plus", "data-new": "" })
+	const create = () => may("writeOrigins") && adder("Add origin", () => open(path, view))
 	add(page.body, [lists, tester(page)])
 	const view = await list(page, lists, {
 		path, noun: ["origin", "origins"], search: "Search origins", create, named: one => one.origin,
@@ -12,7 +12,7 @@ export default async function origins(page) {
 			["Origin", one => [h("span.main.mono", user(one.origin)), one.label && user(one.label, "span.sub")]],
 			["Cookies", one => (one.credentials ? "Allowed" : none("none"))],
 			["Ends", one => time(one.expires_at)],
-			["Added", one => time(one.created_at), { sort: "created_at" }],
+			created("Added"),
 		],
 		actions: may("writeOrigins") && ((one, reload) => [["Remove", () => remove(path, one, reload), true]]),
 	})
@@ -28,7 +28,7 @@ async function remove(path, one, reload) {
 
 function open(path, view) {
 	formDialog({
-		title: "Add origin", submit: "Add origin",
+		title: "Add origin",
 		fields: [
 			["origin", "Origin", { required: true, hint: "Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.", attrs: { placeholder: "https://app.example.com" } }],
 			["label", "Label"],
@@ -45,7 +45,7 @@ function open(path, view) {
 
 function tester(page) {
 	const result = h("div", { "aria-live": "polite" }, h("p.muted", "Test an origin to see both answers, header by header."))
-	const request = ({ request_headers, ...values }) => ["/cors/evaluate", { method: "POST", body: { tenant: page.tenant.slug, ...values, request_headers } }]
+	const request = ({ request_headers, ...values }) => ["/cors/evaluate", { body: { tenant: page.tenant.slug, ...values, request_headers } }]
 	const built = form([
 		["origin", "Origin of the page", { required: true, attrs: { placeholder: "https://app.example.com" } }],
 		["method", "Method", { type: "select", options: ["GET", "POST", "PUT", "PATCH", "DELETE"].map(one => [one, one]) }],

@@ -1,4 +1,4 @@
-import { add, api, button, card, confirm, etagOf, fill, form, h, may, note, redraw, state, time, toast } from "../../lib/console.js"
+import { add, api, button, card, confirm, etagOf, fill, form, h, may, note, part, redraw, time, toast } from "../../lib/console.js"
 import { diff } from "../audit.js"
 import { ROLES } from "./users.js"
 
@@ -11,11 +11,11 @@ export default async function policy(page) {
 	const path = `${page.path}/policy`
 	const one = await api(path, { signal: page.signal })
 	const changed = h("div", { "aria-live": "polite" })
+	const request = values => [path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) }]
 	const built = form(fields(one), {
-		submit: "Publish",
-		request: values => [path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) }],
+		submit: "Publish", request,
 		send: async values => {
-			const made = await api(path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) })
+			const made = await api(...request(values))
 			toast(made.version === one.version ? "Nothing was changed" : `Version ${made.version} is in force`)
 			redraw()
 		},
@@ -29,7 +29,7 @@ export default async function policy(page) {
 	if (!may("writePolicy")) for (const control of built.querySelectorAll("input, select, textarea, [type=submit]")) control.disabled = true
 	const versions = h("div.stack-gap")
 	add(page.body, h("div.two", card("Sign-up policy", h("p.muted.under", `Version ${one.version} is in force.`), built), card("Versions", versions)))
-	await drawVersions(page, versions, one)
+	await part(versions, () => drawVersions(page, versions, one))
 }
 
 function fields(one) {
@@ -56,15 +56,11 @@ function changesOf(before, after) {
 }
 
 async function drawVersions(page, node, current) {
-	try {
-		const { items } = await api(`${page.path}/policy/versions?limit=20`, { signal: page.signal })
-		fill(node, items.map((one, at) => h("div.line",
-			h("div", h("strong", `Version ${one.version}`), h("span.muted.small", " · ", time(one.created_at)),
-				items[at + 1] && diff(changesOf(items[at + 1].policy, one.policy))),
-			one.version !== current.version && may("writePolicy") && button("Roll back", () => rollBack(page, current, one), { look: ".tiny", name: `to version ${one.version}` }))))
-	} catch (error) {
-		if (error.name !== "AbortError") state(node, "error", { error, again: () => drawVersions(page, node, current) })
-	}
+	const { items } = await api(`${page.path}/policy/versions?limit=20`, { signal: page.signal })
+	fill(node, items.map((one, at) => h("div.line",
+		h("div", h("strong", `Version ${one.version}`), h("span.muted.small", " · ", time(one.created_at)),
+			items[at + 1] && diff(changesOf(items[at + 1].policy, one.policy))),
+		one.version !== current.version && may("writePolicy") && button("Roll back", () => rollBack(page, current, one), { look: ".tiny", name: `to version ${one.version}` }))))
 }
 
 function rollBack(page, current, one) {

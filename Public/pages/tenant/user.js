@@ -1,19 +1,17 @@
-import { act, add, ago, api, button, card, confirm, deed, etagOf, facts, fill, formDialog, h, may, none, redraw, reveal, state, tag, time, user, who, words } from "../../lib/console.js"
-import { actions, ROLES } from "./users.js"
-
-const KINDS = [["google", "Google"], ["github", "GitHub"], ["oidc", "OpenID Connect"], ["cognito", "Cognito"]]
+import { act, add, ago, api, button, card, confirm, deed, etagOf, facts, fill, formDialog, h, may, none, part, redraw, reveal, tag, time, user, who, words } from "../../lib/console.js"
+import { actions, KINDS, ROLES } from "./users.js"
 
 export default async function person(page) {
 	const path = `${page.path}/users/${encodeURIComponent(page.id)}`
 	const one = await api(path, { signal: page.signal })
 	const buttons = actions(page, one, redraw).filter(Boolean).map(([text, run, danger]) => button(text, run, { look: danger ? ".warnish" : "" }))
-	const part = (title, ...acts) => {
+	const section = (title, ...acts) => {
 		const body = h("div.stack-gap")
 		return [h("section.card", h("div.head", h("h2", title), h("div.acts", acts)), body), body]
 	}
-	const [sessions, sessionBody] = part("Sessions", may("suspendUsers") && button("End all", () => endAll(path, one), { look: ".tiny" }))
-	const [keys, keyBody] = part("API keys")
-	const [activity, activityBody] = part("Activity")
+	const [sessions, sessionBody] = section("Sessions", may("suspendUsers") && button("End all", () => endAll(path, one), { look: ".tiny" }))
+	const [keys, keyBody] = section("API keys")
+	const [activity, activityBody] = section("Activity")
 	add(page.body, [
 		h("div.head.person", h("h2.vh", "User"), who(one), h("div.acts", tag(one.status), may("editUsers") && one.status !== "deleted" && button("Edit", () => edit(path, one)), buttons)),
 		one.status === "deleted" && h("p.lead", "Deleted ", time(one.updated_at), "; it can be restored for 30 days."),
@@ -26,14 +24,10 @@ export default async function person(page) {
 			])), identities(path, one)),
 			h("div.stack-gap", sessions, keys, may("audit") && activity)),
 	])
-	const load = async (node, what, draw, nothing) => {
-		try {
-			const { items } = await api(what, { signal: page.signal })
-			fill(node, items.length ? items.map(draw) : none(nothing))
-		} catch (error) {
-			if (error.name !== "AbortError") state(node, "error", { error, again: () => load(node, what, draw, nothing) })
-		}
-	}
+	const load = (node, what, draw, nothing) => part(node, async () => {
+		const { items } = await api(what, { signal: page.signal })
+		fill(node, items.length ? items.map(draw) : none(nothing))
+	})
 	const all = [
 		load(sessionBody, `${path}/sessions`, id => h("div.line",
 			h("div", user(id.device || id.user_agent || id.client), h("div.small.muted", id.ip, " · seen ", time(id.last_seen_at))),

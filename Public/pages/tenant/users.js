@@ -1,30 +1,32 @@
-import { act, api, button, confirm, formDialog, list, may, none, only, tag, time, undoable, who, words } from "../../lib/console.js"
+import { act, adder, api, confirm, created, formDialog, list, may, none, only, STATUS, time, undoable, who, words } from "../../lib/console.js"
 
+const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
 export const ROLES = [["member", "Member"], ["manager", "Manager"], ["admin", "Admin"]]
 const STATUSES = ["pending", "active", "suspended", "deleted"].map(code => [code, words(code)])
-const PROVIDERS = [["google", "Google"], ["github", "GitHub"], ["oidc", "OpenID Connect"], ["cognito", "Cognito"], ["password", "Password"]]
+/** The providers that a person can be linked to; a password is given here. */
+export const KINDS = [["google", "Google"], ["github", "GitHub"], ["oidc", "OpenID Connect"], ["cognito", "Cognito"]]
 
 export default async function users(page) {
-	const create = () => may("editUsers") && button("Add user", () => open(page, view), { look: ".primary", icon: "plus", "data-new": "" })
+	const create = () => may("editUsers") && adder("Add user", () => open(page, view))
 	const path = one => `${page.path}/users/${one.id}`
 	const post = verb => one => api(`${path(one)}/${verb}`, { method: "POST" })
 	const view = await list(page, page.body, {
 		path: `${page.path}/users`, noun: ["user", "users"], search: "Search by email or name", create, named: one => one.email ?? one.id,
 		empty: { title: "Nobody has come in yet", text: "Invite people, add them here, or let the sign-up policy admit them." },
-		filters: [["status", "Status", { options: STATUSES }], ["role", "Role", { options: ROLES }], ["provider", "Provider", { options: PROVIDERS }]],
+		filters: [["status", "Status", { options: STATUSES }], ["role", "Role", { options: ROLES }], ["provider", "Provider", { options: [...KINDS, ["password", "Password"]] }]],
 		columns: [
 			["User", one => who(one, `${page.base}/users/${one.id}`), { sort: "email" }],
-			["Status", one => tag(one.status), { state: true }],
+			STATUS,
 			["Role", one => only("role", one.role, words(one.role))],
 			["Sign-in by", one => (one.identities ?? []).map(id => words(id.provider)).join(", ") || none()],
 			["Last sign-in", one => time(one.last_sign_in_at)],
-			["Created", one => time(one.created_at), { sort: "created_at" }],
+			created(),
 		],
 		actions: (one, reload) => actions(page, one, reload).filter(act => act?.[0] !== "Delete"),
 		bulk: may("suspendUsers") && [
 			{ text: "Suspend", danger: true, fits: one => one.status === "active", run: post("suspend"), asks: "Their sign-ins, sessions and keys are refused at once. Resuming lets them work again." },
 			may("editUsers") && { text: "Resume", fits: one => one.status === "suspended", run: post("resume") },
-			may("editUsers") && { text: "Delete", danger: true, fits: one => ["active", "pending", "suspended"].includes(one.status), run: one => api(path(one), { method: "DELETE" }), asks: "Sign-in ends now, sessions and own keys with it. Each can be restored for 30 days." },
+			may("editUsers") && { text: "Delete", danger: true, fits: one => ["active", "pending", "suspended"].includes(one.status), run: one => api(path(one), { method: "DELETE" }), asks: ENDS },
 		].filter(Boolean),
 	})
 }
@@ -42,7 +44,7 @@ export function actions(page, one, reload) {
 		one.status === "active" && may("suspendUsers") && verb("Suspend", "suspend", `${name} is suspended: sessions and keys are refused`, may("editUsers") && "resume", true),
 		["active", "pending", "suspended"].includes(one.status) && may("editUsers") && ["Delete", () => confirm({
 				title: `Delete ${name}?`, act: "Delete user",
-				text: "Sign-in ends now, sessions and own keys with it. The account can be restored for 30 days.",
+				text: ENDS,
 				run: async () => {
 					await api(path, { method: "DELETE" })
 					undoable(`${name} is deleted`, () => act(`${path}/restore`, {}, "Restored", reload))
@@ -54,7 +56,7 @@ export function actions(page, one, reload) {
 
 function open(page, view) {
 	formDialog({
-		title: "Add user", submit: "Add user", lead: "Pending until the first sign-in. No message is sent; use an invite for that.",
+		title: "Add user", lead: "Pending until the first sign-in. No message is sent; use an invite for that.",
 		fields: [
 			["email", "Email", { type: "email", required: true }],
 			["name", "Name"],

@@ -1,4 +1,5 @@
 import Configuration
+import Networking
 import Outbound
 import Text
 
@@ -25,7 +26,7 @@ package struct Outside: Sendable {
     /// Nil takes those of the system.
     package var nameServer: TXTResolver.Server?
     /// How the time between two questions to a provider passes.
-    package var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    package var pause: @Sendable (Duration) async throws -> Void = { await EventLoop.pause($0) }
 
     package init(providers: OutboundPolicy = OutboundPolicy(), mail: Mail? = nil) {
         self.providers = providers
@@ -46,6 +47,19 @@ package struct Outside: Sendable {
                     settings.mailFrom ?? "gatehouse@localhost", allowSingleLabel: true))
         } catch {
             throw Command.Invalid(name: "GATEHOUSE_MAIL_FROM")
+        }
+    }
+}
+
+extension EventLoop {
+    /// Lets `duration` pass without holding a thread. Call from work spawned on a loop.
+    static func pause(_ duration: Duration) async {
+        await withCheckedContinuation { continuation in
+            guard let loop = current else { return continuation.resume() }
+            let (seconds, attoseconds) = duration.components
+            loop.after(seconds * 1_000_000_000 + attoseconds / 1_000_000_000) {
+                continuation.resume()
+            }
         }
     }
 }

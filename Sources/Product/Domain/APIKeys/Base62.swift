@@ -14,6 +14,11 @@ package enum Base62 {
         return (0..<count).map { _ in digits[Int.random(in: 0..<62, using: &generator)] }
     }
 
+    /// The same as text: for references and slugs, and secrets from 22 on (128 bits).
+    package static func randomText(_ count: Int) -> String {
+        String(decoding: random(count), as: UTF8.self)
+    }
+
     /// The CRC-32 of `bytes`, most significant digit first, padded with `0` to 6.
     package static func checksum(of bytes: ArraySlice<UInt8>) -> [UInt8] {
         var rest = crc32(bytes)

@@ -15,15 +15,7 @@ enum DeepRecall {
                 "Whom the replication token is for; `electric` when absent.")
         ],
         routes: DeepRecallExchange.routes + DeepRecallDevice.routes + DeepRecallAccount.routes,
-        encode: encode, explain: explain)
-
-    private static func encode(_ problem: Problem, _ request: Request) -> Response {
-        var answer = Response.json(
-            problem.status,
-            bytes: JSONValue.object([.init("error", .string(problem.detail))]).encoded())
-        answer.fields += problem.fields
-        return answer
-    }
+        encode: { problem, _ in problem.plainError }, explain: explain)
 
     private static func explain(_ refusal: SignInRefusal) -> Problem? {
         switch refusal {

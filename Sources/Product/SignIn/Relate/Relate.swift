@@ -46,9 +46,7 @@ enum Relate {
                     .init("traceId", .string(request.id)),
                 ]).encoded())
         default:
-            answer = .json(
-                problem.status,
-                bytes: JSONValue.object([.init("error", .string(problem.detail))]).encoded())
+            return problem.plainError
         }
         answer.fields += problem.fields
         return answer

@@ -66,7 +66,7 @@ extension Change {
     ) async throws -> (row: HookCredentialRow, secret: String) {
         let provider = try await lockProvider(provider.id)
         let id = UUID.random()
-        let secret = Cryptography.Base62.random(40)
+        let secret = Base62.randomText(40)
         let sealed = try database.sealer.seal(
             Array(secret.utf8), context: HookCredentialRow.context(id))
         let rows = try await query(

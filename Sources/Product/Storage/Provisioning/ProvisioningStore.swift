@@ -90,7 +90,7 @@ extension Database {
         var result = try await result(verdict, reading, place, identity: writing.identityID)
         if !dryRun {
             result.decisionID = UUID.ordered(at: change.now)
-            result.reference = Cryptography.Base62.random(6)
+            result.reference = Base62.randomText(6)
             result.answer = render(result)
             let took = started.duration(to: .now).components
             try await place.recordDecision(

@@ -1,4 +1,3 @@
-import Cryptography
 import Domain
 import JSON
 import Postgres
@@ -64,7 +63,7 @@ extension Database {
 
     /// Six base62 digits; `000000` is the platform's.
     private static func newLocator() -> String {
-        let made = Cryptography.Base62.random(6)
+        let made = Base62.randomText(6)
         return made == "000000" ? newLocator() : made
     }
 
