@@ -83,8 +83,7 @@ struct TimeTrackerWebTests {
         expectMessage(
             try await stage.exchange(state, redirect: TimeTrackerStage.webCallback), 400,
             "OIDC session not found or expired. Initiate login again.")
-        let back = try await end(stage, "code=c&state=\(state)", cookie: state)
-        #expect(back.first("location") == "\(Self.app)/auth/callback?success=true")
+        #expect(stage.provider.fetches(of: "/token") == 0)
         await stage.stop()
     }
 

@@ -46,13 +46,13 @@ enum TimeTrackerSignIn {
             throw TimeTracker.bad("Missing required parameters: code, state")
         }
         let redirect = input.optionalString("redirect_uri") ?? ""
-        // What the web page began ends in its browser, by the cookie that it began with.
-        if sameBytes(redirect, TimeTrackerWeb.redirect(call)) { throw SignInRefusal.stateUnknown }
+        // What the web page began ends in its browser alone, by the cookie that it began with.
+        let isApps = !sameBytes(redirect, TimeTrackerWeb.redirect(call))
         // The app itself caught the redirect, and its body has no place for `iss`.
         let user = try await call.completeLogin(
             LoginReturn(
                 state: state, code: code,
-                redirectURI: redirect, isBound: true,
+                redirectURI: redirect, isBound: isApps,
                 hidesIssuer: true))
         let token = try await call.startTokenSession(
             of: user.id, .oauth, DeviceTold(), seconds: call.tokenSeconds(default: lifetime))
