@@ -43,6 +43,22 @@ struct ClientsTests {
         await service.stop()
     }
 
+    @Test func `another tenant gets no port of a host that is bound`() async throws {
+        let service = try await TestService.make()
+        let acme = try await service.makeTenant("acme")
+        let other = try await service.makeTenant("other")
+        func bind(_ host: String, _ tenant: TenantRow) async throws -> Int {
+            try await service.send(
+                .put, "/v1/tenants/\(tenant.slug)/clients/immich",
+                json: #"{"enabled":true,"hosts":["\#(host)"]}"#, as: .tenantAdmin(tenant)
+            ).status
+        }
+        #expect(try await bind("photos.acme.example", acme) == 200)
+        #expect(try await bind("photos.acme.example:8443", other) == 409)
+        #expect(try await bind("photos.acme.example:8443", acme) == 200)
+        await service.stop()
+    }
+
     @Test func `bad input, an unknown client, another tenant and missing rights are refused`()
         async throws
     {

@@ -72,7 +72,7 @@ extension Change {
         for host in next.hosts.sorted() {
             let held = try await query("SELECT directory_claim_host(\(host), \(next.name))")
                 .only { row in try row.get(0, as: Bool.self) }
-            guard held else {
+            guard held, try await isFreeOfOthers(host) else {
                 throw StorageFailure.conflict(
                     code: "conflict", detail: "The host \(host) is bound to another client.",
                     id: nil)
@@ -96,6 +96,18 @@ extension Change {
         changes.add("settings", row.settings, next.settings)
         try await audit("client.updated", next.target, changes)
         return try rows.only { try ClientRow($0) }
+    }
+
+    /// A host with a port goes before the host alone, so whoever has the host has its ports too:
+    /// another tenant would else answer its people there.
+    private func isFreeOfOthers(_ host: String) async throws -> Bool {
+        guard host.utf8.first != UInt8(ascii: "["), host.utf8.contains(UInt8(ascii: ":")) else {
+            return true
+        }
+        let bare = String(decoding: host.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
+        let rows = try await query(
+            "SELECT tenant_id = \(tenant) FROM directory_client_by_host(\([bare]))")
+        return try rows.first?.get(0, as: Bool.self) ?? true
     }
 
     private static func list(_ texts: [String]) -> JSONValue {
