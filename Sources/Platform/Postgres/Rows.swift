@@ -76,7 +76,7 @@ package struct Row: Sendable {
         try withExtendedLifetime(result) { try body(cell(column)?.value) }
     }
 
-    func cell(_ column: Int) -> (value: UnsafeRawBufferPointer?, Void)? {
+    private func cell(_ column: Int) -> (value: UnsafeRawBufferPointer?, Void)? {
         guard column >= 0, column < Int(PQnfields(result.pointer)) else { return nil }
         let column = Int32(column)
         if PQgetisnull(result.pointer, index, column) == 1 { return (nil, ()) }
@@ -87,7 +87,7 @@ package struct Row: Sendable {
         )
     }
 
-    func name(_ column: Int) -> String {
+    private func name(_ column: Int) -> String {
         PQfname(result.pointer, Int32(clamping: column)).map { String(cString: $0) } ?? "\(column)"
     }
 
