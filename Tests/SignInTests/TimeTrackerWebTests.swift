@@ -76,17 +76,6 @@ struct TimeTrackerWebTests {
         await stage.stop()
     }
 
-    @Test func `what a browser began is not ended by whoever saw its code`() async throws {
-        let stage = try await TimeTrackerStage.make(settings: #"{"app_url":"\#(Self.app)"}"#)
-        try await stage.invite()
-        let state = try await begin(stage)
-        expectMessage(
-            try await stage.exchange(state, redirect: TimeTrackerStage.webCallback), 400,
-            "OIDC session not found or expired. Initiate login again.")
-        #expect(stage.provider.fetches(of: "/token") == 0)
-        await stage.stop()
-    }
-
     @Test func `whatever goes wrong sends the browser back with one text and no session`()
         async throws
     {

@@ -1,5 +1,4 @@
 import API
-import Domain
 import HTTP
 import JSON
 import Storage
@@ -45,14 +44,11 @@ enum TimeTrackerSignIn {
         guard let code = text("code", input), let state = text("state", input) else {
             throw TimeTracker.bad("Missing required parameters: code, state")
         }
-        let redirect = input.optionalString("redirect_uri") ?? ""
-        // What the web page began ends in its browser alone, by the cookie that it began with.
-        let isApps = !sameBytes(redirect, TimeTrackerWeb.redirect(call))
         // The app itself caught the redirect, and its body has no place for `iss`.
         let user = try await call.completeLogin(
             LoginReturn(
                 state: state, code: code,
-                redirectURI: redirect, isBound: isApps,
+                redirectURI: input.optionalString("redirect_uri") ?? "", isBound: true,
                 hidesIssuer: true))
         let token = try await call.startTokenSession(
             of: user.id, .oauth, DeviceTold(), seconds: call.tokenSeconds(default: lifetime))

@@ -15,13 +15,10 @@ enum TimeTrackerWeb {
         ContractRoute(.get, path) { try await end($0) }
     ]
 
-    /// Where the provider sends its browser back to.
-    static func redirect(_ call: ClientCall) -> String { call.baseURL + path }
-
     /// 302 to the provider. The cookie ties the return to this browser.
     static func begin(_ call: ClientCall) async throws -> Response {
         guard call.appURL != nil else { throw SignInRefusal.redirectNotRegistered }
-        let begun = try await call.beginLogin(LoginWish(redirectURI: redirect(call)))
+        let begun = try await call.beginLogin(LoginWish(redirectURI: call.baseURL + path))
         return Response(
             302,
             fields: [
@@ -42,7 +39,7 @@ enum TimeTrackerWeb {
             }
             let user = try await call.completeLogin(
                 LoginReturn(
-                    state: state, code: code, redirectURI: redirect(call),
+                    state: state, code: code, redirectURI: call.baseURL + path,
                     issuer: query.first("iss"), isBound: true))
             let seconds = call.tokenSeconds(default: lifetime)
             let (token, _) = try await call.startSession(
