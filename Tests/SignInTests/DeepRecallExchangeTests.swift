@@ -82,7 +82,7 @@ struct DeepRecallExchangeTests {
                 stage.googleToken(["iss": "\"https://evil.example\""]),
                 stage.googleToken(["exp": "\(now - 3600)"]), stage.googleToken(["sub": nil]),
                 "garbage",
-            ] + mint.hostile().filter { $0.fault != "nonce_mismatch" }.map(\.text)
+            ] + mint.hostile(ahead: 3600).filter { $0.fault != "nonce_mismatch" }.map(\.text)
         for token in tokens where !token.isEmpty {
             let body = JSONValue.object([
                 .init("id_token", .string(token)), .init("device_id", .string("d")),

@@ -191,7 +191,7 @@ struct ThinkWorkTests {
             issuer: "\(stage.provider.issuer)/\(Self.pool)", clientID: "web",
             key: stage.provider.key, now: Timestamp.systemClock())
         // What no header line can hold is not sent.
-        let tokens = mint.hostile().filter { token in
+        let tokens = mint.hostile(ahead: 3600).filter { token in
             !token.text.isEmpty && token.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
         }
         for token in tokens {

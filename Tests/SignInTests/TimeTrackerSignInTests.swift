@@ -206,7 +206,7 @@ struct TimeTrackerSignInTests {
             settings: #"{"app_url":"https://time.acme.example"}"#, logger: log.logger)
         try await stage.invite()
         let mint = stage.provider.mint(clientID: "web", now: Timestamp.systemClock())
-        let tokens = mint.hostile()
+        let tokens = mint.hostile(ahead: 3600)
         #expect(tokens.count >= 60)
         for token in tokens {
             let asked = try await stage.begin()
