@@ -11,6 +11,7 @@ def dialog(page):
 def test_a_tenant_is_made_by_keyboard_alone(console):
     page = console.go("/console/tenants")
     page.keyboard.press("Shift+N")
+    expect(console.field("Name")).to_be_focused()
     page.keyboard.type("Blue Harbour")
     page.keyboard.press("Tab")
     expect(console.field("Slug")).to_have_value("blue-harbour")
