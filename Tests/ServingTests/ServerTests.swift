@@ -279,7 +279,7 @@ import Testing
             { running in
                 let client = Client(port: running.port)
                 client.send("POST /fast HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
-                let text = client.read(until: "abc")
+                let text = client.read(until: "\r\n\r\nabc")
                 #expect(text.contains("x-request-id: ") && text.contains("content-length: 3\r\n"))
                 client.send(get("/slow"))
                 #expect(client.read(until: "GET /slow \n").hasPrefix("HTTP/1.1 200"))
