@@ -24,29 +24,11 @@ enum KeyVerificationEndpoints {
                 ])),
         answers: [.ok(verdictShape)]
     ) { call in
-        let finding = try await Finding(
+        let finding = try await KeyFinding(
             try call.input.string("key"), call, scopes: call.input.optionalStrings("scopes") ?? [],
             ip: call.input.optionalString("ip"), origin: call.input.optionalString("origin"))
         call.services.onVerification(finding.verdict)
-        guard finding.verdict == .valid, let key = finding.key else {
-            return .ok(
-                .object([
-                    .init("valid", .bool(false)), .init("code", .string(finding.verdict.rawValue)),
-                ]))
-        }
-        return .ok(
-            .object([
-                .init("valid", .bool(true)), .init("key_id", .uuid(key.id)),
-                .init("tenant_id", .uuid(key.home)), .init("name", .string(key.name)),
-                .init("environment", .string(key.environment)),
-                .init(
-                    "owner",
-                    .object([
-                        .init("type", .string(key.ownerType)),
-                        .init("id", .uuid(key.ownerUser ?? key.home)),
-                    ])),
-                .init("scopes", .strings(key.scopes)), .init("expires_at", .time(key.expiresAt)),
-            ]))
+        return .ok(finding)
     }
 
     private static let address = TextRule(detail: "must be an IP address", example: "192.0.2.1") {
@@ -91,7 +73,7 @@ enum KeyVerificationEndpoints {
         guard errors.allSatisfy({ $0.code == .unknown }),
             let token = fields.optionalString("token")
         else { throw Problem(.invalidRequest, "The form needs one `token`.") }
-        let finding = try await Finding(token, call, scopes: [], ip: nil, origin: nil)
+        let finding = try await KeyFinding(token, call, scopes: [], ip: nil, origin: nil)
         call.services.onVerification(finding.verdict)
         // Where a token is used from is the asking server's to check: it is not known here.
         let isActive = [.valid, .ipNotAllowed, .originNotAllowed].contains(finding.verdict)
@@ -122,42 +104,4 @@ enum KeyVerificationEndpoints {
             .readOnly("tenant_id", .uuid, nullable: true, always: false),
             .readOnly("exp", .integer(0...Int.max), always: false),
         ])
-}
-
-/// What is found out about a presented key. The work is the same for every caller; whoever may not
-/// ask is told `unknown` at its end.
-private struct Finding {
-    var verdict: APIKeyVerdict
-    var key: PresentedKey?
-
-    init(
-        _ text: String, _ call: Call, scopes: [String], ip: String?, origin: String?
-    ) async throws {
-        verdict = .unknown
-        guard let secret = APIKeySecret(text) else { return }
-        let database = try call.services.database
-        let hash = SHA256.hash(Array(secret.text.utf8))
-        let found = try await database.knownKey(locator: secret.locator, hash: hash)
-        let judged = APIKeyVerdict.of(
-            found?.facts(presented: hash, scopes: scopes, ip: ip, origin: origin), now: call.now)
-        guard let found else { return }
-        guard Permissions.permits(call.domainPrincipal, .verifyKeys, in: found.home) == .allowed
-        else { return }
-        verdict = judged
-        guard judged == .valid else {
-            key = found
-            return
-        }
-        guard database.keyUses.isWithinLimit(found, at: call.now) else {
-            verdict = .rateLimited
-            return
-        }
-        database.keyUses.note(found, at: call.now, ip: ip, isVerified: true)
-        key = found
-    }
-}
-
-extension PresentedKey {
-    /// Nil: the platform's.
-    fileprivate var home: UUID? { tenant == .platform ? nil : tenant }
 }

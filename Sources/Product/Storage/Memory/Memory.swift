@@ -6,11 +6,13 @@ import Text
 package final class Memory: Sendable {
     package let keys: LeasedCache<KeyHash, PresentedKey?>
     package let tenants: LeasedCache<String, TenantRow?>
+    let locators: LeasedCache<String, TenantRow?>
     package let origins: LeasedCache<OriginLookup, FoundOrigins>
 
     init(of replica: Replica) {
         keys = LeasedCache(of: replica, capacity: 200_000)
         tenants = LeasedCache(of: replica, capacity: 20_000)
+        locators = LeasedCache(of: replica, capacity: 20_000)
         origins = LeasedCache(of: replica, capacity: 20_000)
     }
 }
@@ -69,8 +71,13 @@ extension Database {
     /// `tenant(_:)` from memory, where the tenant is active: for its id, its slug and its status.
     package func knownTenant(_ idOrSlug: String) async throws -> TenantRow? {
         try await memory.tenants.value(
-            idOrSlug, tags: { $0.flatMap { $0.status == "active" ? Tags(Tag($0.id)) : nil } },
-            query: { try await tenant(idOrSlug) })
+            idOrSlug, tags: { $0?.activeTags }, query: { try await tenant(idOrSlug) })
+    }
+
+    /// The tenant whose keys carry the locator, from memory where it is active.
+    func knownTenant(locator: String) async throws -> TenantRow? {
+        try await memory.locators.value(
+            locator, tags: { $0?.activeTags }, query: { try await tenant(locator: locator) })
     }
 
     /// `origins(_:of:)` from memory.
@@ -88,6 +95,36 @@ extension Database {
     package func rememberedOrigins(_ listed: [String], of holder: OriginHolder) -> FoundOrigins? {
         memory.origins.fresh(OriginLookup(holder: holder, listed: listed))?.value
     }
+}
+
+extension Database {
+    package typealias RememberedKey = LeasedCache<KeyHash, PresentedKey?>.Entry
+
+    /// A good key that is in memory. Whoever answers by it asks `stillHolds` last.
+    package func rememberedKey(_ hash: KeyHash) -> RememberedKey? { memory.keys.fresh(hash) }
+
+    package func stillHolds(_ entry: RememberedKey) -> Bool {
+        replica.holds(entry.token, entry.tags)
+    }
+
+    /// Whose keys carry the locator, where that is in memory.
+    package func rememberedHolder(_ locator: String) -> KeyHolder? {
+        if sameBytes(locator, APIKeySecret.platformLocator) { return .platform }
+        return memory.locators.fresh(locator)?.value.map {
+            KeyHolder(tenant: $0.id, status: $0.status)
+        }
+    }
+
+    /// `token`: of before the key was looked up.
+    package func remember(_ key: PresentedKey, _ hash: KeyHash, since token: Freshness.Token) {
+        if replica.isTrusted, let tags = key.tags {
+            memory.keys.keep(key, for: hash, token: token, tags: tags)
+        }
+    }
+}
+
+extension TenantRow {
+    fileprivate var activeTags: Tags? { status == "active" ? Tags(Tag(id)) : nil }
 }
 
 extension PresentedKey {
