@@ -97,7 +97,7 @@ struct QuickVerification: Sendable {
             record(
                 RequestRecord(
                     requestID: place.requestID, method: .post,
-                    route: AnswerQuestion.verifyPath.description, operation: Self.operation,
+                    route: PlainVerification.path.description, operation: Self.operation,
                     status: status, microseconds: ended.microseconds - started.microseconds,
                     principal: principal, tenant: principal.tenant, remoteAddress: address))
         }
@@ -136,6 +136,7 @@ struct PlainVerification {
         }
     }
 
+    static let path: StaticString = "/v1/api-keys/verify"
     private static let prefix = Array(#"{"key":"#.utf8)
     private static let bearer = Array("Bearer ".utf8)
 
@@ -145,7 +146,7 @@ struct PlainVerification {
 
     init?(_ request: FastRequest) {
         let head = request.head
-        guard head.method == .post, head.pathIs(AnswerQuestion.verifyPath), head.query.isEmpty,
+        guard head.method == .post, head.pathIs(PlainVerification.path), head.query.isEmpty,
             Self.isPlain(head), let host = head.first("host"),
             let line = head.first("authorization"), line.starts(with: Self.bearer),
             let text = Self.key(in: request.body),

@@ -14,7 +14,8 @@ package struct KeyFinding: JSONView {
     /// is none.
     package init(
         of found: PresentedKey?, presented hash: [UInt8], scopes: [String] = [], ip: String? = nil,
-        origin: String? = nil, to principal: Domain.Principal, in database: Database, at now: Timestamp
+        origin: String? = nil, to principal: Domain.Principal, in database: Database,
+        at now: Timestamp
     ) {
         verdict = .unknown
         let judged = APIKeyVerdict.of(

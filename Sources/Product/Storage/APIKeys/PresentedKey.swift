@@ -68,7 +68,9 @@ extension Database {
             FROM api_keys WHERE tenant_id = \(holder.tenant) AND hash = \(hash)
             """
         ) { answer in
-            found(answer, of: holder, isPrevious: false, finish) { lookUpPrevious(hash, of: holder, then: finish) }
+            found(answer, of: holder, isPrevious: false, finish) {
+                lookUpPrevious(hash, of: holder, then: finish)
+            }
         }
     }
 

@@ -42,13 +42,6 @@ package struct OriginLookup: Hashable, Sendable {
 }
 
 extension Memory {
-    /// Tags of an answer about one key to a caller with another.
-    package static func tags(_ caller: PresentedKey, _ key: PresentedKey) -> Tags {
-        Tags(
-            Tag(caller.id), Tag(caller.tenant), caller.ownerUser.map(Tag.init), Tag(key.id),
-            Tag(key.tenant), key.ownerUser.map(Tag.init), .anyTenant)
-    }
-
     /// Tags of an answer made of lists of origins, whosoever they are.
     package static let originTags = Tags(.anyTenant)
 
