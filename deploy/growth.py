@@ -8,6 +8,7 @@ LISTS = [
     ("users, by a rare provider", "users?provider=github"),
     ("users, never signed in", "users?never_signed_in=true"),
     ("users, signed in since", "users?last_sign_in_since=2023-06-01T00:00:00Z"),
+    ("users, signed in of late", "users?last_sign_in_since=2026-08-25T00:00:00Z"),
     ("search: one user", "users?q=%d@"), ("search: a full name", "users?q=grace hopper"),
     ("search: a last name", "users?q=lovelace"), ("search: three letters", "users?q=ada"),
     ("search: everybody", "users?q=exa"), ("search: nobody", "users?q=zzqx"),

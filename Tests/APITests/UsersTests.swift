@@ -210,6 +210,8 @@ import Text
             #expect(try await stage.emails("q=ho") == ["grace_h@navy.example"])
             #expect(try await stage.emails("q=ad") == ["ada@example.com"])
             #expect(try await stage.emails("q=da").isEmpty)
+            _ = try await stage.make("zoe@example.com", name: "ZOË Ångström")
+            #expect(try await stage.emails("q=%C3%A5NGSTR%C3%96M") == ["zoe@example.com"])
         }
     }
 

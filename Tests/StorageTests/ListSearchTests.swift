@@ -1,4 +1,5 @@
 import Domain
+import Postgres
 import TestSupport
 import Testing
 import Text
@@ -16,8 +17,21 @@ struct ListSearchTests {
     {
         let service = try await TestService.make()
         let scope = try await GrownTenant.make(service, tenants: 1)
+        try await scope.change(by: .system) { change in
+            try await change.query(
+                """
+                UPDATE users SET name = 'ÅSA Öberg'
+                WHERE tenant_id = \(change.tenant) AND role = 'manager'
+                """)
+            try await change.query(
+                """
+                SELECT user_search_put(id, email_key || ' åsa öberg', created_at) FROM users
+                WHERE tenant_id = \(change.tenant) AND role = 'manager'
+                """)
+        }
         let expected: [Expected] = [
-            ("5999@", 1, true), ("nobody at all", 0, true), ("oldcorp", 3960, false),
+            ("5999@", 1, true), ("ÖBERG", 20, false), ("nobody at all", 0, true),
+            ("oldcorp", 3960, false),
             ("lovelace", 20, false), ("gr", 20, false), ("horvat5", 1, true),
         ]
         for one in expected {

@@ -41,7 +41,7 @@ struct SearchedList: Sendable {
     }
 
     /// How many rows are looked at for a frequent text.
-    static let walked = 20_000
+    static let walked = 10_000
 
     var name: Name
     /// The lower-case text of a row that a search looks into.
