@@ -6,7 +6,7 @@ import Text
 package final class Memory: Sendable {
     package let keys: LeasedCache<KeyHash, PresentedKey?>
     package let tenants: LeasedCache<String, TenantRow?>
-    let locators: LeasedCache<String, TenantRow?>
+    let locators: LeasedCache<String, KeyHolder?>
     package let origins: LeasedCache<OriginLookup, FoundOrigins>
 
     init(of replica: Replica) {
@@ -67,10 +67,11 @@ extension Database {
             idOrSlug, tags: { $0?.activeTags }, query: { try await tenant(idOrSlug) })
     }
 
-    /// The tenant whose keys carry the locator, from memory where it is active.
-    func knownTenant(locator: String) async throws -> TenantRow? {
-        try await memory.locators.value(
-            locator, tags: { $0?.activeTags }, query: { try await tenant(locator: locator) })
+    /// `keyHolder(_:)` from memory, where keys of the holder can be good.
+    func knownKeyHolder(_ locator: String) async throws -> KeyHolder? {
+        if sameBytes(locator, APIKeySecret.platformLocator) { return .platform }
+        return try await memory.locators.value(
+            locator, tags: { $0?.tags }, query: { try await keyHolder(locator) })
     }
 
     /// `origins(_:of:)` from memory.
@@ -103,9 +104,7 @@ extension Database {
     /// Whose keys carry the locator, where that is in memory.
     package func rememberedHolder(_ locator: String) -> KeyHolder? {
         if sameBytes(locator, APIKeySecret.platformLocator) { return .platform }
-        return memory.locators.fresh(locator)?.value.map {
-            KeyHolder(tenant: $0.id, status: $0.status)
-        }
+        return memory.locators.fresh(locator)?.value
     }
 
     /// `token`: of before the key was looked up.
@@ -118,6 +117,10 @@ extension Database {
 
 extension TenantRow {
     fileprivate var activeTags: Tags? { status == "active" ? Tags(Tag(id)) : nil }
+}
+
+extension KeyHolder {
+    fileprivate var tags: Tags? { status ?? "active" == "active" ? Tags(Tag(tenant)) : nil }
 }
 
 extension PresentedKey {

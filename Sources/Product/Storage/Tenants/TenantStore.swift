@@ -20,12 +20,6 @@ extension Database {
         return try await scope(id).tenantRow()
     }
 
-    func tenant(locator: String) async throws(PostgresError) -> TenantRow? {
-        let found = try await app.read("SELECT directory_tenant_by_locator(\(locator))")
-        guard let id = try found.first?.get(0, as: UUID?.self) else { return nil }
-        return try await scope(id).tenantRow()
-    }
-
     /// Every tenant, for the platform's operators and keys.
     package func tenants(
         _ list: ListQuery, status: String?, matching text: String?
