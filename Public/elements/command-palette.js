@@ -1,11 +1,10 @@
-import { places } from "../app.js"
-import { api, kept, may, scope, search } from "../lib/api.js"
+import { places, tenantHere } from "../app.js"
+import { api, may, scope, search } from "../lib/api.js"
 import { fill, h, icon, user } from "../lib/html.js"
+import { say, t } from "../lib/language.js"
 import { go } from "../lib/router.js"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-const here = () => location.pathname.match(/^\/console\/t\/([^/]+)/)?.[1] ?? scope() ?? kept().tenant
 
 function actions(tenant) {
 	const one = (text, tab, look) => ({ text, look, href: `/console/t/${tenant}/${tab}`, kind: "Action" })
@@ -25,7 +24,7 @@ class CommandPalette extends HTMLElement {
 		const label = this.tab ? "Switch to tenant" : "Search or jump to"
 		this.found = h("ul", { role: "listbox", id: "found", "aria-label": "Results" })
 		this.input = h("input", {
-			type: "search", role: "combobox", placeholder: `${label}…`, "aria-label": label, spellcheck: false, autocomplete: "off",
+			type: "search", role: "combobox", placeholder: t`${say(label)}…`, "aria-label": label, spellcheck: false, autocomplete: "off",
 			"aria-expanded": "true", "aria-controls": "found", "aria-autocomplete": "list",
 			oninput: () => this.look(), onkeydown: event => this.key(event),
 		})
@@ -47,10 +46,10 @@ class CommandPalette extends HTMLElement {
 		clearTimeout(this.timer)
 		this.running?.abort()
 		const text = this.input.value.trim()
-		const tenant = here()
+		const tenant = tenantHere()
 		const wanted = text.toLowerCase()
 		const known = this.tab ? [] : [...places().filter(one => one.href).map(one => ({ ...one, kind: "Page" })), ...actions(tenant)]
-			.filter(one => one.text.toLowerCase().includes(wanted))
+			.filter(one => say(one.text).toLowerCase().includes(wanted))
 		if (UUID.test(text)) known.push(...jumps(text, tenant))
 		this.draw(known)
 		if (text || this.tab) this.timer = setTimeout(() => this.find(text, known, tenant), 150)

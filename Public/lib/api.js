@@ -110,7 +110,7 @@ const tenants = new Map()
 export async function tenantOf(slug, { fresh } = {}) {
 	if (fresh) tenants.clear()
 	if (!tenants.has(slug)) {
-		const asked = api(`/tenants/${encodeURIComponent(slug)}`)
+		const asked = api(`/tenants/${slug}`)
 		tenants.set(slug, asked)
 		asked.catch(() => tenants.delete(slug))
 	}

@@ -1,6 +1,7 @@
-import { api, probe, sent, shown } from "./api.js"
+import { api, etagOf, probe, sent, shown } from "./api.js"
 import { form } from "./form.js"
 import { add, button, fill, h, note } from "./html.js"
+import { t } from "./language.js"
 import { toast } from "../elements/toast-stack.js"
 
 let serial = 0
@@ -20,15 +21,15 @@ export function dialog(title, ...kids) {
 }
 
 /**
- * A dialog with a form, whose button says `submit` or the title. What is sent, and shown by
- * "show the request", is `request(values)` → [path, options], or the values to `path` by `method`. Then `done(answer, values)`, or `said` as a
- * message and `after()`. A Problem's pointers land on the fields, and what was typed is kept.
+ * A dialog with a form, whose button says `submit` or the title. What is sent, and shown, is
+ * `request(values)` → [path, options], or the values to `path` by `method`. Then `done(answer, values)`,
+ * or `said` as a message and `after()`. `edits`: the object that the form changes.
  */
-export function formDialog({ title, lead, fields = [], submit, danger, send, path, method, etag, said, after, ...given }) {
+export function formDialog({ title, lead, fields = [], edits, submit = edits ? "Save" : title, danger, send, path, method = edits && "PATCH", etag = edits && etagOf(edits), said = edits && "Saved", after, ...given }) {
 	const request = given.request ?? (path && (values => [path, { method, body: values, etag }]))
 	const done = given.done ?? (made => (said && toast(said.call ? said(made) : said), after?.()))
 	const built = form(fields, {
-		submit: submit ?? title, danger, request,
+		submit, danger, request, values: edits,
 		cancel: () => node.close(),
 		send: async values => {
 			const answer = await (send ? send(values) : api(...request(values)))
@@ -47,9 +48,9 @@ export function formDialog({ title, lead, fields = [], submit, danger, send, pat
  */
 export function confirm({ text, keep = "Keep", act, type, run, path, method = "DELETE", body, etag, ...rest }) {
 	const node = formDialog({
-		...rest, lead: text, submit: act, danger: true, fields: [type && ["typed", `Type ${type} to confirm`, { required: true, attrs: { autocomplete: "off" } }]],
+		...rest, lead: text, submit: act, danger: true, fields: [type && ["typed*", t`Type ${type} to confirm`, { attrs: { autocomplete: "off" } }]],
 		send: values => {
-			if (type && values.typed !== type) throw new Error(`That is not ${type}.`)
+			if (type && values.typed !== type) throw new Error(t`That is not ${type}.`)
 			return run ? run() : api(path, { method, body, etag })
 		},
 	})
@@ -78,7 +79,7 @@ export function reveal({ title, secret, name, curl, text, test }) {
 	const said = h("div", { "aria-live": "polite" })
 	const tryNow = async () => {
 		const { status, name: whose, detail } = await probe(secret).catch(error => ({ status: 0, detail: error.message }))
-		fill(said, status === 200 ? note("ok", "check", `It works: the server knows it as “${whose}”.`) : note("danger", "alert", detail))
+		fill(said, status === 200 ? note("ok", "check", t`It works: the server knows it as “${whose}”.`) : note("danger", "alert", detail))
 	}
 	const close = () => {
 		removeEventListener("beforeunload", leave)
@@ -108,6 +109,8 @@ function curlOf({ method, path, body, etag }) {
 	return lines.join(" \\\n")
 }
 
+const runnable = (text, more) => [h("code.code", { tabIndex: 0 }, text), h("div.acts", copyButton(text, "Copy curl"), more)]
+
 /** "Show me the curl" of a form, of what it would send now. */
 export function requestOf(read) {
 	const box = h("div.stack-gap")
@@ -120,7 +123,7 @@ export function requestOf(read) {
 			// What is being typed is not JSON yet.
 			return
 		}
-		fill(box, h("code.code", { tabIndex: 0 }, text), h("div.acts", copyButton(text, "Copy curl")))
+		fill(box, runnable(text))
 	}
 	return { node, draw: () => node.open && draw() }
 }
@@ -129,9 +132,7 @@ export function requestOf(read) {
 export function showRequests() {
 	const node = dialog("Requests of this view", h("p.lead", "Exactly what this page sent, for an API key instead of your session. Secrets are masked."))
 	for (const entry of sent.toReversed()) {
-		const text = curlOf(entry)
-		add(node, h("div.stack-gap", h("code.code", { tabIndex: 0 }, text), h("div.acts", copyButton(text, "Copy curl"),
-			entry.body && copyButton(entry.body, "Copy JSON"))))
+		add(node, h("div.stack-gap", runnable(curlOf(entry), entry.body && copyButton(entry.body, "Copy JSON"))))
 	}
 	add(node, [!sent.length && h("p.muted", "This view has asked for nothing."), h("div.acts", button("Close", () => node.close()))])
 }

@@ -3,6 +3,8 @@ import { search, sent } from "./api.js"
 import { fill, h, state } from "./html.js"
 
 const routes = [
+	["/invite", "invite", true],
+	["/reset", "reset", true],
 	["/console/setup", "setup", true],
 	["/console/sign-in", "sign-in", true],
 	["/console", "overview"],
@@ -17,21 +19,12 @@ const routes = [
 	["/console/operators", "operators"],
 	["/console/providers", "providers"],
 	["/console/me", "me"],
-].map(([path, page, bare]) => ({ parts: path.split("/").slice(2), page, bare }))
+].map(([path, page, bare]) => ({ form: new RegExp(`^${path.replace(/:(\w+)/g, "(?<$1>[^/]+)")}/?$`), page, bare }))
 
 function match(path) {
-	const parts = path.split("/").slice(2).filter(Boolean).map(part => {
-		try {
-			return decodeURIComponent(part)
-		} catch {
-			return part
-		}
-	})
-	for (const { parts: wanted, page, bare } of routes) {
-		if (wanted.length !== parts.length) continue
-		if (!wanted.every((part, at) => part[0] === ":" || part === parts[at])) continue
-		const params = Object.fromEntries(wanted.map((part, at) => [part.slice(1), parts[at]]))
-		return { page, bare, params }
+	for (const { form, page, bare } of routes) {
+		const found = form.exec(path)
+		if (found) return { page, bare, params: { ...found.groups } }
 	}
 	return null
 }

@@ -5,7 +5,7 @@ const plain = value => (value == null ? "none" : typeof value === "string" ? val
 /** What changed: each field before and after. */
 export const diff = changes => {
 	const all = Object.entries(changes ?? {})
-	return !all.length ? none() : h("div.diff.small", all.map(([field, [before, after]]) => h("div", h("span.muted", `${words(field)} `),
+	return !all.length ? none() : h("div.diff.small", all.map(([field, [before, after]]) => h("div", h("span.muted", words(field)), " ",
 		before != null && user(plain(before), "del"), before != null && " → ", user(plain(after), "ins"))))
 }
 

@@ -1,25 +1,24 @@
-import { add, button, copy, h, head, icon, list, may, none, number, only, tag, time, user, words } from "../lib/console.js"
+import { add, button, choices, copy, h, head, icon, list, may, none, number, only, t, tag, time, user, words } from "../lib/console.js"
 import { invite } from "./tenant/invites.js"
 
-const OUTCOMES = ["created", "linked", "existing", "reserved", "deferred", "refused"]
-export const REASONS = ("email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended tenant_deleted approval_pending "
+const REASONS = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended tenant_deleted approval_pending "
 	+ "invite_unknown invite_expired invite_revoked invite_used invite_email_mismatch identity_link_required identity_conflict not_invited no_tenant "
-	+ "provider_unknown tenant_choice_required rate_limited unavailable").split(" ")
+	+ "provider_unknown tenant_choice_required rate_limited unavailable"
 
 /** The provisioning decisions, of all tenants or of one. */
 export const decisions = (page, path) => list(page, page.body, {
 	path, noun: ["decision", "decisions"], live: true,
 	empty: { title: "Nobody has knocked yet", text: "Each sign-up attempt is kept here with the rules that decided it.", action: h("a.btn", { href: "/console/simulator" }, icon("flask"), "Try the simulator") },
 	filters: [
-		["outcome", "Outcome", { options: OUTCOMES.map(code => [code, words(code)]) }],
-		["reason", "Reason", { options: REASONS.map(code => [code, words(code)]) }],
+		["outcome", "Outcome", { options: choices("created linked existing reserved deferred refused") }],
+		["reason", "Reason", { options: choices(REASONS) }],
 		["email", "Whole address", { type: "email" }],
 	],
 	columns: [
 		["Email", one => [h("a.main", { href: `/console/decisions/${one.id}` }, one.email ? user(one.email) : "No address"), h("span.sub", words(one.provider))]],
 		["Outcome", one => tag(one.outcome), { state: true }],
 		["Reason", one => (one.reason ? only("reason", one.reason, h("code", one.reason)) : none())],
-		["Took", one => `${number(Math.round(one.duration_ms * 10) / 10)} ms`],
+		["Took", one => t`${number(Math.round(one.duration_ms * 10) / 10)} ms`],
 		["When", one => time(one.created_at)],
 	],
 	actions: one => [page.path && one.outcome === "refused" && one.email && may("invites") && !/suspended|deleted/.test(one.reason)
@@ -33,7 +32,7 @@ const GOOD = ["linked", "created", "existing", "reserved", "deferred", "vouched 
 
 /** The trace, rule by rule, in the order it was asked. */
 export const trace = steps => h("ol.trace", (steps ?? []).map(({ rule, result, detail }) => {
-	const [tone, look] = GOOD.includes(result) ? ["ok", "check"] : REASONS.includes(result) ? ["danger", "x"] : ["quiet", "next"]
+	const [tone, look] = GOOD.includes(result) ? ["ok", "check"] : REASONS.split(" ").includes(result) ? ["danger", "x"] : ["quiet", "next"]
 	return h("li", h(`span.dot.${tone}`, icon(look)),
 		h("div", h("strong", RULES[rule] ?? words(rule)), " ", h("span.muted", words(result)), detail && user(typeof detail === "string" ? detail : JSON.stringify(detail), "div.small.muted")))
 }))

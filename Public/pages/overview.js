@@ -1,5 +1,6 @@
 import { api, may } from "../lib/api.js"
-import { add, button, card, deed, fill, h, head, icon, number, part, state, svgNode, time, user } from "../lib/html.js"
+import { add, button, card, fill, h, head, icon, part, state, svgNode, table, time, user } from "../lib/html.js"
+import { day, deed, number, t } from "../lib/language.js"
 import { query, setQuery } from "../lib/router.js"
 
 const WINDOWS = [["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"]]
@@ -49,24 +50,22 @@ function sparkline(values) {
 /** Admitted and refused as stacked bars, with a sentence and the same as a table. */
 function bars(points, chosen) {
 	const style = chosen === "24h" ? { hour: "2-digit", minute: "2-digit" } : { month: "short", day: "numeric" }
-	const day = iso => new Date(iso).toLocaleString(document.documentElement.lang, style)
 	const highest = Math.max(1, ...points.map(one => one.admitted + one.refused))
 	const width = 600 / points.length
 	const drawn = points.flatMap((one, at) => [["in", one.admitted, 0], ["out", one.refused, one.admitted]].filter(([, value]) => value > 0)
 		.map(([name, value, below]) => svgNode("rect", {
 			class: name, x: at * width + width * 0.2, width: width * 0.6, y: 138 - ((value + below) / highest) * 126, height: (value / highest) * 126,
-		}, svgNode("title", {}, `${day(one.at)}: ${one.admitted} admitted, ${one.refused} refused`))))
+		}, svgNode("title", {}, t`${day(one.at, style)}: ${one.admitted} admitted, ${one.refused} refused`))))
 	const sum = name => number(points.reduce((all, one) => all + one[name], 0))
-	const sentence = `${sum("admitted")} admitted, ${sum("refused")} refused; at most ${number(highest)} at once.`
+	const sentence = t`${sum("admitted")} admitted, ${sum("refused")} refused; at most ${number(highest)} at once.`
 	const lines = [12, 75].map(y => svgNode("line", { class: "grid", x1: 0, x2: 600, y1: y, y2: y }))
 	const svg = svgNode("svg", { class: "chart", viewBox: "0 0 600 140", preserveAspectRatio: "none", role: "img", "aria-label": sentence },
 		...lines, svgNode("line", { class: "base", x1: 0, x2: 600, y1: 138.5, y2: 138.5 }), ...drawn)
 	const marks = points.filter((_, at) => at % Math.ceil(points.length / 7) === 0)
-	return h("figure", svg, h("div.axis", { "aria-hidden": "true" }, marks.map(one => h("span", day(one.at)))),
+	return h("figure", svg, h("div.axis", { "aria-hidden": "true" }, marks.map(one => h("span", day(one.at, style)))),
 		h("figcaption.small.muted", h("span.key.in"), "Admitted ", h("span.key.out"), "Refused · ", sentence),
-		h("details.small", h("summary", "View as table"), h("div.table", h("table",
-			h("thead", h("tr", ["When", "Admitted", "Refused"].map(text => h("th", { scope: "col" }, text)))),
-			h("tbody", points.map(one => h("tr", h("td", day(one.at)), h("td", number(one.admitted)), h("td", number(one.refused)))))))))
+		h("details.small", h("summary", "View as table"), table("Sign-ups", ["When", "Admitted", "Refused"],
+			points.map(one => [day(one.at, style), number(one.admitted), number(one.refused)]))))
 }
 
 async function latest(page, card) {

@@ -17,8 +17,8 @@ export default function simulator(page) {
 	const draw = asked => {
 		const extra = Object.fromEntries(["issuer", "client_id"].filter(name => asked[name]).map(name => [name, asked[name]]))
 		const built = form([
-			["provider", "Provider", { required: true, value: asked.provider || "google", hint: "A kind, or the id of a registered provider." }],
-			["subject", "Subject", { required: true, value: asked.subject || "test-subject", hint: "The provider's own id of the person." }],
+			["provider*", "Provider", { value: asked.provider || "google", hint: "A kind, or the id of a registered provider." }],
+			["subject*", "Subject", { value: asked.subject || "test-subject", hint: "The provider's own id of the person." }],
 			["email", "Email", { type: "email", value: asked.email }],
 			["email_verified", "The provider says the address is verified", { type: "check", value: asked.email_verified !== false && asked.email_verified !== "false" }],
 			["name", "Name", { value: asked.name }],
@@ -40,7 +40,7 @@ export default function simulator(page) {
 		fill(place, built)
 	}
 	draw(query())
-	const paste = form([["payload", "Payload", { type: "textarea", required: true, hint: "The JSON of a hook call or of a Cognito event." }]], {
+	const paste = form([["payload*", "Payload", { type: "textarea", hint: "The JSON of a hook call or of a Cognito event." }]], {
 		submit: "Fill the form",
 		send: async ({ payload }) => {
 			try {

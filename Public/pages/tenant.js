@@ -13,7 +13,7 @@ export default async function tenant(page) {
 	const known = tabs.find(([name]) => name === tab) ?? tabs[0]
 	const file = id === "new" && known[0] === "keys" ? "new-key" : (id && ONE[known[0]]) || known[0]
 	const [one, { default: draw }] = await Promise.all([tenantOf(slug), import(`./tenant/${file}.js`)])
-	const base = `/console/t/${encodeURIComponent(slug)}`
+	const base = `/console/t/${slug}`
 	const again = async () => {
 		await tenantOf(slug, { fresh: true })
 		redraw()

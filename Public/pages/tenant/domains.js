@@ -1,4 +1,4 @@
-import { act, adder, button, confirm, copy, created, formDialog, h, list, may, scope, STATUS, time, user } from "../../lib/console.js"
+import { act, adder, button, confirm, copy, created, formDialog, h, list, may, scope, STATUS, t, time, user } from "../../lib/console.js"
 
 export default async function domains(page) {
 	const path = `${page.path}/domains`
@@ -13,7 +13,7 @@ export default async function domains(page) {
 			created("Added"),
 		],
 		actions: may("writePolicy") && ((one, reload) => [
-			one.status !== "verified" && ["Check DNS", () => act(`${path}/${one.id}/verify`, { body: { method: "dns" } }, `${one.domain} is verified`, reload)],
+			one.status !== "verified" && ["Check DNS", () => act(`${path}/${one.id}/verify`, { body: { method: "dns" } }, t`${one.domain} is verified`, reload)],
 			one.status !== "verified" && !scope() && may("createTenant") && ["Verify by your word", () => byWord(path, one, reload)],
 			["Remove", () => remove(path, one, reload), true],
 		]),
@@ -24,17 +24,17 @@ const proof = ({ verification: record }) => h("div.proof", h("span.small.muted",
 	h("code", record?.record_name), h("code", record?.record_value), button("Copy value", () => copy(record?.record_value ?? ""), { look: ".ghost.tiny", icon: "copy" }))
 
 const byWord = (path, one, reload) => confirm({
-	title: `Verify ${one.domain} by your word?`, act: "Verify", keep: "Cancel", text: "Everyone with an address there can then come in by the domain rule. The audit log says that you said so.",
-	path: `${path}/${one.id}/verify`, method: "POST", body: { method: "operator" }, said: `${one.domain} is verified`, after: reload,
+	title: t`Verify ${one.domain} by your word?`, act: "Verify", keep: "Cancel", text: "Everyone with an address there can then come in by the domain rule. The audit log says that you said so.",
+	path: `${path}/${one.id}/verify`, method: "POST", body: { method: "operator" }, said: t`${one.domain} is verified`, after: reload,
 })
 
 const remove = (path, one, reload) => confirm({
-	title: `Remove ${one.domain}?`, act: "Remove domain", text: "Its people are no longer admitted by the domain rule. Those who are in stay.",
-	path: `${path}/${one.id}`, said: `${one.domain} is removed`, after: reload,
+	title: t`Remove ${one.domain}?`, act: "Remove domain", text: "Its people are no longer admitted by the domain rule. Those who are in stay.",
+	path: `${path}/${one.id}`, said: t`${one.domain} is removed`, after: reload,
 })
 
 const open = (path, view) => formDialog({
 	title: "Add domain", lead: "It counts once it is proved by a DNS record.",
-	fields: [["domain", "Domain", { required: true, hint: "Such as example.com, without www." }]],
-	path, said: made => `${made.domain} is claimed; prove it next`, after: view.reload,
+	fields: [["domain*", "Domain", { hint: "Such as example.com, without www." }]],
+	path, said: made => t`${made.domain} is claimed; prove it next`, after: view.reload,
 })

@@ -1,8 +1,8 @@
-import { act, add, ago, api, button, card, confirm, deed, etagOf, facts, fill, formDialog, h, may, none, part, redraw, reveal, tag, time, user, who, words } from "../../lib/console.js"
+import { act, add, ago, api, button, card, confirm, deed, facts, fill, formDialog, h, may, none, part, redraw, reveal, t, tag, time, user, who, words } from "../../lib/console.js"
 import { actions, KINDS, ROLES } from "./users.js"
 
 export default async function person(page) {
-	const path = `${page.path}/users/${encodeURIComponent(page.id)}`
+	const path = `${page.path}/users/${page.id}`
 	const one = await api(path, { signal: page.signal })
 	const buttons = actions(page, one, redraw).filter(Boolean).map(([text, run, danger]) => button(text, run, { look: danger ? ".warnish" : "" }))
 	const section = (title, ...acts) => {
@@ -50,30 +50,28 @@ function identities(path, one) {
 }
 
 const unlink = (path, one, id) => confirm({
-	title: `Unlink ${words(id.provider)}?`, act: "Unlink", text: `${one.email} can no longer sign in with it, and all open sessions end. It was last used ${id.last_used_at ? ago(id.last_used_at) : "never"}.`,
+	title: t`Unlink ${words(id.provider)}?`, act: "Unlink", text: t`${one.email} can no longer sign in with it, and all open sessions end. It was last used ${id.last_used_at ? ago(id.last_used_at) : "never"}.`,
 	path: `${path}/identities/${id.id}`, said: "Unlinked", after: redraw,
 })
 
 const link = path => formDialog({
 	title: "Link a sign-in", submit: "Link", lead: "By your word alone: whoever has this account at the provider will be this user.",
-	fields: [["provider", "Provider", { type: "select", options: KINDS }], ["issuer", "Issuer", { required: true, value: "https://accounts.google.com" }], ["subject", "Subject", { required: true, hint: "The provider's own id of the person." }]],
+	fields: [["provider", "Provider", { options: KINDS }], ["issuer*", "Issuer", { value: "https://accounts.google.com" }], ["subject*", "Subject", { hint: "The provider's own id of the person." }]],
 	path: `${path}/identities`, said: "Linked", after: redraw,
 })
 
 async function grant(path, one) {
 	await act(`${path}/link-grants`, {}, "", made => reveal({
 		title: "Link grant", secret: made.token, name: "LINK_GRANT",
-		text: `With it, ${one.email} adds one more sign-in. It works once, until ${new Date(made.expires_at).toLocaleTimeString()}, and is shown only now.`,
+		text: t`With it, ${one.email} adds one more sign-in. It works once, until ${new Date(made.expires_at).toLocaleTimeString()}, and is shown only now.`,
 	}))
 }
 
 const endAll = (path, one) => confirm({
-	title: "End all sessions?", act: "End all", text: `${one.email} is signed out everywhere, at once.`,
+	title: "End all sessions?", act: "End all", text: t`${one.email} is signed out everywhere, at once.`,
 	path: `${path}/sessions`, said: "All sessions have ended", after: redraw,
 })
 
 const edit = (path, one) => formDialog({
-	title: "Edit user", submit: "Save",
-	fields: [["name", "Name", { value: one.name, keep: true }], ["role", "Role", { type: "select", options: ROLES, value: one.role }]],
-	path, method: "PATCH", etag: etagOf(one), said: "Saved", after: redraw,
+	title: "Edit user", edits: one, fields: [["name", "Name"], ["role", "Role", { options: ROLES }]], path, after: redraw,
 })
