@@ -90,7 +90,7 @@ function drawTop(top) {
 }
 
 function look(name, value, pressed) {
-	keep(name, value || null)
+	keep(name, value)
 	if (value) document.documentElement.dataset[name] = value
 	else delete document.documentElement.dataset[name]
 	for (const one of pressed.parentNode.children) one.setAttribute("aria-pressed", String(one === pressed))

@@ -3,10 +3,10 @@ import { search, sent } from "./api.js"
 import { fill, h, state } from "./html.js"
 
 const routes = [
-	["/invite", "invite", true],
-	["/reset", "reset", true],
-	["/console/setup", "setup", true],
-	["/console/sign-in", "sign-in", true],
+	["/invite", "outside", true],
+	["/reset", "outside", true],
+	["/console/setup", "outside", true],
+	["/console/sign-in", "outside", true],
 	["/console", "overview"],
 	["/console/tenants", "tenants"],
 	["/console/t/:slug", "tenant"],

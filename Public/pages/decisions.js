@@ -5,25 +5,28 @@ const REASONS = "email_missing email_invalid email_unverified user_suspended use
 	+ "invite_unknown invite_expired invite_revoked invite_used invite_email_mismatch identity_link_required identity_conflict not_invited no_tenant "
 	+ "provider_unknown tenant_choice_required rate_limited unavailable"
 
-/** The provisioning decisions, of all tenants or of one. */
-export const decisions = (page, path) => list(page, page.body, {
-	path, noun: ["decision", "decisions"], live: true,
-	empty: { title: "Nobody has knocked yet", text: "Each sign-up attempt is kept here with the rules that decided it.", action: h("a.btn", { href: "/console/simulator" }, icon("flask"), "Try the simulator") },
-	filters: [
-		["outcome", "Outcome", { options: choices("created linked existing reserved deferred refused") }],
-		["reason", "Reason", { options: choices(REASONS) }],
-		["email", "Whole address", { type: "email" }],
-	],
-	columns: [
-		["Email", one => [h("a.main", { href: `/console/decisions/${one.id}` }, one.email ? user(one.email) : "No address"), h("span.sub", words(one.provider))]],
-		["Outcome", one => tag(one.outcome), { state: true }],
-		["Reason", one => (one.reason ? only("reason", one.reason, h("code", one.reason)) : none())],
-		["Took", one => t`${number(Math.round(one.duration_ms * 10) / 10)} ms`],
-		["When", one => time(one.created_at)],
-	],
-	actions: one => [page.path && one.outcome === "refused" && one.email && may("invites") && !/suspended|deleted/.test(one.reason)
-		&& ["Invite", () => invite(`${page.path}/invites`, null, one.email)]],
-})
+/** The provisioning decisions: of all tenants, or of the one that `path` is of. */
+export default function decisions({ path = "", ...page }) {
+	if (!path) add(page.body, head("Decisions", { lead: "Who knocked, what was answered, and the rule that decided." }))
+	return list(page, page.body, {
+		path: `${path}/provisioning/decisions`, noun: ["decision", "decisions"], live: true,
+		empty: { title: "Nobody has knocked yet", text: "Each sign-up attempt is kept here with the rules that decided it.", action: h("a.btn", { href: "/console/simulator" }, icon("flask"), "Try the simulator") },
+		filters: [
+			["outcome", "Outcome", { options: choices("created linked existing reserved deferred refused") }],
+			["reason", "Reason", { options: choices(REASONS) }],
+			["email", "Whole address", { type: "email" }],
+		],
+		columns: [
+			["Email", one => [h("a.main", { href: `/console/decisions/${one.id}` }, one.email ? user(one.email) : "No address"), h("span.sub", words(one.provider))]],
+			["Outcome", one => tag(one.outcome), { state: true }],
+			["Reason", one => (one.reason ? only("reason", one.reason, h("code", one.reason)) : none())],
+			["Took", one => t`${number(Math.round(one.duration_ms * 10) / 10)} ms`],
+			["When", one => time(one.created_at)],
+		],
+		actions: one => [path && one.outcome === "refused" && one.email && may("invites") && !/suspended|deleted/.test(one.reason)
+			&& ["Invite", () => invite(`${path}/invites`, null, one.email)]],
+	})
+}
 
 // The rules of the engine, by the number that a trace gives them.
 const RULES = ["", "Is the identity known?", "Is there an address?", "Is there an invite token?", "Which tenants may it be?", "Is the address vouched for?",
@@ -40,8 +43,3 @@ export const trace = steps => h("ol.trace", (steps ?? []).map(({ rule, result, d
 /** Copies an attempt and what was answered to it, for a test of one's own. */
 export const copyTest = (attempt, { outcome, reason }) =>
 	button("Copy as test", () => copy(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2)), { icon: "copy" })
-
-export default async function page(page) {
-	add(page.body, head("Decisions", { lead: "Who knocked, what was answered, and the rule that decided." }))
-	await decisions(page, "/provisioning/decisions")
-}

@@ -60,7 +60,7 @@ function bars(points, chosen) {
 	const sentence = t`${sum("admitted")} admitted, ${sum("refused")} refused; at most ${number(highest)} at once.`
 	const lines = [12, 75].map(y => svgNode("line", { class: "grid", x1: 0, x2: 600, y1: y, y2: y }))
 	const svg = svgNode("svg", { class: "chart", viewBox: "0 0 600 140", preserveAspectRatio: "none", role: "img", "aria-label": sentence },
-		...lines, svgNode("line", { class: "base", x1: 0, x2: 600, y1: 138.5, y2: 138.5 }), ...drawn)
+		...lines, svgNode("line", { x1: 0, x2: 600, y1: 138.5, y2: 138.5 }), ...drawn)
 	const marks = points.filter((_, at) => at % Math.ceil(points.length / 7) === 0)
 	return h("figure", svg, h("div.axis", { "aria-hidden": "true" }, marks.map(one => h("span", day(one.at, style)))),
 		h("figcaption.small.muted", h("span.key.in"), "Admitted ", h("span.key.out"), "Refused · ", sentence),

@@ -22,8 +22,9 @@ export default async function tenants(page) {
 
 function change(one, verb, said, reload, back) {
 	forgetTenants()
-	return act(`/tenants/${one.id}/${verb}`, { back }, `${one.name} ${said}`, reload)
+	return act(`/tenants/${one.id}/${verb}`, { back }, said, reload)
 }
+const resume = (one, reload) => change(one, "resume", t`${one.name} works again`, reload)
 
 /** Wide: the slug is typed first. */
 export const suspend = (one, reload) => confirm({
