@@ -5,10 +5,8 @@ import { speak, words } from "./lib/language.js"
 import { go, start } from "./lib/router.js"
 
 const slugOf = path => path.match(/^\/console\/t\/([^/]+)/)?.[1]
-/** The tenant that the page is about, or that was seen last. */
 export const tenantHere = () => slugOf(location.pathname) ?? scope() ?? kept().tenant
 
-/** The places of the console that this operator may see; those of a tenant where one is chosen. */
 export function places() {
 	const tenant = tenantHere()
 	const place = (text, path, look, key, pin) => ({ text, href: `/console/${path}`, look, key, pin })

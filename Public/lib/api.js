@@ -13,7 +13,6 @@ export class Problem extends Error {
 export const sent = []
 
 const etags = new WeakMap()
-/** The ETag an object came with, for `If-Match`. */
 export const etagOf = object => etags.get(object)
 
 // A key lives until the server has answered: sending the same again after a lost connection is then one act.
@@ -21,11 +20,9 @@ const pending = new Map()
 const SECRET = /^(password|token|key|secret|client_secret|invite_token)$/
 const masked = (name, value) => (SECRET.test(name) && typeof value === "string" ? "••••" : value)
 
-/** A request as it is shown to be run elsewhere. */
 export const shown = (path, { body, method = body ? "POST" : "GET", etag } = {}) =>
 	({ method, path: `/v1${path}`, body: body && JSON.stringify(body, masked, 2), etag })
 
-/** A `body` is posted, unless a `method` says otherwise. */
 export async function api(path, { body, method = body ? "POST" : "GET", signal, etag } = {}) {
 	const text = body && JSON.stringify(body)
 	const headers = { accept: "application/json" }
@@ -78,7 +75,6 @@ export function search(values) {
 }
 
 let operator = null
-/** Who is signed in; null before the first answer. */
 export const me = () => operator
 /** The tenant that this operator is confined to, or null for the whole platform. */
 export const scope = () => operator?.scope?.tenant_id ?? null

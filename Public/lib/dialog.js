@@ -29,13 +29,8 @@ export function formDialog({ title, lead, fields = [], edits, submit = edits ? "
 	const request = given.request ?? (path && (values => [path, { method, body: values, etag }]))
 	const done = given.done ?? (made => (said && toast(said.call ? said(made) : said), after?.()))
 	const built = form(fields, {
-		submit, danger, request, values: edits,
-		cancel: () => node.close(),
-		send: async values => {
-			const answer = await (send ? send(values) : api(...request(values)))
-			node.close()
-			await done(answer, values)
-		},
+		submit, danger, request, send, values: edits, cancel: () => node.close(),
+		done: (...answer) => (node.close(), done(...answer)),
 	})
 	const node = dialog(title, lead && h("p.lead", lead), built);
 	(node.querySelector("input, select, textarea") ?? node).focus()
@@ -59,14 +54,12 @@ export function confirm({ text, keep = "Keep", act, type, run, path, method = "D
 	if (!type) cancel.focus()
 }
 
-export async function copy(text, what = "Copied") {
-	await navigator.clipboard.writeText(text).then(() => toast(what), () => toast("The browser did not allow copying.", { stay: true }))
-}
+/** A button that copies a text. */
+export const copies = (text, label = "Copy", look = "") => button(label, () => navigator.clipboard.writeText(text)
+	.then(() => toast("Copied"), () => toast("The browser did not allow copying.", { stay: true })), { look, icon: "copy" })
 
-const copyButton = (text, label = "Copy") => button(label, () => copy(text), { icon: "copy" })
-
-/** Shows a secret that is never shown again. Nothing closes it before "stored" is ticked. */
-export function reveal({ title, secret, name, curl, text, test }) {
+/** Shows a secret once; nothing closes it before "stored" is ticked. `call`: what an API key can be tried on. */
+export function reveal({ title, secret, name, call, text }) {
 	const leave = event => event.preventDefault()
 	const value = h("code.code.secret", { tabIndex: 0 }, secret)
 	const stored = h("input", { type: "checkbox", id: "stored", onchange: () => (done.disabled = !stored.checked) })
@@ -86,11 +79,11 @@ export function reveal({ title, secret, name, curl, text, test }) {
 		fill(value)
 		node.close()
 		node.replaceChildren()
-		secret = curl = null
+		secret = null
 	}
 	const node = dialog(title, h("p.lead", text ?? "This is the only time it is shown. Store it now: nobody, not even Gatehouse, can show it again."),
-		value, h("div.acts", copyButton(secret), button("Download .env", file), test && button("Test it now", tryNow)), said,
-		curl && h("details", h("summary", "Call the API with it"), h("code.code", curl)),
+		value, h("div.acts", copies(secret), button("Download .env", file), call && button("Test it now", tryNow)), said,
+		call && h("details", h("summary", "Call the API with it"), h("code.code", curlOf(shown(call)))),
 		h("div.acts", h("label.check", stored, "I have stored it"), done))
 	node.setAttribute("closedby", "none")
 	// A second Escape closes a dialog whose `cancel` was refused without the key press being refused as well.
@@ -109,7 +102,7 @@ function curlOf({ method, path, body, etag }) {
 	return lines.join(" \\\n")
 }
 
-const runnable = (text, more) => [h("code.code", { tabIndex: 0 }, text), h("div.acts", copyButton(text, "Copy curl"), more)]
+const runnable = (text, more) => [h("code.code", { tabIndex: 0 }, text), h("div.acts", copies(text, "Copy curl"), more)]
 
 /** "Show me the curl" of a form, of what it would send now. */
 export function requestOf(read) {
@@ -128,17 +121,15 @@ export function requestOf(read) {
 	return { node, draw: () => node.open && draw() }
 }
 
-/** The requests this view has really sent, to be run elsewhere. */
 export function showRequests() {
 	const node = dialog("Requests of this view", h("p.lead", "Exactly what this page sent, for an API key instead of your session. Secrets are masked."))
 	for (const entry of sent.toReversed()) {
-		add(node, h("div.stack-gap", runnable(curlOf(entry), entry.body && copyButton(entry.body, "Copy JSON"))))
+		add(node, h("div.stack-gap", runnable(curlOf(entry), entry.body && copies(entry.body, "Copy JSON"))))
 	}
 	add(node, [!sent.length && h("p.muted", "This view has asked for nothing."), h("div.acts", button("Close", () => node.close()))])
 }
 
 let lastUndo = null
-/** Takes back the last change that can be taken back. */
 export function undo() {
 	const run = lastUndo
 	lastUndo = null

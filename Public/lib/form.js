@@ -1,3 +1,4 @@
+import { api } from "./api.js"
 import { fill, h, icon, note } from "./html.js"
 import { t } from "./language.js"
 
@@ -7,13 +8,13 @@ let serial = 0
  * A form from descriptions: `[name, label, {type, options, hint, value, attrs}]`. `name*` is required;
  * a dotted name is a nested member. `type`: text (default), any input type, textarea, lines (an array,
  * one a line), check, checks (an array of what is ticked; options may have groups); options make a select.
- * Empty values are left out. Where it edits `values`, only what was changed is sent, an emptied one as null.
- * `request(values)` gives "show the request".
+ * Empty values are left out. `start` fills in; where it edits `values`, only what was changed is sent, an emptied one as null.
+ * Sends by `send(values)`, or what `request(values)` → [path, options] says, which is shown too; then `done(answer, values)`.
  */
-export function form(fields, { submit, send, cancel, danger, request, values: edited } = {}) {
+export function form(fields, { submit, request, send = values => api(...request(values)), done, cancel, danger, start, values: edited = start } = {}) {
 	const rows = fields.filter(Boolean).map(([name, label, more]) => {
 		const path = name.replace("*", "")
-		return row({ name: path, label, required: name !== path, value: edited?.[path], keep: edited, ...more })
+		return row({ name: path, label, required: name !== path, value: edited?.[path], keep: !start && edited, ...more })
 	})
 	const button = h(`button.btn.${danger ? "danger" : "primary"}`, { type: "submit" }, submit)
 	const trouble = h("div", { role: "alert" })
@@ -32,7 +33,9 @@ export function form(fields, { submit, send, cancel, danger, request, values: ed
 		button.disabled = true
 		node.setAttribute("aria-busy", "true")
 		try {
-			await send(collect())
+			const values = collect()
+			const answer = await send(values)
+			await done?.(answer, values)
 		} catch (error) {
 			show(error)
 		} finally {

@@ -21,7 +21,6 @@ export function h(selector, ...kids) {
 	return add(node, kids)
 }
 
-/** Appends children, leaving out what is null or false. */
 export function add(node, kids) {
 	for (const kid of [kids].flat(9)) {
 		if (kid == null || kid === false) continue
@@ -34,7 +33,6 @@ export function add(node, kids) {
 const visible = text => String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g,
 	char => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
-/** Replaces the content of a node. */
 export function fill(node, ...kids) {
 	node.replaceChildren()
 	return add(node, kids)
@@ -59,7 +57,6 @@ export const facts = pairs => h("dl.facts", pairs.filter(Boolean).map(([name, va
 export const card = (title, ...kids) => h("section.card", h("h2", title), kids)
 export const note = (tone, look, ...kids) => h(`div.note.${tone}`, icon(look), h("div", ...kids))
 
-/** Head of a page: title, a line under it, its actions. */
 export const head = (title, { lead, acts, crumbs } = {}) => h("div.head",
 	h("div",
 		crumbs && h("nav.crumbs", { "aria-label": "Breadcrumb" }, crumbs.map(([text, href]) => [h("a", { href }, text), icon("next")])),
@@ -103,7 +100,6 @@ export function user(text, selector = "span") {
 	return node
 }
 
-/** A person or operator in a list: face, address as a link where there is one, name below. */
 export function who(one, href) {
 	const initials = (one.name || one.email || "").match(/[\p{L}\p{N}]+/gu)?.slice(0, 2).map(word => [...word][0]).join("") ?? "?"
 	const face = user(initials.toUpperCase(), "span.face")

@@ -10,7 +10,6 @@ const SHEET = {
 }
 let going = 0
 
-/** Does what the key stands for on this page. */
 export function press(key) {
 	if (document.querySelector("dialog[open]")) return
 	if (Date.now() - going < 1200) {

@@ -4,9 +4,7 @@
 class Said extends String {}
 
 let catalogue = null
-/** Gives the language: a function from a key to the shown text. English needs none. */
 export const speak = to => (catalogue = to)
-/** A text of the product in the language of the page. */
 export const say = text => (text instanceof Said || text == null ? text : new Said(catalogue ? catalogue(String(text)) : text))
 /** A sentence that holds values: t`${name} is suspended`. */
 export const t = (parts, ...values) => new Said(say(parts.join("{}")).replace(/\{\}/g, () => values.shift() ?? ""))
@@ -19,7 +17,6 @@ const full = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "
 const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]]
 
 export const number = value => (value == null ? "–" : new Said(numbers.format(value)))
-/** `count(2, "user", "users")` → "2 users" */
 export const count = (value, one, many) => new Said(`${number(value)} ${say(plurals.select(value) === "one" ? one : many)}`)
 /** A list's `total`, which may be a floor. */
 export const total = (value, ...noun) => value && (value.exact ? count(value.value, ...noun) : t`over ${count(value.value, ...noun)}`)

@@ -1,4 +1,4 @@
-import { api, search } from "./api.js"
+import { api, may, search } from "./api.js"
 import { add, button, fill, h, icon, state, tag, time } from "./html.js"
 import { say, t, total } from "./language.js"
 import { query, setQuery } from "./router.js"
@@ -8,8 +8,8 @@ import { chooser } from "./selection.js"
  * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many],
  * `columns` [label, cell(item), {sort, state}]; where wanted `search` (placeholder), `named(item)`,
  * `filters` [name, label, {options, type}], `actions(item, reload)` → [text, run, is dangerous],
- * `bulk` [{text, fits(item), run(item), danger, asks}], `create` (makes a button), `live` (can be
- * followed), `whole` (no pages), `empty` {title, text, action}. Answers `{reload}` once something can be shown.
+ * `bulk` [{text, fits(item), run(item), danger, asks}], `create` [right, text, run(reload)] or what makes
+ * a button, `live` (can be followed), `whole` (no pages), `empty` {title, text, action}.
  */
 export async function list(page, node, spec) {
 	const { noun } = spec
@@ -20,8 +20,10 @@ export async function list(page, node, spec) {
 	const columns = spec.columns.map(([label, cell, more]) => ({ label, cell, ...more }))
 	const named = spec.named ?? (item => item.name ?? item.email)
 	const change = (values, options) => setQuery({ ...query(), cursor: "", ...values }, options)
-	const controls = bar(spec, filters, counted, change)
-	const chosen = spec.bulk && chooser({ ...spec, named }, () => load())
+	const again = () => load()
+	const create = () => (Array.isArray(spec.create) ? may(spec.create[0]) && adder(spec.create[1], () => spec.create[2](again)) : spec.create?.())
+	const controls = bar({ ...spec, create }, filters, counted, change)
+	const chosen = spec.bulk && chooser({ ...spec, named }, again)
 	const names = ["q", "sort", "cursor", ...filters.map(one => one.name)]
 	add(node, [controls.node, chosen?.node, table, pager])
 	let running = null
@@ -45,7 +47,7 @@ export async function list(page, node, spec) {
 			if (error.name === "AbortError") return
 			fill(counted)
 			fill(pager)
-			state(table, "error", { error, again: () => load() })
+			state(table, "error", { error, again })
 		} finally {
 			clearTimeout(slow)
 		}
@@ -58,7 +60,7 @@ export async function list(page, node, spec) {
 		fill(pager)
 		if (!data.items.length) return drawNothing(wanted)
 		const every = chosen?.all(data.items)
-		const rows = data.items.map(item => row(item, columns, spec.actions && (spec.actions(item, () => load()) || []), named, chosen))
+		const rows = data.items.map(item => row(item, columns, spec.actions && (spec.actions(item, again) || []), named, chosen))
 		if (wanted.live && seen && !wanted.cursor) rows.forEach((one, at) => seen.has(data.items[at].id) || one.classList.add("fresh"))
 		seen = new Set(data.items.map(item => item.id))
 		fill(table, h("table.stack", h("caption.vh", noun[1]),
@@ -75,7 +77,7 @@ export async function list(page, node, spec) {
 	function drawNothing(wanted) {
 		chosen?.clear()
 		const said = [wanted.q && t`“${wanted.q}”`, ...filters.map(one => wanted[one.name] && t`${say(one.label)}: ${wanted[one.name]}`)].filter(Boolean)
-		if (!said.length && !wanted.cursor) return state(table, "empty", { title: t`No ${say(noun[1])} yet`, action: spec.create?.(), ...spec.empty })
+		if (!said.length && !wanted.cursor) return state(table, "empty", { title: t`No ${say(noun[1])} yet`, action: create(), ...spec.empty })
 		const clear = button("Clear all", () => change({ q: "", ...Object.fromEntries(filters.map(one => [one.name, ""])) }))
 		return state(table, "none", { title: t`No ${say(noun[1])} match`, text: t`${said.join(", ")}`, action: clear })
 	}
@@ -88,7 +90,6 @@ export async function list(page, node, spec) {
 		setQuery({ ...query(), new: "" }, { replace: true })
 		setTimeout(() => page.body.querySelector("[data-new]")?.click())
 	}
-	return { reload: () => load() }
 }
 
 function bar(spec, filters, counted, change) {
@@ -109,7 +110,7 @@ function bar(spec, filters, counted, change) {
 	})
 	const live = spec.live && button("Follow", () => change({ live: query().live ? "" : "1" }), { icon: "pulse" })
 	return {
-		node: h("div.bar", { role: "search" }, box && h("div.grow", icon("search"), box), fields.map(([, control]) => control), live, counted, spec.create?.()),
+		node: h("div.bar", { role: "search" }, box && h("div.grow", icon("search"), box), fields.map(([, control]) => control), live, counted, spec.create()),
 		read(wanted) {
 			if (box && document.activeElement !== box) box.value = wanted.q ?? ""
 			live?.setAttribute("aria-pressed", String(Boolean(wanted.live)))
@@ -118,10 +119,8 @@ function bar(spec, filters, counted, change) {
 	}
 }
 
-/** What adds to a list; `N` and `?new=1` press it. */
-export const adder = (text, run) => button(text, run, { look: ".primary", icon: "plus", "data-new": "" })
+const adder = (text, run) => button(text, run, { look: ".primary", icon: "plus", "data-new": "" })
 
-/** Columns that many lists have. */
 export const STATUS = ["Status", one => tag(one.status), { state: true }]
 export const created = (label = "Created") => [label, one => time(one.created_at), { sort: "created_at" }]
 

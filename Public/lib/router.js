@@ -35,27 +35,22 @@ let current = null
 let quiet = false
 let first = true
 
-/** Changes the query of this page and draws its data again; a changed filter drops the cursor. */
-export function setQuery(next, { replace = false } = {}) {
+function write(how, query) {
 	quiet = true
-	history[replace ? "replaceState" : "pushState"](null, "", location.pathname + search(next) + location.hash)
+	history[how](null, "", location.pathname + query)
 	quiet = false
+}
+
+export function setQuery(next, { replace } = {}) {
+	write(replace ? "replaceState" : "pushState", search(next))
 	current?.update?.()
 }
 
 /** Takes a secret out of the address and the history; the page stays as it is drawn. */
-export function hideFragment() {
-	quiet = true
-	history.replaceState(null, "", location.pathname + location.search)
-	quiet = false
-}
+export const hideFragment = () => write("replaceState", location.search)
 
-export function go(url, { replace = false } = {}) {
-	if (window.navigation) navigation.navigate(url, { history: replace ? "replace" : "auto" })
-	else location[replace ? "replace" : "assign"](url)
-}
+export const go = url => (window.navigation ? navigation.navigate(url) : location.assign(url))
 
-/** Draws the page that the address names. Given by `start`; also called to draw it again. */
 export let redraw = () => {}
 
 /** `frame(route)` prepares what stands around the page and answers false to stop. */

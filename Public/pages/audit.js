@@ -2,7 +2,6 @@ import { add, button, deed, h, head, list, none, only, time, user, words } from 
 
 const plain = value => (typeof value === "string" ? value : JSON.stringify(value))
 
-/** What changed: each field before and after. */
 export const diff = changes => {
 	const all = Object.entries(changes ?? {})
 	return !all.length ? none() : h("div.diff.small", all.map(([field, [before, after]]) => h("div", h("span.muted", words(field)), " ",

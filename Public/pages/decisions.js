@@ -1,4 +1,4 @@
-import { add, button, choices, copy, h, head, icon, list, may, none, number, only, t, tag, time, user, words } from "../lib/console.js"
+import { add, choices, copies, h, head, icon, list, may, none, number, only, t, tag, time, user, words } from "../lib/console.js"
 import { invite } from "./tenant/invites.js"
 
 const REASONS = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended tenant_deleted approval_pending "
@@ -33,7 +33,6 @@ const RULES = ["", "Is the identity known?", "Is there an address?", "Is there a
 	"Is there a live invite?", "Is a user waiting?", "Is there an active user?", "Is the domain verified?", "Is the tenant open?"]
 const GOOD = ["linked", "created", "existing", "reserved", "deferred", "vouched for"]
 
-/** The trace, rule by rule, in the order it was asked. */
 export const trace = steps => h("ol.trace", (steps ?? []).map(({ rule, result, detail }) => {
 	const [tone, look] = GOOD.includes(result) ? ["ok", "check"] : REASONS.split(" ").includes(result) ? ["danger", "x"] : ["quiet", "next"]
 	return h("li", h(`span.dot.${tone}`, icon(look)),
@@ -42,4 +41,4 @@ export const trace = steps => h("ol.trace", (steps ?? []).map(({ rule, result, d
 
 /** Copies an attempt and what was answered to it, for a test of one's own. */
 export const copyTest = (attempt, { outcome, reason }) =>
-	button("Copy as test", () => copy(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2)), { icon: "copy" })
+	copies(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2), "Copy as test")

@@ -1,9 +1,9 @@
 import { api, may } from "../lib/api.js"
-import { add, button, card, fill, h, head, icon, part, state, svgNode, table, time, user } from "../lib/html.js"
+import { add, button, card, fill, h, head, icon, none, part, state, svgNode, table, time, user } from "../lib/html.js"
 import { day, deed, number, t } from "../lib/language.js"
 import { query, setQuery } from "../lib/router.js"
 
-const WINDOWS = [["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"]]
+const WINDOWS = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" }
 
 export default async function overview(page) {
 	const cards = h("div.cards")
@@ -13,8 +13,8 @@ export default async function overview(page) {
 	add(page.body, [head("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice }),
 		h("div.stack-gap", cards, chart, h("div.two", may("audit") && recent, steps()))])
 	const load = () => {
-		const chosen = WINDOWS.some(([code]) => code === query().window) ? query().window : "7d"
-		fill(choice, WINDOWS.map(([code, text]) => button(text, () => setQuery({ window: code }), { "aria-pressed": String(code === chosen) })))
+		const chosen = query().window in WINDOWS ? query().window : "7d"
+		fill(choice, Object.entries(WINDOWS).map(([code, text]) => button(text, () => setQuery({ window: code }), { "aria-pressed": String(code === chosen) })))
 		return Promise.all([numbers(page, cards, chart, chosen), may("audit") && part(recent, () => latest(page, recent))])
 	}
 	page.onUpdate(load)
@@ -37,8 +37,7 @@ async function numbers(page, cards, chart, chosen) {
 		one("check", "Admitted", sum("admitted"), "/console/decisions?outcome=created", "admitted"),
 		one("shield", "Refused", sum("refused"), "/console/decisions?outcome=refused", "refused"),
 		data.key_verifications != null && one("key", "Key checks", data.key_verifications, "/console/audit?action=api_key."))
-	if (points?.length) fill(chart, h("h2", "Sign-ups"), bars(points, chosen))
-	else if (points) fill(chart, h("h2", "Sign-ups"), h("p.muted", "No numbers yet. They appear with the first attempt."))
+	if (points) fill(chart, h("h2", "Sign-ups"), points.length ? bars(points, chosen) : none("No numbers yet. They appear with the first attempt."))
 }
 
 function sparkline(values) {
@@ -73,7 +72,7 @@ async function latest(page, card) {
 	fill(card, h("div.head", h("h2", "Latest changes"), items.length > 0 && h("a.small", { href: "/console/audit" }, "All changes")),
 		h("ul.feed", items.map(one => h("li", h("div", h("strong", deed(one.action)), " ", user(one.target?.name)),
 			h("div.small.muted", user(one.actor?.name || "Gatehouse"), " · ", time(one.occurred_at))))),
-		!items.length && h("p.muted", "Nothing has changed yet."))
+		!items.length && none("Nothing has changed yet."))
 }
 
 const steps = () => card("First steps", h("ol.trace", [

@@ -4,7 +4,6 @@ const TABS = [
 	["users", "Users"], ["invites", "Invites"], ["policy", "Policy", "policy"], ["domains", "Domains", "policy"], ["keys", "API keys"],
 	["origins", "Origins", "origins"], ["clients", "Clients", "origins"], ["decisions", "Decisions"], ["audit", "Audit", "audit"], ["settings", "Settings"],
 ]
-/** The file of a tab, or of one thing below it. */
 const fileOf = (tab, id) => ({ decisions: "decisions", audit: "audit" }[tab]
 	?? `tenant/${(id && (id === "new" ? { keys: "new-key" } : { users: "user", keys: "key" })[tab]) || tab}`)
 

@@ -1,14 +1,13 @@
-import { act, add, adder, choices, confirm, created, forgetTenants, formDialog, go, h, head, list, may, STATUS, t, user } from "../lib/console.js"
+import { act, add, choices, confirm, created, forgetTenants, formDialog, go, h, head, list, may, STATUS, t, user } from "../lib/console.js"
 
 export default async function tenants(page) {
-	const create = () => may("createTenant") && adder("New tenant", open)
 	add(page.body, head("Tenants", { lead: "Each tenant keeps its own users, invites, keys and rules." }))
 	await list(page, page.body, {
-		path: "/tenants", noun: ["tenant", "tenants"], search: "Search by name or slug", create,
+		path: "/tenants", noun: ["tenant", "tenants"], search: "Search by name or slug", create: ["createTenant", "New tenant", open],
 		empty: { title: "Open the first gate", text: "A tenant is one customer or team. Give it a name; invite people next." },
 		filters: [["status", "Status", { options: choices("active suspended deleted") }]],
 		columns: [
-			["Name", one => [h("a.main", { href: `/console/t/${one.slug}/users` }, user(one.name)), user(one.slug, "span.sub.mono")]],
+			["Name", one => [h("a.main", { href: `/console/t/${one.slug}/users` }, user(one.name)), h("code.sub", one.slug)]],
 			STATUS,
 			created(),
 		],
@@ -26,7 +25,6 @@ function change(one, verb, said, reload, back) {
 }
 const resume = (one, reload) => change(one, "resume", t`${one.name} works again`, reload)
 
-/** Wide: the slug is typed first. */
 export const suspend = (one, reload) => confirm({
 	title: t`Suspend ${one.name}?`, act: "Suspend", type: one.slug,
 	text: "Its sign-ins, sessions and keys are refused at once. Nothing is deleted; resuming lets them work again.",

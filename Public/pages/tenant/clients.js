@@ -2,7 +2,6 @@ import { act, formDialog, h, list, may, none, t, tag, time, user } from "../../l
 
 const ABOUT = { relate: "Mail", immich: "Photos", timetracker: "Time tracking", thinkwork: "Work", deeprecall: "Notes" }
 
-/** The apps whose own sign-in contracts this tenant answers. */
 export default page => list(page, page.body, {
 	path: `${page.path}/clients`, whole: true, noun: ["client", "clients"],
 	columns: [
@@ -25,17 +24,15 @@ const turn = (page, one, enabled, reload) => act(`${page.path}/clients/${one.nam
 	method: "PUT", body: whole({ ...one, enabled }), back: () => turn(page, one, !enabled, reload),
 }, enabled ? t`${one.name} may sign in here` : t`${one.name} is switched off: its paths are refused`, reload)
 
-function edit(page, one, reload) {
-	formDialog({
-		title: t`Settings of ${one.name}`, edits: one,
-		fields: [
-			["enabled", "Its paths answer", { type: "check" }],
-			["hosts", "Hosts of its own", { type: "lines", hint: "One a line; for apps that take no path." }],
-			["redirect_uris", "Where a sign-in may lead back to", { type: "lines", hint: "One a line; compared byte for byte." }],
-			["settings", "Settings", { type: "textarea", value: JSON.stringify(one.settings, null, 2), hint: "JSON, as the contract declares it." }],
-		],
-		request: ({ settings, ...values }) => [`${page.path}/clients/${one.name}`,
-			{ method: "PUT", body: { ...whole(one), ...values, ...(settings && { settings: JSON.parse(settings) }) } }],
-		after: reload,
-	})
-}
+const edit = (page, one, reload) => formDialog({
+	title: t`Settings of ${one.name}`, edits: one,
+	fields: [
+		["enabled", "Its paths answer", { type: "check" }],
+		["hosts", "Hosts of its own", { type: "lines", hint: "One a line; for apps that take no path." }],
+		["redirect_uris", "Where a sign-in may lead back to", { type: "lines", hint: "One a line; compared byte for byte." }],
+		["settings", "Settings", { type: "textarea", value: JSON.stringify(one.settings, null, 2), hint: "JSON, as the contract declares it." }],
+	],
+	request: ({ settings, ...values }) => [`${page.path}/clients/${one.name}`,
+		{ method: "PUT", body: { ...whole(one), ...values, ...(settings && { settings: JSON.parse(settings) }) } }],
+	after: reload,
+})

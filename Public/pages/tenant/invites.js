@@ -1,4 +1,4 @@
-import { act, adder, api, button, choices, count, created, dialog, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast, user, words } from "../../lib/console.js"
+import { act, api, button, choices, count, created, dialog, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast, user, words } from "../../lib/console.js"
 import { ROLES } from "./users.js"
 
 const link = invite => invite.accept_url && reveal({
@@ -8,10 +8,9 @@ const link = invite => invite.accept_url && reveal({
 
 export default async function invites(page) {
 	const path = `${page.path}/invites`
-	const create = () => may("invites") && adder("Invite", () => invite(path, view))
 	const revoke = one => api(`${path}/${one.id}/revoke`, { method: "POST" })
-	const view = await list(page, page.body, {
-		path, noun: ["invite", "invites"], search: "Search by email", create,
+	await list(page, page.body, {
+		path, noun: ["invite", "invites"], search: "Search by email", create: ["invites", "Invite", reload => invite(path, reload)],
 		empty: { title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends." },
 		filters: [["status", "Status", { options: choices("pending accepted revoked expired") }]],
 		columns: [
@@ -32,28 +31,25 @@ export default async function invites(page) {
 	})
 }
 
-/** Asks whom to invite; of one the link is shown, of many each result. */
-export function invite(path, view, email) {
-	formDialog({
-		title: "Invite people", submit: "Invite",
-		fields: [
-			["emails*", "Email addresses", { type: "lines", value: email, hint: "One a line; up to 1,000." }],
-			["role", "Role", { options: ROLES }],
-			["delivery", "Delivery", { options: [["", "By mail where it is set up, else a link"], ["mail", "By mail"], ["link", "Give me the link"]] }],
-			["message", "Message", { type: "textarea" }],
-		],
-		request: ({ emails = [], ...rest }) => {
-			const each = emails.map(one => ({ email: one, ...rest }))
-			return [path, { body: each.length === 1 ? each[0] : { invites: each } }]
-		},
-		done: made => {
-			view?.reload()
-			if (made.results) return results(made.results)
-			toast(t`${made.email} is invited`)
-			return link(made)
-		},
-	})
-}
+export const invite = (path, reload, email) => formDialog({
+	title: "Invite people", submit: "Invite",
+	fields: [
+		["emails*", "Email addresses", { type: "lines", value: email, hint: "One a line; up to 1,000." }],
+		["role", "Role", { options: ROLES }],
+		["delivery", "Delivery", { options: [["", "By mail where it is set up, else a link"], ["mail", "By mail"], ["link", "Give me the link"]] }],
+		["message", "Message", { type: "textarea" }],
+	],
+	request: ({ emails = [], ...rest }) => {
+		const each = emails.map(one => ({ email: one, ...rest }))
+		return [path, { body: each.length === 1 ? each[0] : { invites: each } }]
+	},
+	done: made => {
+		reload?.()
+		if (made.results) return results(made.results)
+		toast(t`${made.email} is invited`)
+		return link(made)
+	},
+})
 
 function results(all) {
 	const links = all.filter(one => one.invite?.accept_url).map(one => `${one.email} ${one.invite.accept_url}`).join("\n")

@@ -7,16 +7,16 @@ const MODES = [
 	["approval", "Approval: everyone waits for a yes"], ["open", "Open: everyone with a verified address"], ["closed", "Closed: nobody new"],
 ]
 
+const inForce = ({ version }) => t`Version ${version} is in force`
+
 export default async function policy(page) {
 	const path = `${page.path}/policy`
 	const one = await api(path, { signal: page.signal })
 	const changed = h("div", { "aria-live": "polite" })
-	const request = values => [path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) }]
 	const built = form(FIELDS, {
-		submit: "Publish", request, values: one,
-		send: async values => {
-			const made = await api(...request(values))
-			toast(made.version === one.version ? "Nothing was changed" : t`Version ${made.version} is in force`)
+		submit: "Publish", values: one, request: values => [path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) }],
+		done: made => {
+			toast(made.version === one.version ? "Nothing was changed" : inForce(made))
 			redraw()
 		},
 	})
@@ -48,9 +48,9 @@ const FIELDS = [
 ]
 
 function changesOf(before, after) {
-	const text = value => (Array.isArray(value) ? value.join(", ") || "none" : value)
-	return Object.fromEntries(Object.keys(after).filter(name => name !== "version" && String(text(before[name])) !== String(text(after[name])))
-		.map(name => [name, [String(text(before[name])), String(text(after[name]))]]))
+	const text = value => (value?.join?.(", ") ?? String(value)) || "none"
+	return Object.fromEntries(Object.keys(after).map(name => [name, [text(before[name]), text(after[name])]])
+		.filter(([name, [old, now]]) => name !== "version" && old !== now))
 }
 
 async function drawVersions(page, node, current) {
@@ -61,14 +61,7 @@ async function drawVersions(page, node, current) {
 		one.version !== current.version && may("writePolicy") && button("Roll back", () => rollBack(page, current, one), { look: ".tiny", name: t`to version ${one.version}` }))))
 }
 
-function rollBack(page, current, one) {
-	const { version: _, ...policy } = one.policy
-	confirm({
-		title: t`Roll back to version ${one.version}?`, act: "Roll back", text: h("span", "It is published again as the next version. This changes: ", diff(changesOf(current, { ...policy }))),
-		run: async () => {
-			const made = await api(`${page.path}/policy`, { method: "PUT", body: policy, etag: etagOf(current) })
-			toast(t`Version ${made.version} is in force`)
-			redraw()
-		},
-	})
-}
+const rollBack = (page, current, { version, policy: { version: _, ...body } }) => confirm({
+	title: t`Roll back to version ${version}?`, act: "Roll back", text: h("span", "It is published again as the next version. This changes: ", diff(changesOf(current, body))),
+	path: `${page.path}/policy`, method: "PUT", body, etag: etagOf(current), said: inForce, after: redraw,
+})

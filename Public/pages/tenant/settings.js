@@ -5,14 +5,9 @@ export default async function settings(page) {
 	const { path } = page
 	// Asked again: what is saved goes out with the version that is shown.
 	const one = await api(path, { signal: page.signal })
-	const request = values => [path, { method: "PATCH", body: values, etag: etagOf(one) }]
 	const rename = form([["name*", "Name"]], {
-		submit: "Save", request, values: one,
-		send: async values => {
-			await api(...request(values))
-			toast("Saved")
-			await page.again()
-		},
+		submit: "Save", values: one, request: body => [path, { method: "PATCH", body, etag: etagOf(one) }],
+		done: () => (toast("Saved"), page.again()),
 	})
 	add(page.body, h("div.two",
 		h("div.stack-gap", may("editTenant") && card("Name", rename),
@@ -24,7 +19,6 @@ export default async function settings(page) {
 }
 
 async function remove(page, one) {
-	// The weight of it, in numbers.
 	const [users, keys] = await Promise.all(["users", "api-keys"].map(what =>
 		api(`${page.path}/${what}?limit=1`).then(found => total(found.total, ...what === "users" ? ["user", "users"] : ["API key", "API keys"]), () => words(what))))
 	confirm({

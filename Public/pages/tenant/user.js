@@ -53,7 +53,7 @@ const unlink = (path, one, id) => confirm({
 
 const link = path => formDialog({
 	title: "Link a sign-in", submit: "Link", lead: "By your word alone: whoever has this account at the provider will be this user.",
-	fields: [["provider", "Provider", { options: KINDS }], ["issuer*", "Issuer", { value: "https://accounts.google.com" }], ["subject*", "Subject", { hint: "The provider's own id of the person." }]],
+	fields: [["provider", "Provider", { options: KINDS, value: "google" }], ["issuer*", "Issuer", { value: "https://accounts.google.com" }], ["subject*", "Subject", { hint: "The provider's own id of the person." }]],
 	path: `${path}/identities`, said: "Linked", after: redraw,
 })
 

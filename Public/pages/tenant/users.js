@@ -1,16 +1,15 @@
-import { act, adder, api, choices, confirm, created, formDialog, list, may, none, only, STATUS, t, time, undoable, who, words } from "../../lib/console.js"
+import { act, api, choices, confirm, created, formDialog, list, may, none, only, STATUS, t, time, undoable, who, words } from "../../lib/console.js"
 
 const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
 export const ROLES = choices("member manager admin")
 /** The providers that a person can be linked to; a password is given here. */
-export const KINDS = [["google", "Google"], ["github", "GitHub"], ["oidc", "OpenID Connect"], ["cognito", "Cognito"]]
+export const KINDS = [["oidc", "OpenID Connect"], ["google", "Google"], ["github", "GitHub"], ["cognito", "Amazon Cognito"]]
 
 export default async function users(page) {
-	const create = () => may("editUsers") && adder("Add user", () => open(page, view))
 	const path = one => `${page.path}/users/${one.id}`
 	const post = verb => one => api(`${path(one)}/${verb}`, { method: "POST" })
-	const view = await list(page, page.body, {
-		path: `${page.path}/users`, noun: ["user", "users"], search: "Search by email or name", create, named: one => one.email ?? one.id,
+	await list(page, page.body, {
+		path: `${page.path}/users`, noun: ["user", "users"], search: "Search by email or name", create: ["editUsers", "Add user", reload => open(page, reload)], named: one => one.email ?? one.id,
 		empty: { title: "Nobody has come in yet", text: "Invite people, add them here, or let the sign-up policy admit them." },
 		filters: [["status", "Status", { options: choices("pending active suspended deleted") }], ["role", "Role", { options: ROLES }], ["provider", "Provider", { options: [...KINDS, ["password", "Password"]] }]],
 		columns: [
@@ -30,7 +29,6 @@ export default async function users(page) {
 	})
 }
 
-/** What may be done to a user now, by its status. */
 export function actions(page, one, reload) {
 	const path = `${page.path}/users/${one.id}`
 	const name = one.email
@@ -53,14 +51,12 @@ export function actions(page, one, reload) {
 	]
 }
 
-function open(page, view) {
-	formDialog({
-		title: "Add user", lead: "Pending until the first sign-in. No message is sent; use an invite for that.",
-		fields: [
-			["email*", "Email", { type: "email" }],
-			["name", "Name"],
-			["role", "Role", { options: ROLES }],
-		],
-		path: `${page.path}/users`, said: made => t`${made.email} is added`, after: view.reload,
-	})
-}
+const open = (page, after) => formDialog({
+	title: "Add user", lead: "Pending until the first sign-in. No message is sent; use an invite for that.",
+	fields: [
+		["email*", "Email", { type: "email" }],
+		["name", "Name"],
+		["role", "Role", { options: ROLES }],
+	],
+	path: `${page.path}/users`, said: made => t`${made.email} is added`, after,
+})
