@@ -4,6 +4,9 @@ import { button, fill, h, icon, state, user } from "./lib/html.js"
 import { speak, words } from "./lib/language.js"
 import { go, start } from "./lib/router.js"
 
+const main = document.querySelector("main")
+let top, nav
+
 const slugOf = path => path.match(/^\/console\/t\/([^/]+)/)?.[1]
 export const tenantHere = () => slugOf(location.pathname) ?? scope() ?? kept().tenant
 
@@ -41,8 +44,7 @@ function isHere(href) {
 
 function drawFrame() {
 	document.body.classList.remove("bare")
-	const [top, nav] = [document.querySelector(".top"), document.querySelector(".nav")]
-	if (!top.children.length) drawTop(top)
+	if (!top.children.length) drawTop()
 	top.hidden = nav.hidden = false
 	const slug = slugOf(location.pathname)
 	if (slug) keep("tenant", slug)
@@ -67,7 +69,7 @@ async function drawSwitch(node, slug) {
 export const palette = async options => (await import("./elements/command-palette.js")).open(options)
 const press = async key => (await import("./lib/keys.js")).press(key)
 
-function drawTop(top) {
+function drawTop() {
 	const choose = (name, values) => h("div.segments", { role: "group", "aria-label": words(name) }, Object.entries(values).map(([text, value]) =>
 		button(text, event => look(name, value, event.target), { look: ".tiny", "aria-pressed": String((kept()[name] ?? "") === value) })))
 	const menu = h("div.menu", { popover: "auto" },
@@ -135,14 +137,13 @@ addEventListener("keydown", event => {
 async function frame(route) {
 	if (route?.bare) {
 		document.body.classList.add("bare")
-		for (const node of document.querySelectorAll(".top, .nav")) fill(node).hidden = true
+		for (const node of [top, nav]) fill(node).hidden = true
 		return true
 	}
 	try {
 		await loadMe()
 	} catch (error) {
 		if (error.status === 401) return false
-		const main = document.querySelector("main")
 		state(fill(main), "error", { error, again: () => location.reload() })
 		main.prepend(h("h1.vh", error.title))
 		return false
@@ -152,5 +153,8 @@ async function frame(route) {
 }
 
 if (kept().lang) speak((await import("./lib/pseudo.js")).pseudo)
+top = h("header.top", { hidden: true })
+nav = h("nav.nav", { "aria-label": "Main", hidden: true })
+main.before(h("a.skip", { href: "#main" }, "Skip to content"), top, nav)
 drawOffline()
 start(frame)

@@ -14,7 +14,7 @@ const routes = [
 	["/console/t/:slug/:tab/:id", "tenant"],
 	["/console/simulator", "simulator"],
 	["/console/decisions", "decisions"],
-	["/console/decisions/:id", "decision"],
+	["/console/decisions/:id", "decisions"],
 	["/console/audit", "audit"],
 	["/console/operators", "operators"],
 	["/console/providers", "providers"],

@@ -1,4 +1,4 @@
-import { add, choices, copies, h, head, icon, list, may, none, number, only, t, tag, time, user, words } from "../lib/console.js"
+import { add, api, card, choices, copies, facts, h, head, icon, list, may, none, number, only, search, state, t, tag, time, user, words } from "../lib/console.js"
 import { invite } from "./tenant/invites.js"
 
 const REASONS = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended tenant_deleted approval_pending "
@@ -7,6 +7,7 @@ const REASONS = "email_missing email_invalid email_unverified user_suspended use
 
 /** The provisioning decisions: of all tenants, or of the one that `path` is of. */
 export default function decisions({ path = "", ...page }) {
+	if (!path && page.params.id) return decision(page)
 	if (!path) add(page.body, head("Decisions", { lead: "Who knocked, what was answered, and the rule that decided." }))
 	return list(page, page.body, {
 		path: `${path}/provisioning/decisions`, noun: ["decision", "decisions"], live: true,
@@ -42,3 +43,28 @@ export const trace = steps => h("ol.trace", (steps ?? []).map(({ rule, result, d
 /** Copies an attempt and what was answered to it, for a test of one's own. */
 export const copyTest = (attempt, { outcome, reason }) =>
 	copies(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2), "Copy as test")
+
+async function decision(page) {
+	const crumbs = [["Decisions", "/console/decisions"]]
+	let one
+	try {
+		one = await api(`/provisioning/decisions/${page.params.id}`, { signal: page.signal })
+	} catch (error) {
+		if (error.status !== 404 && error.status !== 422) throw error
+		add(page.body, [head("No such decision", { crumbs }), state(h("div"), "missing", { title: "It is not here", text: "Decisions are kept for 90 days; an older one is gone." })])
+		return
+	}
+	const attempt = { provider: one.provider, issuer: one.issuer, subject: one.subject, email: one.email, tenant: one.tenant_id }
+	add(page.body, [
+		head(one.email ? user(one.email) : "A decision", {
+			crumbs, lead: one.outcome === "refused" ? "Was turned away." : "Was let in.",
+			acts: [copyTest(attempt, one), h("a.btn", { href: `/console/simulator${search(attempt)}` }, icon("flask"), "Simulate again")],
+		}),
+		h("div.two", card("Rule by rule", trace(one.trace)),
+			card("The attempt", facts([["Outcome", tag(one.outcome)], one.reason && ["Reason", h("code", one.reason)], ["When", time(one.created_at)],
+				["Provider", words(one.provider)], ["Issuer", user(one.issuer)], ["Subject", user(one.subject, "code")],
+				["Policy", one.policy_version ? t`Version ${one.policy_version}` : none()], ["Took", t`${number(one.duration_ms)} ms`],
+				["User", one.user_id && one.tenant_id ? h("a", { href: `/console/t/${one.tenant_id}/users/${one.user_id}` }, "Open the user") : none("none")],
+				one.reference && ["Reference", h("code", one.reference)], ["Id", h("code", one.id)]]))),
+	])
+}

@@ -61,10 +61,10 @@ function bars(points, chosen) {
 	const svg = svgNode("svg", { class: "chart", viewBox: "0 0 600 140", preserveAspectRatio: "none", role: "img", "aria-label": sentence },
 		...lines, svgNode("line", { x1: 0, x2: 600, y1: 138.5, y2: 138.5 }), ...drawn)
 	const marks = points.filter((_, at) => at % Math.ceil(points.length / 7) === 0)
-	return h("figure", svg, h("div.axis", { "aria-hidden": "true" }, marks.map(one => h("span", day(one.at, style)))),
+	return h("figure", svg, h("div.axis", { "aria-hidden": "true" }, marks.map(one => h("time", day(one.at, style)))),
 		h("figcaption.small.muted", h("span.key.in"), "Admitted ", h("span.key.out"), "Refused · ", sentence),
 		h("details.small", h("summary", "View as table"), table("Sign-ups", ["When", "Admitted", "Refused"],
-			points.map(one => [day(one.at, style), number(one.admitted), number(one.refused)]))))
+			points.map(one => [h("time", day(one.at, style)), number(one.admitted), number(one.refused)]))))
 }
 
 async function latest(page, card) {

@@ -1,4 +1,4 @@
-import { act, add, button, forgetTenants, h, head, may, note, redraw, scope, tenantOf, user } from "../lib/console.js"
+import { act, add, button, forgetTenants, h, head, may, note, redraw, say, scope, t, tenantOf, user } from "../lib/console.js"
 
 const TABS = [
 	["users", "Users"], ["invites", "Invites"], ["policy", "Policy", "policy"], ["domains", "Domains", "policy"], ["keys", "API keys"],
@@ -18,7 +18,7 @@ export default async function tenant(page) {
 		return redraw()
 	}
 	const title = head(user(one.name), { crumbs: scope() ? null : [["Tenants", "/console/tenants"]] })
-	title.querySelector("h1").dataset.title = `${name} · ${one.name}`
+	title.querySelector("h1").dataset.title = t`${say(name)} · ${one.name}`
 	const change = (text, verb, said) => may("suspendTenant") && button(text, () => act(`/tenants/${one.id}/${verb}`, {}, said, again), { look: ".tiny" })
 	const section = h("section", { "aria-label": name })
 	add(page.body, [
