@@ -1,10 +1,15 @@
-"""Canaille with everything in memory, and a person who signs in there.
-serve          listens on a free port of 127.0.0.1 and prints the issuer
-token ISSUER   prints an id token of alice for the client gatehouse-test"""
+"""Canaille with everything in memory, and people who sign in there.
+serve REDIRECT…            listens on 127.0.0.1 and prints the issuer; PROVIDER_PORT picks the port,
+                           PROVIDER_PEOPLE (0) adds person1@example.com and so on to alice
+authorize URL [PERSON]     opens an authorization URL as the person, prints where they are sent back
+redeem ISSUER CODE REDIRECT VERIFIER   what the token endpoint answers the client gatehouse-test
+token ISSUER               prints an id token of alice for that client"""
 import base64
 import datetime
 import hashlib
 import html
+import json
+import os
 import re
 import secrets
 import socket
@@ -14,16 +19,20 @@ import urllib.parse
 CLIENT, SECRET, CALLBACK = "gatehouse-test", "test-secret", "http://127.0.0.1:9/callback"
 
 
-def serve():
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def serve(redirects):
     from canaille import create_app
     from canaille.app import models
     from canaille.backends import Backend
     from joserfc.jwk import JWKRegistry
     from werkzeug.serving import make_server
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = int(os.environ.get("PROVIDER_PORT") or free_port())
     key = JWKRegistry.generate_key("RSA", 2048)
     key.ensure_kid()
     app = create_app(
@@ -42,9 +51,15 @@ def serve():
             user_name="alice", given_name="Alice", family_name="Liddell",
             formatted_name="Alice Liddell", emails=["alice@example.com"],
             password="alice-password"))
+        for number in range(1, int(os.environ.get("PROVIDER_PEOPLE", "0")) + 1):
+            name = f"person{number}"
+            backend.save(models.User(
+                user_name=name, given_name="Person", family_name=str(number),
+                formatted_name=f"Person {number}", emails=[f"{name}@example.com"],
+                password=f"{name}-password"))
         backend.save(models.Client(
             client_id=CLIENT, client_secret=SECRET, client_name="Test",
-            client_uri=f"http://127.0.0.1:{port}", redirect_uris=[CALLBACK],
+            client_uri=f"http://127.0.0.1:{port}", redirect_uris=[CALLBACK, *redirects],
             grant_types=["authorization_code"], response_types=["code"],
             scope=["openid", "profile", "email"], token_endpoint_auth_method="client_secret_basic",
             id_token_signed_response_alg="RS256",
@@ -57,23 +72,20 @@ def serve():
     server.serve_forever()
 
 
-def token(issuer):
+def authorize(url, person="alice"):
+    """Where the person is sent back to, once they have signed in and agreed."""
     import httpx
 
-    http = httpx.Client(follow_redirects=False, timeout=10)
-    document = http.get(issuer + "/.well-known/openid-configuration").json()
-    verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(8)
-    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
-    url = document["authorization_endpoint"] + "?" + urllib.parse.urlencode({
-        "client_id": CLIENT, "response_type": "code", "redirect_uri": CALLBACK,
-        "scope": "openid profile email", "state": state, "nonce": secrets.token_urlsafe(8),
-        "code_challenge": challenge.rstrip(b"=").decode(), "code_challenge_method": "S256"})
+    http = httpx.Client(follow_redirects=False, timeout=20)
+    callback = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))["redirect_uri"]
     page = http.get(url)
     for _ in range(12):
         if page.status_code in (301, 302, 303, 307):
+            # An app is found by its scheme alone; some write app:///x as app:/x.
+            way = callback if callback.startswith("http") else callback.split(":")[0] + ":"
+            if page.headers["location"].startswith(way):
+                return page.headers["location"]
             url = urllib.parse.urljoin(url, page.headers["location"])
-            if url.startswith(CALLBACK):
-                break
             page = http.get(url)
             continue
         data = {name: html.unescape(value) for name, value in re.findall(
@@ -82,21 +94,55 @@ def token(issuer):
             r'<input[^>]*value="([^"]*)"[^>]*name="([^"]+)"', page.text)}
         names = set(re.findall(r'name="([^"]+)"', page.text))
         for name in names & {"login", "sub", "username"}:
-            data[name] = "alice"
+            data[name] = person
         if "password" in names:
-            data["password"] = "alice-password"
+            data["password"] = f"{person}-password"
         if "answer" in names:
             data["answer"] = "accept"
         page = http.post(url, data=data)
+    raise SystemExit(f"{page.status_code} {page.text[:2000]}")
+
+
+def redeem(issuer, code, redirect, verifier):
+    import httpx
+
+    document = httpx.get(issuer + "/.well-known/openid-configuration").json()
+    return httpx.post(document["token_endpoint"], auth=(CLIENT, SECRET), timeout=20, data={
+        "grant_type": "authorization_code", "code": code, "redirect_uri": redirect,
+        "code_verifier": verifier}).json()
+
+
+def challenge(verifier):
+    digest = hashlib.sha256(verifier.encode()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def request(issuer, redirect, state, verifier):
+    """The authorization URL of an app that is the provider's client by itself."""
+    import httpx
+
+    document = httpx.get(issuer + "/.well-known/openid-configuration").json()
+    return document["authorization_endpoint"] + "?" + urllib.parse.urlencode({
+        "client_id": CLIENT, "response_type": "code", "redirect_uri": redirect,
+        "scope": "openid profile email", "state": state, "nonce": secrets.token_urlsafe(8),
+        "code_challenge": challenge(verifier), "code_challenge_method": "S256"})
+
+
+def tokens(issuer, redirect=CALLBACK, person="alice"):
+    """What an app gets that signs its person in without this server."""
+    verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(8)
+    url = authorize(request(issuer, redirect, state, verifier), person)
     answer = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
     assert answer["state"] == state, answer
-    tokens = http.post(document["token_endpoint"], auth=(CLIENT, SECRET), data={
-        "grant_type": "authorization_code", "code": answer["code"], "redirect_uri": CALLBACK,
-        "code_verifier": verifier}).json()
-    print(tokens["id_token"])
+    return redeem(issuer, answer["code"], redirect, verifier)
 
 
-if sys.argv[1] == "serve":
-    serve()
-else:
-    token(sys.argv[2])
+if __name__ == "__main__":
+    if sys.argv[1] == "serve":
+        serve(sys.argv[2:])
+    elif sys.argv[1] == "authorize":
+        print(authorize(*sys.argv[2:]))
+    elif sys.argv[1] == "redeem":
+        print(json.dumps(redeem(*sys.argv[2:])))
+    else:
+        print(tokens(*sys.argv[2:])["id_token"])

@@ -181,9 +181,16 @@ struct ImmichOAuthTests {
         #expect(cookies[1].hasPrefix("immich_oauth_code_verifier="))
         scene.grant(query.first("nonce") ?? "")
         let url = "{\"url\":\"\(Self.redirect)?code=c&state=\(state)\"}"
+        // Whoever saw the way back, and so the state, does not have the other cookie.
+        for cookie in ["", "; immich_oauth_code_verifier=x", "; immich_oauth_code_verifier="] {
+            let forged = try await scene.stage.send(
+                .post, "/api/oauth/callback", url,
+                fields: [Field("cookie", "immich_oauth_state=\(state)\(cookie)")])
+            expectError(forged, 400, "OAuth authentication failed")
+        }
+        let both = cookies.map { String($0.prefix { $0 != ";" }) }.joined(separator: "; ")
         let done = try await scene.stage.send(
-            .post, "/api/oauth/callback", url,
-            fields: [Field("cookie", "immich_oauth_state=\(state)")])
+            .post, "/api/oauth/callback", url, fields: [Field("cookie", both)])
         #expect(done.status == 201, "\(done.text)")
         let other = try await scene.stage.send(.post, "/api/oauth/authorize", body)
         let second = FormText(

@@ -188,12 +188,9 @@ struct TimeTrackerSignInTests {
                 """))
         _ = try await stage.signIn()
         // Where the redirect reaches this server, the name has to be there.
-        let asked = try await stage.begin("")
-        stage.grant(asked)
-        let state = asked.first("state") ?? ""
-        let back = try await stage.send(
-            .get, "/auth/callback?code=c&state=\(state)",
-            fields: [Field("cookie", "timetracker_state=\(state)")])
+        let begun = try await stage.login("")
+        stage.grant(TimeTrackerStage.query(of: begun))
+        let back = try await stage.returnToPage(begun)
         #expect(back.first("location")?.hasSuffix("?error=authentication_failed") == true)
         await stage.stop()
     }
@@ -219,10 +216,7 @@ struct TimeTrackerSignInTests {
         let refused = log.lines.filter { $0.contains("sign-in: id token: ") }
         #expect(refused.count == tokens.count)
         // The web page's way tells its page nothing, and the log as much.
-        let state = try await stage.begin("").first("state") ?? ""
-        let back = try await stage.send(
-            .get, "/auth/callback?code=c&state=\(state)",
-            fields: [Field("cookie", "timetracker_state=\(state)")])
+        let back = try await stage.returnToPage(try await stage.login(""))
         #expect(back.status == 302)
         #expect(log.lines.count { $0.contains("sign-in: id token: ") } == tokens.count + 1)
         #expect(!log.text.contains("eyJ"))

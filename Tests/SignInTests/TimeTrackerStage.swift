@@ -102,6 +102,14 @@ struct TimeTrackerStage {
             #"{"redirect_uri":"\#(redirect)","code":"\#(code)","state":"\#(state)"}"#)
     }
 
+    /// The browser comes back from the provider, with the cookie that it was sent there with.
+    func returnToPage(_ begun: TestAnswer) async throws -> TestAnswer {
+        let state = Self.query(of: begun).first("state") ?? ""
+        let cookie = String((begun.first("set-cookie") ?? "").prefix { $0 != ";" })
+        return try await send(
+            .get, "/auth/callback?code=c&state=\(state)", fields: [Field("cookie", cookie)])
+    }
+
     /// An invited person's access token, with the answer that it came in.
     func signIn() async throws -> TestAnswer {
         let asked = try await begin()

@@ -12,17 +12,18 @@ struct TimeTrackerWebTests {
 
     private func begin(
         _ stage: TimeTrackerStage, email: String = TimeTrackerStage.address
-    ) async throws -> String {
+    ) async throws -> (state: String, cookie: String) {
         let answer = try await stage.login("")
         let asked = TimeTrackerStage.query(of: answer)
         #expect(asked.first("redirect_uri") == TimeTrackerStage.webCallback)
         let state = try #require(asked.first("state"))
         let cookie = answer.first("set-cookie") ?? ""
-        #expect(
-            cookie.hasPrefix("timetracker_state=\(state); Max-Age=600; Path=/t/acme/timetracker;"))
+        let pair = String(cookie.prefix { $0 != ";" })
+        #expect(pair.hasPrefix("timetracker_state=\(state)."))
+        #expect(cookie.hasPrefix("\(pair); Max-Age=600; Path=/t/acme/timetracker;"))
         #expect(cookie.hasSuffix("; HttpOnly; SameSite=Lax"))
         stage.grant(asked, email: email)
-        return state
+        return (state, String(pair.dropFirst("timetracker_state=".count)))
     }
 
     private func end(
@@ -36,8 +37,8 @@ struct TimeTrackerWebTests {
     @Test func `the browser comes back with a session of its own`() async throws {
         let stage = try await TimeTrackerStage.make(settings: #"{"app_url":"\#(Self.app)/"}"#)
         try await stage.invite()
-        let state = try await begin(stage)
-        let back = try await end(stage, "code=c&state=\(state)", cookie: state)
+        let (state, cookie) = try await begin(stage)
+        let back = try await end(stage, "code=c&state=\(state)", cookie: cookie)
         #expect(back.status == 302, "\(back.text)")
         #expect(back.first("location") == "\(Self.app)/auth/callback?success=true")
         let cookies = back.response.fields.filter { $0.name == "set-cookie" }.map(\.value)
@@ -64,15 +65,43 @@ struct TimeTrackerWebTests {
     {
         let stage = try await TimeTrackerStage.make(settings: #"{"app_url":"\#(Self.app)"}"#)
         try await stage.invite()
-        let state = try await begin(stage)
-        for cookie in [nil, "", "another"] {
+        let (state, own) = try await begin(stage)
+        for cookie in [nil, "", "another", state] {
             expectMessage(
                 try await end(stage, "code=c&state=\(state)", cookie: cookie), 400,
                 "Invalid session")
         }
-        expectMessage(try await end(stage, "code=c", cookie: state), 400, "Invalid session")
-        let done = try await end(stage, "code=c&state=\(state)", cookie: state)
+        expectMessage(try await end(stage, "code=c", cookie: own), 400, "Invalid session")
+        let done = try await end(stage, "code=c&state=\(state)", cookie: own)
         #expect(done.first("location")?.hasSuffix("?success=true") == true)
+        await stage.stop()
+    }
+
+    @Test func `whoever saw the way back cannot go it without the browser's cookie`() async throws {
+        let stage = try await TimeTrackerStage.make(settings: #"{"app_url":"\#(Self.app)"}"#)
+        try await stage.invite()
+        let (state, cookie) = try await begin(stage)
+        for redirect in [TimeTrackerStage.webCallback, TimeTrackerStage.redirect, ""] {
+            expectMessage(
+                try await stage.exchange(state, redirect: redirect), 400,
+                "OIDC session not found or expired. Initiate login again.")
+        }
+        let forged = try await end(stage, "code=c&state=\(state)", cookie: state + ".x")
+        #expect(forged.first("location")?.hasSuffix("?error=authentication_failed") == true)
+        #expect(forged.first("set-cookie")?.hasPrefix("timetracker_session") == false)
+        let done = try await end(stage, "code=c&state=\(state)", cookie: cookie)
+        #expect(done.first("location")?.hasSuffix("?success=true") == true)
+        await stage.stop()
+    }
+
+    @Test func `a sign-in that no browser began does not end in one`() async throws {
+        let stage = try await TimeTrackerStage.make(settings: #"{"app_url":"\#(Self.app)"}"#)
+        try await stage.invite()
+        let asked = try await stage.begin("?redirect_uri=\(TimeTrackerStage.webCallback)")
+        stage.grant(asked)
+        let state = asked.first("state") ?? ""
+        let back = try await end(stage, "code=c&state=\(state)", cookie: state + ".")
+        #expect(back.first("location")?.hasSuffix("?error=authentication_failed") == true)
         await stage.stop()
     }
 
@@ -81,8 +110,9 @@ struct TimeTrackerWebTests {
     {
         let stage = try await TimeTrackerStage.make(settings: #"{"app_url":"\#(Self.app)"}"#)
         let failed = "\(Self.app)/auth/callback?error=authentication_failed"
-        func check(_ query: String, _ state: String) async throws {
-            let back = try await end(stage, "\(query)state=\(state)", cookie: state)
+        func check(_ query: String, _ begun: (state: String, cookie: String)) async throws {
+            let back = try await end(
+                stage, "\(query)state=\(begun.state)", cookie: begun.cookie)
             #expect(back.status == 302 && back.first("location") == failed, "\(query)")
             #expect(back.first("set-cookie")?.hasPrefix("timetracker_state=; ") == true)
         }
@@ -97,9 +127,10 @@ struct TimeTrackerWebTests {
         // The app's own sign-in does not end here, nor this one at the app's door.
         let native = try await stage.begin()
         stage.grant(native)
-        try await check("code=c&", native.first("state") ?? "")
+        let nativeState = native.first("state") ?? ""
+        try await check("code=c&", (nativeState, nativeState + "."))
         expectMessage(
-            try await stage.exchange(try await begin(stage)), 400,
+            try await stage.exchange(try await begin(stage).state), 400,
             "OIDC session not found or expired. Initiate login again.")
         await stage.stop()
     }

@@ -13,16 +13,17 @@ package struct LoginWish: Sendable {
     package var state: String?
     /// The app's S256 challenge (RFC 7636); nil: the server holds the verifier.
     package var challenge: String?
-    package var device: String?
+    /// It ends in the browser that began, which shows so by a cookie.
+    package var isBrowsers: Bool
 
     package init(
         redirectURI: String, state: String? = nil, challenge: String? = nil,
-        device: String? = nil
+        isBrowsers: Bool = false
     ) {
         self.redirectURI = redirectURI
         self.state = state
         self.challenge = challenge
-        self.device = device
+        self.isBrowsers = isBrowsers
     }
 }
 
@@ -30,8 +31,9 @@ package struct LoginWish: Sendable {
 package struct BegunLogin: Sendable {
     package var url: String
     package var state: String
-    /// Where the server made one.
-    package var verifier: String?
+    /// For the browser's cookie, where it is a browser's: it stands in no address, so that whoever
+    /// saw the way back cannot go it.
+    package var browser: String?
 }
 
 /// What came back with the person.
@@ -44,22 +46,21 @@ package struct LoginReturn: Sendable {
     package var verifier: String?
     /// `iss` of the answer (RFC 9207).
     package var issuer: String?
-    /// Whether it is known that the one who returns is the one who began: by a cookie, or since
-    /// the app itself caught the redirect.
-    package var isBound: Bool
+    /// What the browser's cookie holds; nil where the app itself caught the redirect.
+    package var browser: String?
     /// The app's contract has no place for `iss`, so that its absence says nothing.
     package var hidesIssuer: Bool
 
     package init(
         state: String, code: String, redirectURI: String? = nil, verifier: String? = nil,
-        issuer: String? = nil, isBound: Bool, hidesIssuer: Bool = false
+        issuer: String? = nil, browser: String? = nil, hidesIssuer: Bool = false
     ) {
         self.state = state
         self.code = code
         self.redirectURI = redirectURI
         self.verifier = verifier
         self.issuer = issuer
-        self.isBound = isBound
+        self.browser = browser
         self.hidesIssuer = hidesIssuer
     }
 }
@@ -83,7 +84,8 @@ extension ClientCall {
         let endpoint = try await remote.endpoint(.authorization)
         let nonce = TokenSecret.make()
         let verifier = wish.challenge == nil ? TokenSecret.make() : nil
-        let hash = SHA256.hash(Array(state.utf8))
+        let browser = wish.isBrowsers ? TokenSecret.make() : nil
+        let hash = Self.hash(state)
         let challenge = wish.challenge ?? Self.challenge(of: verifier ?? "")
         let isKept = try await scope.begin(
             LoginState(
@@ -91,7 +93,7 @@ extension ClientCall {
                 redirectURI: wish.redirectURI, nonce: nonce, challenge: wish.challenge,
                 secrets: try verifier.map {
                     try core.sealer.seal(Array($0.utf8), context: tenant.id.bytes + hash)
-                }, device: wish.device))
+                }, browserHash: browser.map(Self.hash)))
         guard isKept else { throw SignInRefusal.stateUnknown }
         let query = FormText.encode([
             ("response_type", "code"), ("client_id", remote.clientID),
@@ -99,15 +101,17 @@ extension ClientCall {
             ("nonce", nonce), ("code_challenge", challenge), ("code_challenge_method", "S256"),
         ])
         let joint = endpoint.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
-        return BegunLogin(url: endpoint + joint + query, state: state, verifier: verifier)
+        return BegunLogin(url: endpoint + joint + query, state: state, browser: browser)
     }
 
     /// Uses the state up, redeems the code, checks what the provider says, and asks the rules who
     /// the person is. Throws `.stateUnknown`, `.wrongVerifier`, `.verifierMissing`, `.notProved`,
     /// `.providerAway`, `.refused`.
     package func completeLogin(_ answer: LoginReturn) async throws -> UserRow {
-        let hash = SHA256.hash(Array(answer.state.utf8))
-        guard let begun = try await scope.consumeLogin(hash, client: client.name),
+        let hash = Self.hash(answer.state)
+        guard
+            let begun = try await scope.consumeLogin(
+                hash, client: client.name, browser: answer.browser.map(Self.hash)),
             answer.redirectURI.map({ sameBytes($0, begun.redirectURI) }) ?? true,
             let provider = try await core.database.provider(begun.provider, owner: nil),
             provider.tenantID == nil || provider.tenantID == tenant.id,
@@ -131,12 +135,12 @@ extension ClientCall {
             else { throw SignInRefusal.wrongVerifier }
             return verifier
         }
-        // Without it a stranger could finish his own sign-in in somebody's browser.
-        guard answer.isBound else { throw SignInRefusal.stateUnbound }
         let sealed = try core.sealer.open(
             begun.secrets ?? [], context: tenant.id.bytes + begun.hash)
         return String(decoding: sealed, as: UTF8.self)
     }
+
+    private static func hash(_ text: String) -> [UInt8] { SHA256.hash(Array(text.utf8)) }
 
     private static func challenge(of verifier: String) -> String {
         Base64URL.encode(SHA256.hash(Array(verifier.utf8)))

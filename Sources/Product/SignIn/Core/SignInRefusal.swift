@@ -23,8 +23,6 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     case stateUnknown
     /// The verifier does not fit the challenge that the sign-in began with.
     case wrongVerifier, verifierMissing
-    /// Nothing shows that the one who returns is the one who began.
-    case stateUnbound
     /// The provider refused the code, or its token is not good; the reason is for the log.
     case notProved(String)
     /// The provider cannot be asked.
@@ -58,7 +56,7 @@ extension SignInRefusal {
         case .noProvider: Problem(.invalidRequest, "No provider is set up for this client.")
         case .redirectNotRegistered:
             Problem(.invalidRequest, "The redirect address is not registered for this client.")
-        case .stateUnknown, .stateUnbound:
+        case .stateUnknown:
             Problem(.invalidRequest, "The sign-in is over or not known; begin again.")
         case .wrongVerifier, .verifierMissing, .notProved:
             Problem(.invalidRequest, "The provider's answer could not be verified.")
@@ -86,7 +84,7 @@ extension SignInRefusal {
         switch self {
         case .notProved(let reason): "sign-in: " + reason
         case .refused(let reason, let reference): "sign-in: \(reason.rawValue), ref \(reference)"
-        case .stateUnknown, .stateUnbound, .wrongVerifier, .verifierMissing, .providerAway:
+        case .stateUnknown, .wrongVerifier, .verifierMissing, .providerAway:
             "sign-in: \(self)"
         default: nil
         }

@@ -62,7 +62,6 @@ enum Immich {
         case .wrongOldPassword: bad("Wrong password")
         case .noProvider: bad("OAuth is not enabled")
         case .verifierMissing: bad("OAuth code verifier is missing")
-        case .stateUnbound: bad("OAuth state is missing")
         case .refused(.emailMissing, _): bad("OAuth profile does not have an email address")
         // One text for all, so that nobody learns whether an account exists.
         case .stateUnknown, .wrongVerifier, .notProved, .refused: bad("OAuth authentication failed")

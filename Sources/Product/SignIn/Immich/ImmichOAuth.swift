@@ -11,10 +11,13 @@ enum ImmichOAuth {
             if let method = call.query("code_challenge_method"), method != "S256" {
                 throw Immich.bad("code_challenge_method must be S256")
             }
+            guard let challenge = call.query("code_challenge") else {
+                throw SignInRefusal.verifierMissing
+            }
             let begun = try await call.beginLogin(
                 LoginWish(
                     redirectURI: try redirect(call, call.query("redirect_uri")),
-                    state: call.query("state"), challenge: call.query("code_challenge")))
+                    state: call.query("state"), challenge: challenge))
             return .ok(.object([.init("url", .string(begun.url))]))
         },
         ContractRoute(.post, "/api/oauth/authorize") { try await begin($0) },
@@ -31,14 +34,15 @@ enum ImmichOAuth {
 
     private static func begin(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
+        let challenge = input.optionalString("codeChallenge")
         let begun = try await call.beginLogin(
             LoginWish(
                 redirectURI: try redirect(call, input.optionalString("redirectUri")),
-                state: input.optionalString("state"),
-                challenge: input.optionalString("codeChallenge")))
+                state: input.optionalString("state"), challenge: challenge,
+                isBrowsers: challenge == nil))
         var answer = Response.json(
             201, bytes: JSONValue.object([.init("url", .string(begun.url))]).encoded())
-        for (name, value) in [(stateCookie, begun.state), (verifierCookie, begun.verifier ?? "")]
+        for (name, value) in [(stateCookie, begun.state), (verifierCookie, begun.browser ?? "")]
         where !value.isEmpty {
             answer.fields.append(call.cookie(name, value, seconds: 600))
         }
@@ -70,10 +74,16 @@ enum ImmichOAuth {
         if let expected, !expected.utf8.elementsEqual(state.utf8) {
             throw SignInRefusal.stateUnknown
         }
-        let user = try await call.completeLogin(
-            LoginReturn(
-                state: state, code: code, verifier: input.optionalString("codeVerifier"),
-                issuer: query.first("iss"), isBound: expected != nil))
+        let verifier = input.optionalString("codeVerifier")
+        let answer = LoginReturn(
+            state: state, code: code, verifier: verifier, issuer: query.first("iss"),
+            browser: verifier ?? Credential.cookie(verifierCookie, in: call.request))
+        let user: UserRow
+        do {
+            user = try await call.completeLogin(answer)
+        } catch SignInRefusal.stateUnknown where expected == nil && verifier == nil {
+            throw Immich.bad("OAuth state is missing")
+        }
         return try await ImmichSession.begin(call, of: user, .oauth)
     }
 }

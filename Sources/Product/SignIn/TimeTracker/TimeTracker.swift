@@ -32,7 +32,7 @@ enum TimeTracker {
 
     private static func explain(_ refusal: SignInRefusal) -> Problem? {
         switch refusal {
-        case .stateUnknown, .stateUnbound:
+        case .stateUnknown:
             bad("OIDC session not found or expired. Initiate login again.")
         case .wrongVerifier, .verifierMissing, .notProved:
             bad(exchangeFailed + "the provider's answer could not be verified.")

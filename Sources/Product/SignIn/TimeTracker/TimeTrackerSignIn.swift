@@ -48,8 +48,7 @@ enum TimeTrackerSignIn {
         let user = try await call.completeLogin(
             LoginReturn(
                 state: state, code: code,
-                redirectURI: input.optionalString("redirect_uri") ?? "", isBound: true,
-                hidesIssuer: true))
+                redirectURI: input.optionalString("redirect_uri") ?? "", hidesIssuer: true))
         let token = try await call.startTokenSession(
             of: user.id, .oauth, DeviceTold(), seconds: call.tokenSeconds(default: lifetime))
         return .ok(

@@ -18,11 +18,13 @@ enum TimeTrackerWeb {
     /// 302 to the provider. The cookie ties the return to this browser.
     static func begin(_ call: ClientCall) async throws -> Response {
         guard call.appURL != nil else { throw SignInRefusal.redirectNotRegistered }
-        let begun = try await call.beginLogin(LoginWish(redirectURI: call.baseURL + path))
+        let begun = try await call.beginLogin(
+            LoginWish(redirectURI: call.baseURL + path, isBrowsers: true))
+        let secret = begun.state + "." + (begun.browser ?? "")
         return Response(
             302,
             fields: [
-                Field("location", begun.url), call.cookie(stateCookie, begun.state, seconds: 600),
+                Field("location", begun.url), call.cookie(stateCookie, secret, seconds: 600),
             ])
     }
 
@@ -31,7 +33,7 @@ enum TimeTrackerWeb {
     private static func end(_ call: ClientCall) async throws -> Response {
         let query = FormText(call.request.query)
         guard let app = call.appURL, let state = query.first("state"), !query.isRepeated("state"),
-            let began = Credential.cookie(stateCookie, in: call.request), sameBytes(began, state)
+            let browser = secret(of: state, call)
         else { throw TimeTracker.bad("Invalid session") }
         do {
             guard let code = query.first("code"), !query.isRepeated("code") else {
@@ -40,7 +42,7 @@ enum TimeTrackerWeb {
             let user = try await call.completeLogin(
                 LoginReturn(
                     state: state, code: code, redirectURI: call.baseURL + path,
-                    issuer: query.first("iss"), isBound: true))
+                    issuer: query.first("iss"), browser: browser))
             let seconds = call.tokenSeconds(default: lifetime)
             let (token, _) = try await call.startSession(
                 of: user.id, .oauth, DeviceTold(), seconds: seconds)
@@ -54,6 +56,14 @@ enum TimeTrackerWeb {
             problem.cause = refusal.cause ?? "sign-in: \(refusal)"
             throw problem
         }
+    }
+
+    /// The cookie names the sign-in that it is for, so that another's leaves this one alone.
+    private static func secret(of state: String, _ call: ClientCall) -> String? {
+        guard let cookie = Credential.cookie(stateCookie, in: call.request),
+            cookie.utf8.starts(with: (state + ".").utf8)
+        else { return nil }
+        return String(decoding: cookie.utf8.dropFirst(state.utf8.count + 1), as: UTF8.self)
     }
 
     private static func back(

@@ -15,10 +15,13 @@ package struct LoginState: Sendable {
     /// The sealed verifier that the server holds.
     package var secrets: [UInt8]?
     package var device: String?
+    /// Of the secret in a browser's cookie, without which the sign-in does not end.
+    package var browserHash: [UInt8]?
 
     package init(
         hash: [UInt8], client: String, provider: UUID, redirectURI: String, nonce: String,
-        challenge: String? = nil, secrets: [UInt8]? = nil, device: String? = nil
+        challenge: String? = nil, secrets: [UInt8]? = nil, device: String? = nil,
+        browserHash: [UInt8]? = nil
     ) {
         self.hash = hash
         self.client = client
@@ -28,10 +31,14 @@ package struct LoginState: Sendable {
         self.challenge = challenge
         self.secrets = secrets
         self.device = device
+        self.browserHash = browserHash
     }
 
     static let columns: SQL =
-        "state_hash, client, provider_id, redirect_uri, nonce, challenge, secrets, device"
+        """
+        state_hash, client, provider_id, redirect_uri, nonce, challenge, secrets, device,
+        browser_hash
+        """
 
     init(_ row: Row) throws(PostgresError) {
         hash = try row.get(0)
@@ -42,6 +49,7 @@ package struct LoginState: Sendable {
         challenge = try row.get(5)
         secrets = try row.get(6, as: [UInt8]?.self)
         device = try row.get(7)
+        browserHash = try row.get(8, as: [UInt8]?.self)
     }
 }
 
@@ -57,24 +65,26 @@ extension TenantScope {
         let rows = try await write(
             """
             INSERT INTO login_states (tenant_id, state_hash, client, provider_id, redirect_uri,
-                nonce, challenge, secrets, device, created_at, expires_at)
+                nonce, challenge, secrets, device, browser_hash, created_at, expires_at)
             VALUES (\(tenant), \(state.hash), \(state.client), \(state.provider),
                 \(state.redirectURI), \(state.nonce), \(state.challenge), \(state.secrets),
-                \(state.device), \(now), \(now.adding(seconds: Self.loginSeconds)))
+                \(state.device), \(state.browserHash), \(now), \(now.adding(seconds: Self.loginSeconds)))
             ON CONFLICT DO NOTHING RETURNING 1
             """)
         return rows.count == 1
     }
 
     /// Uses a state up, on any replica: one DELETE decides who was first. nil for one that is
-    /// unknown, over, used, or another client's.
+    /// unknown, over, used, another client's, or another browser's. `browser`: of what came back
+    /// in the cookie; where the app holds the verifier, that alone says who began.
     package func consumeLogin(
-        _ hash: [UInt8], client: String
+        _ hash: [UInt8], client: String, browser: [UInt8]? = nil
     ) async throws -> LoginState? {
         let rows = try await write(
             """
             DELETE FROM login_states WHERE tenant_id = \(tenant) AND state_hash = \(hash)
                 AND client = \(client) AND expires_at > \(database.clock())
+                AND (challenge IS NOT NULL OR browser_hash IS NOT DISTINCT FROM \(browser))
             RETURNING \(LoginState.columns)
             """)
         return try rows.first.map(LoginState.init)
