@@ -1,7 +1,6 @@
 // Starts the console, and what stands around every page: top bar, navigation, operator menu.
 import { forgetTenants, keep, kept, loadMe, may, me, scope, signOut, tenantOf } from "./lib/api.js"
-import { button, fill, h, icon, state, user } from "./lib/html.js"
-import { speak, words } from "./lib/language.js"
+import { button, fill, h, icon, speak, state, user, words } from "./lib/html.js"
 import { go, start } from "./lib/router.js"
 
 const main = document.querySelector("main")

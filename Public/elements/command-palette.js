@@ -1,7 +1,6 @@
 import { places, tenantHere } from "../app.js"
 import { api, may, scope, search } from "../lib/api.js"
-import { fill, h, icon, user } from "../lib/html.js"
-import { say, t } from "../lib/language.js"
+import { fill, h, icon, say, t, user } from "../lib/html.js"
 import { go } from "../lib/router.js"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

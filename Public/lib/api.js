@@ -1,5 +1,5 @@
 // The only fetch of the console, and who is asking.
-import { t } from "./language.js"
+import { t } from "./html.js"
 
 /** An answer that is not 2xx, as RFC 9457 problem details. */
 export class Problem extends Error {

@@ -1,7 +1,6 @@
 import { api, etagOf, probe, sent, shown } from "./api.js"
 import { form } from "./form.js"
-import { add, button, fill, h, note } from "./html.js"
-import { t } from "./language.js"
+import { add, button, fill, h, note, t } from "./html.js"
 import { toast } from "../elements/toast-stack.js"
 
 let serial = 0

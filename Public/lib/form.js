@@ -1,6 +1,5 @@
 import { api } from "./api.js"
-import { fill, h, icon, note } from "./html.js"
-import { t } from "./language.js"
+import { fill, h, icon, note, t } from "./html.js"
 
 let serial = 0
 

@@ -1,6 +1,5 @@
 import { api, may, search } from "./api.js"
-import { add, button, fill, h, icon, state, tag, time } from "./html.js"
-import { say, t, total } from "./language.js"
+import { add, button, fill, h, icon, say, state, t, tag, time, total } from "./html.js"
 import { query, setQuery } from "./router.js"
 import { chooser } from "./selection.js"
 

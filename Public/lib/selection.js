@@ -1,6 +1,5 @@
 import { confirm } from "./dialog.js"
-import { button, fill, h } from "./html.js"
-import { count, say, t } from "./language.js"
+import { button, count, fill, h, say, t } from "./html.js"
 import { toast } from "../elements/toast-stack.js"
 
 /**

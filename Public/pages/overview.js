@@ -1,6 +1,5 @@
 import { api, may } from "../lib/api.js"
-import { add, button, card, fill, h, head, icon, none, part, state, svgNode, table, time, user } from "../lib/html.js"
-import { day, deed, number, t } from "../lib/language.js"
+import { add, button, card, day, deed, fill, h, head, icon, none, number, part, state, svgNode, t, table, time, user } from "../lib/html.js"
 import { query, setQuery } from "../lib/router.js"
 
 const WINDOWS = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" }
