@@ -93,7 +93,7 @@ def table(small, large):
         print(f"over {limit} ms at {what}: {', '.join(slow) or 'none'}")
     print("page 100 over 1.2 of page 1:",
           ", ".join(n for n in b if len(b[n]) > 2 and b[n][0] > 1.2 * b[n][2]) or "none")
-    print("over 1.5 by growth:", ", ".join(n for n in b if b[n][0] > 1.5 * a[n][0]) or "none")
+    print("over 1.5 by growth:", ", ".join(n for n in b if b[n][0] > 1.5 * max(a[n][0], 1)) or "none")
 
 
 if sys.argv[1] == "measure":
