@@ -8,6 +8,7 @@ LISTS = [
     ("users, by a rare provider", "users?provider=github"),
     ("users, never signed in", "users?never_signed_in=true"),
     ("users, signed in since", "users?last_sign_in_since=2023-06-01T00:00:00Z"),
+    ("users, signed in of late", "users?last_sign_in_since=2026-08-25T00:00:00Z"),
     ("search: one user", "users?q=%d@"), ("search: a full name", "users?q=grace hopper"),
     ("search: a last name", "users?q=lovelace"), ("search: three letters", "users?q=ada"),
     ("search: everybody", "users?q=exa"), ("search: nobody", "users?q=zzqx"),
@@ -16,13 +17,21 @@ LISTS = [
     ("search and filter", "users?q=lovelace&status=suspended"),
     ("search by email order", "users?q=hopper&sort=email"),
     ("keys", "api-keys?"), ("keys, revoked", "api-keys?status=revoked"),
-    ("keys, by name", "api-keys?q=Lovelace"),
+    ("keys, by name", "api-keys?q=Lovelace"), ("keys, a full name", "api-keys?q=grace hopper"),
+    ("keys, a beginning", "api-keys?q=gr"), ("keys, in order of name", "api-keys?sort=name"),
+    ("keys, by name in order", "api-keys?q=Lovelace&sort=-name"),
     ("invites", "invites?"), ("invites, pending", "invites?status=pending"),
-    ("invites, by text", "invites?q=lovelace"),
+    ("invites, by text", "invites?q=lovelace"), ("invites, one address", "invites?q=%d@"),
+    ("invites, long ago", "invites?q=oldcorp"),
+    ("invites, pending, by text", "invites?q=lovelace&status=pending"),
     ("decisions", "provisioning/decisions?"),
     ("decisions, refused", "provisioning/decisions?outcome=refused"),
     ("audit", "audit-events?"), ("audit, one actor", "audit-events?actor=growth 7"),
+    ("audit, an actor's name", "audit-events?actor=Growth"),
+    ("audit, one target", "audit-events?target=ada.lovelace1@oldcorp.example"),
     ("audit, one action", "audit-events?action=invite.created"),
+    ("audit, a rare action", "audit-events?action=policy.updated"),
+    ("audit, a rare group", "audit-events?action=policy."),
     ("audit, a group of actions", "audit-events?action=api_key."),
 ]
 DEEP = ["users?", "users?sort=email", "users?status=suspended", "users?q=lovelace", "api-keys?",
@@ -67,19 +76,24 @@ def measure(base, tenant, key):
                 break
             cursor = body["next_cursor"]
         times = sample(f"{url}&cursor={cursor}") if cursor else [first]
-        result[f"page 100: {path}"] = (percentile(times, 0.5), percentile(times, 0.95))
+        result[f"page 100: {path}"] = (percentile(times, 0.5), percentile(times, 0.95), first)
     print(json.dumps(result))
 
 
 def table(small, large):
     a, b = (json.load(open(path)) for path in (small, large))
     sizes = [f"{int(re.search('[0-9]+$', path).group()):,}" for path in (small, large)]
-    print(f"| list | {sizes[0]} rows | {sizes[1]} rows | growth |\n|---|---|---|---|")
-    for name in b:
-        ratio = b[name][0] / a[name][0]
-        print(f"| {name} | {a[name][0]:.1f} / {a[name][1]:.1f} | {b[name][0]:.1f} / {b[name][1]:.1f} | {ratio:.1f} |")
-    slow = [name for name in b if b[name][1] > 50]
-    print(f"\nover 50 ms at p95: {', '.join(slow) or 'none'}")
+    print(f"| list | {sizes[0]} rows | {sizes[1]} rows | growth | page 100 / page 1 |\n|---|---|---|---|---|")
+    for name, big in b.items():
+        little, deep = a[name], f"{big[0] / big[2]:.2f}" if len(big) > 2 else ""
+        print(f"| {name} | {little[0]:.1f} / {little[1]:.1f} | {big[0]:.1f} / {big[1]:.1f} "
+              f"| {big[0] / little[0]:.1f} | {deep} |")
+    for limit, at, what in ((50, 0, "p50"), (50, 1, "p95"), (30, 1, "p95 of a search")):
+        slow = [name for name in b if b[name][at] > limit and ("search" in name or limit > 30)]
+        print(f"over {limit} ms at {what}: {', '.join(slow) or 'none'}")
+    print("page 100 over 1.2 of page 1:",
+          ", ".join(n for n in b if len(b[n]) > 2 and b[n][0] > 1.2 * b[n][2]) or "none")
+    print("over 1.5 by growth:", ", ".join(n for n in b if b[n][0] > 1.5 * max(a[n][0], 1)) or "none")
 
 
 if sys.argv[1] == "measure":

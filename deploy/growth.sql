@@ -56,7 +56,9 @@ FROM person;
 INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id, actor_name, action,
     target_type, target_id, target_name, request_id)
 SELECT :'tenant', md5('event ' || n)::uuid, at, 'operator', 'growth ' || n % 1000, 'Growth',
-    (ARRAY['user.created', 'user.updated', 'invite.created', 'api_key.created'])[1 + n % 4], 'user',
+    CASE WHEN n % 50000 = 1 THEN 'policy.updated' ELSE
+        (ARRAY['user.created', 'user.updated', 'invite.created', 'api_key.created'])[1 + n % 4] END,
+    'user',
     id::text, email, 'growth' FROM person;
 INSERT INTO decisions (tenant_id, id, created_at, outcome, reason, reference, email, email_key,
     provider, issuer, subject, user_id, trace, duration_ms)

@@ -1,22 +1,23 @@
-import { places } from "../app.js"
-import { api, kept, may, scope, search } from "../lib/api.js"
-import { fill, h, icon, user } from "../lib/html.js"
+import { places, tenantHere } from "../app.js"
+import { api, may, scope, search } from "../lib/api.js"
+import { fill, h, icon, say, t, user } from "../lib/html.js"
 import { go } from "../lib/router.js"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const entry = (kind, look, text, href, more) => ({ kind, look, text, href: `/console/${href}`, ...more })
 
-const here = () => location.pathname.match(/^\/console\/t\/([^/]+)/)?.[1] ?? scope() ?? kept().tenant
+const actions = tenant => [
+	may("createTenant") && entry("Action", "plus", "New tenant", "tenants?new=1"),
+	...[["invites", "Invite people", "invites?new=1"], ["editUsers", "Add user", "users?new=1"], ["writeKeys", "Create API key", "keys/new"], ["writeOrigins", "Add origin", "origins?new=1"]]
+		.map(([right, text, path]) => tenant && may(right) && entry("Action", "plus", text, `t/${tenant}/${path}`)),
+].filter(Boolean)
 
-function actions(tenant) {
-	const one = (text, tab, look) => ({ text, look, href: `/console/t/${tenant}/${tab}`, kind: "Action" })
-	return [
-		may("createTenant") && { text: "New tenant", look: "plus", href: "/console/tenants?new=1", kind: "Action" },
-		tenant && may("invites") && one("Invite people", "invites?new=1", "plus"),
-		tenant && may("editUsers") && one("Add user", "users?new=1", "plus"),
-		tenant && may("writeKeys") && one("Create API key", "keys/new", "plus"),
-		tenant && may("writeOrigins") && one("Add origin", "origins?new=1", "plus"),
-	].filter(Boolean)
-}
+const jumps = (sub, tenant) => [["Decision", "branch", "decisions"], ["Tenant", "building", "t"],
+	...(tenant ? [["User of this tenant", "user", `t/${tenant}/users`], ["API key of this tenant", "key", `t/${tenant}/keys`]] : []),
+].map(([text, look, path]) => entry("Jump", look, text, `${path}/${sub}`, { sub }))
+
+const found = (one, tab) => (one.type === "tenant" || one.slug ? entry("Tenant", "building", one.name, `t/${one.slug}/${tab}`, { sub: one.slug, data: true })
+	: entry("User", "user", one.email, `t/${one.tenant_id}/users/${one.id}`, { sub: one.name === one.email ? null : one.name, data: true }))
 
 /** `<command-palette>`: pages and actions at once, then what the search finds; arrows choose, Enter opens. */
 class CommandPalette extends HTMLElement {
@@ -25,7 +26,7 @@ class CommandPalette extends HTMLElement {
 		const label = this.tab ? "Switch to tenant" : "Search or jump to"
 		this.found = h("ul", { role: "listbox", id: "found", "aria-label": "Results" })
 		this.input = h("input", {
-			type: "search", role: "combobox", placeholder: `${label}…`, "aria-label": label, spellcheck: false, autocomplete: "off",
+			type: "search", role: "combobox", placeholder: t`${say(label)}…`, "aria-label": label, spellcheck: false, autocomplete: "off",
 			"aria-expanded": "true", "aria-controls": "found", "aria-autocomplete": "list",
 			oninput: () => this.look(), onkeydown: event => this.key(event),
 		})
@@ -44,49 +45,43 @@ class CommandPalette extends HTMLElement {
 	}
 
 	look() {
-		clearTimeout(this.timer)
-		this.running?.abort()
+		this.disconnectedCallback()
 		const text = this.input.value.trim()
-		const tenant = here()
-		const wanted = text.toLowerCase()
+		const tenant = tenantHere()
 		const known = this.tab ? [] : [...places().filter(one => one.href).map(one => ({ ...one, kind: "Page" })), ...actions(tenant)]
-			.filter(one => one.text.toLowerCase().includes(wanted))
+			.filter(one => say(one.text).toLowerCase().includes(text.toLowerCase()))
 		if (UUID.test(text)) known.push(...jumps(text, tenant))
 		this.draw(known)
 		if (text || this.tab) this.timer = setTimeout(() => this.find(text, known, tenant), 150)
 	}
 
-	async find(text, known, tenant) {
+	async find(q, known, tenant) {
 		const { signal } = (this.running = new AbortController())
-		const ask = path => api(path, { signal }).then(found => found.items, () => [])
-		const [found, people] = await Promise.all([
-			this.tab ? ask(`/tenants${search({ q: text, limit: 20 })}`) : ask(`/search${search({ q: text })}`),
-			this.tab || scope() || !tenant ? [] : ask(`/tenants/${tenant}/users${search({ q: text, limit: 6 })}`),
-		])
-		if (signal.aborted) return
-		this.draw([...known, ...found.map(one => entry(one, this.tab)), ...people.map(one => entry({ ...one, type: "user" }))].filter(one => one.href))
+		const ask = (path, limit) => api(path + search({ q, limit }), { signal }).then(answer => answer.items, () => [])
+		const all = await Promise.all(this.tab ? [ask("/tenants", 20)] : [ask("/search"), scope() || !tenant ? [] : ask(`/tenants/${tenant}/users`, 6)])
+		if (!signal.aborted) this.draw([...known, ...all.flat().map(one => found(one, this.tab ?? "users"))])
 	}
 
 	draw(entries) {
 		this.at = 0
 		this.entries = entries
 		fill(this.found, entries.map((one, at) => h("li", { role: "option", id: `found${at}`, onclick: () => this.open(one) },
-			icon(one.look ?? "next"), h("span", one.data ? user(one.text) : one.text), one.sub && user(one.sub, "span.muted"), h("span.muted.kind", one.kind))),
-			!entries.length && h("li.state.muted", { role: "option", "aria-selected": "false" }, this.tab && !this.input.value ? "Looking…" : "Nothing found"))
+			icon(one.look), one.data ? user(one.text) : h("span", one.text), one.sub && user(one.sub, "span.muted"), h("span.muted.kind", one.kind))),
+		!entries.length && h("li.state.muted", { role: "option", "aria-selected": "false" }, this.tab && !this.input.value ? "Looking…" : "Nothing found"))
 		this.mark()
 	}
 
 	mark() {
-		[...this.found.children].forEach((node, at) => node.setAttribute("aria-selected", String(at === this.at && this.entries.length > 0)))
+		this.entries.forEach((_, at) => this.found.children[at].setAttribute("aria-selected", String(at === this.at)))
 		this.found.children[this.at]?.scrollIntoView({ block: "nearest" })
 		this.input.setAttribute("aria-activedescendant", this.entries.length ? `found${this.at}` : "")
 	}
 
 	key(event) {
+		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
 		// A search field would take the first Escape to clear itself.
 		if (event.key === "Escape") this.box.close()
-		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-		if (step && this.entries.length) {
+		else if (step && this.entries.length) {
 			event.preventDefault()
 			this.at = (this.at + step + this.entries.length) % this.entries.length
 			this.mark()
@@ -103,23 +98,7 @@ class CommandPalette extends HTMLElement {
 }
 customElements.define("command-palette", CommandPalette)
 
-const jumps = (id, tenant) => [
-	{ text: "Decision", sub: id, href: `/console/decisions/${id}`, look: "branch", kind: "Jump" },
-	{ text: "Tenant", sub: id, href: `/console/t/${id}/users`, look: "building", kind: "Jump" },
-	tenant && { text: "User of this tenant", sub: id, href: `/console/t/${tenant}/users/${id}`, look: "user", kind: "Jump" },
-	tenant && { text: "API key of this tenant", sub: id, href: `/console/t/${tenant}/keys/${id}`, look: "key", kind: "Jump" },
-].filter(Boolean)
-
-function entry(one, tab = "users") {
-	return one.type === "user"
-		? { text: one.email, sub: one.name === one.email ? null : one.name, data: true, href: `/console/t/${one.tenant_id}/users/${one.id}`, look: "user", kind: "User" }
-		: { text: one.name, sub: one.slug, data: true, href: `/console/t/${one.slug}/${tab}`, look: "building", kind: "Tenant" }
-}
-
-/** Opens the palette; with `tab`, to choose a tenant and stay on that tab. */
 export function open({ tab } = {}) {
 	if (document.querySelector("command-palette")) return
-	const node = new CommandPalette()
-	node.tab = tab
-	document.body.append(node)
+	document.body.append(Object.assign(new CommandPalette(), { tab }))
 }

@@ -1,11 +1,11 @@
 // The only fetch of the console, and who is asking.
+import { t } from "./html.js"
 
 /** An answer that is not 2xx, as RFC 9457 problem details. */
 export class Problem extends Error {
 	constructor(status, body = {}, retryAfter = null) {
-		super(body.detail || body.title || `The server answered ${status}.`)
-		Object.assign(this, { status, retryAfter, code: body.code, id: body.request_id, errors: body.errors ?? [], other: body.conflicting_id })
-		this.title = body.title || "The request failed"
+		super(body.detail || body.title || t`The server answered ${status}.`)
+		Object.assign(this, { status, retryAfter, title: body.title || "The request failed", id: body.request_id, errors: body.errors })
 	}
 }
 
@@ -13,7 +13,6 @@ export class Problem extends Error {
 export const sent = []
 
 const etags = new WeakMap()
-/** The ETag an object came with, for `If-Match`. */
 export const etagOf = object => etags.get(object)
 
 // A key lives until the server has answered: sending the same again after a lost connection is then one act.
@@ -21,16 +20,14 @@ const pending = new Map()
 const SECRET = /^(password|token|key|secret|client_secret|invite_token)$/
 const masked = (name, value) => (SECRET.test(name) && typeof value === "string" ? "••••" : value)
 
-/** A request as it is shown to be run elsewhere. */
 export const shown = (path, { body, method = body ? "POST" : "GET", etag } = {}) =>
 	({ method, path: `/v1${path}`, body: body && JSON.stringify(body, masked, 2), etag })
 
-/** A `body` is posted, unless a `method` says otherwise. */
 export async function api(path, { body, method = body ? "POST" : "GET", signal, etag } = {}) {
-	const text = body === undefined ? undefined : JSON.stringify(body)
+	const text = body && JSON.stringify(body)
 	const headers = { accept: "application/json" }
 	if (method !== "GET") headers["x-gatehouse-console"] = "1"
-	if (text !== undefined) headers["content-type"] = "application/json"
+	if (text) headers["content-type"] = "application/json"
 	if (etag) headers["if-match"] = etag
 	const act = `${path} ${text}`
 	if (method === "POST" && /^\/(tenants(\/|$)|api-keys)/.test(path)) {
@@ -51,10 +48,8 @@ export async function api(path, { body, method = body ? "POST" : "GET", signal, 
 	if (answer.status < 500) pending.delete(act)
 	const data = answer.status === 204 ? null : await answer.json().catch(() => ({ title: answer.statusText }))
 	if (!answer.ok) {
-		if (answer.status === 401 && !path.startsWith("/session") && !path.startsWith("/setup")) {
-			dispatchEvent(new CustomEvent("session-over"))
-		}
-		throw new Problem(answer.status, data ?? {}, answer.headers.get("retry-after"))
+		if (answer.status === 401 && !/^\/(session|setup)/.test(path)) dispatchEvent(new CustomEvent("session-over"))
+		throw new Problem(answer.status, data, answer.headers.get("retry-after"))
 	}
 	if (data && answer.headers.get("etag")) etags.set(data, answer.headers.get("etag"))
 	return data
@@ -75,13 +70,11 @@ function remember(entry) {
 
 /** `{a: 1, b: null}` → `?a=1`; empty values are left out. */
 export function search(values) {
-	const kept = Object.entries(values).filter(([, value]) => value != null && value !== "")
-	const text = new URLSearchParams(kept).toString()
+	const text = new URLSearchParams(Object.entries(values).filter(([, value]) => value != null && value !== "")).toString()
 	return text && `?${text}`
 }
 
 let operator = null
-/** Who is signed in; null before the first answer. */
 export const me = () => operator
 /** The tenant that this operator is confined to, or null for the whole platform. */
 export const scope = () => operator?.scope?.tenant_id ?? null
@@ -97,7 +90,6 @@ export const may = right => RIGHTS[right].includes(LETTERS[operator?.role] ?? "-
 
 export async function loadMe() {
 	operator ??= (await api("/me")).operator
-	return operator
 }
 
 export async function signOut() {
@@ -106,28 +98,23 @@ export async function signOut() {
 }
 
 const tenants = new Map()
-/** A tenant by slug or id, asked once; `fresh` asks again. */
-export async function tenantOf(slug, { fresh } = {}) {
-	if (fresh) tenants.clear()
+export const forgetTenants = () => tenants.clear()
+/** A tenant by slug or id, asked once until it is forgotten. */
+export async function tenantOf(slug) {
 	if (!tenants.has(slug)) {
-		const asked = api(`/tenants/${encodeURIComponent(slug)}`)
+		const asked = api(`/tenants/${slug}`)
 		tenants.set(slug, asked)
 		asked.catch(() => tenants.delete(slug))
 	}
 	return tenants.get(slug)
 }
-export const forgetTenants = () => tenants.clear()
 
 /** What this browser keeps: theme, density, keys, the tenant last seen. Never a secret. */
 export const kept = () => {
 	try {
-		return JSON.parse(localStorage.getItem("ui") || "{}")
+		return JSON.parse(localStorage.getItem("ui")) ?? {}
 	} catch {
 		return {}
 	}
 }
-export function keep(name, value) {
-	const ui = { ...kept(), [name]: value }
-	if (value == null) delete ui[name]
-	localStorage.setItem("ui", JSON.stringify(ui))
-}
+export const keep = (name, value) => localStorage.setItem("ui", JSON.stringify({ ...kept(), [name]: value || undefined }))

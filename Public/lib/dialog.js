@@ -1,6 +1,6 @@
-import { api, probe, sent, shown } from "./api.js"
+import { api, etagOf, probe, sent, shown } from "./api.js"
 import { form } from "./form.js"
-import { add, button, fill, h, note } from "./html.js"
+import { add, button, fill, h, note, t } from "./html.js"
 import { toast } from "../elements/toast-stack.js"
 
 let serial = 0
@@ -20,21 +20,16 @@ export function dialog(title, ...kids) {
 }
 
 /**
- * A dialog with a form, whose button says `submit` or the title. What is sent, and shown by
- * "show the request", is `request(values)` → [path, options], or the values to `path` by `method`. Then `done(answer, values)`, or `said` as a
- * message and `after()`. A Problem's pointers land on the fields, and what was typed is kept.
+ * A dialog with a form, whose button says `submit` or the title. What is sent, and shown, is
+ * `request(values)` → [path, options], or the values to `path` by `method`. Then `done(answer, values)`,
+ * or `said` as a message and `after()`. `edits`: the object that the form changes.
  */
-export function formDialog({ title, lead, fields = [], submit, danger, send, path, method, etag, said, after, ...given }) {
+export function formDialog({ title, lead, fields = [], edits, submit = edits ? "Save" : title, danger, send, path, method = edits && "PATCH", etag = edits && etagOf(edits), said = edits && "Saved", after, ...given }) {
 	const request = given.request ?? (path && (values => [path, { method, body: values, etag }]))
 	const done = given.done ?? (made => (said && toast(said.call ? said(made) : said), after?.()))
 	const built = form(fields, {
-		submit: submit ?? title, danger, request,
-		cancel: () => node.close(),
-		send: async values => {
-			const answer = await (send ? send(values) : api(...request(values)))
-			node.close()
-			await done(answer, values)
-		},
+		submit, danger, request, send, values: edits, cancel: () => node.close(),
+		done: (...answer) => (node.close(), done(...answer)),
 	})
 	const node = dialog(title, lead && h("p.lead", lead), built);
 	(node.querySelector("input, select, textarea") ?? node).focus()
@@ -47,9 +42,9 @@ export function formDialog({ title, lead, fields = [], submit, danger, send, pat
  */
 export function confirm({ text, keep = "Keep", act, type, run, path, method = "DELETE", body, etag, ...rest }) {
 	const node = formDialog({
-		...rest, lead: text, submit: act, danger: true, fields: [type && ["typed", `Type ${type} to confirm`, { required: true, attrs: { autocomplete: "off" } }]],
+		...rest, lead: text, submit: act, danger: true, fields: [type && ["typed*", t`Type ${type} to confirm`, { attrs: { autocomplete: "off" } }]],
 		send: values => {
-			if (type && values.typed !== type) throw new Error(`That is not ${type}.`)
+			if (type && values.typed !== type) throw new Error(t`That is not ${type}.`)
 			return run ? run() : api(path, { method, body, etag })
 		},
 	})
@@ -58,14 +53,12 @@ export function confirm({ text, keep = "Keep", act, type, run, path, method = "D
 	if (!type) cancel.focus()
 }
 
-export async function copy(text, what = "Copied") {
-	await navigator.clipboard.writeText(text).then(() => toast(what), () => toast("The browser did not allow copying.", { stay: true }))
-}
+/** A button that copies a text. */
+export const copies = (text, label = "Copy", look = "") => button(label, () => navigator.clipboard.writeText(text)
+	.then(() => toast("Copied"), () => toast("The browser did not allow copying.", { stay: true })), { look, icon: "copy" })
 
-const copyButton = (text, label = "Copy") => button(label, () => copy(text), { icon: "copy" })
-
-/** Shows a secret that is never shown again. Nothing closes it before "stored" is ticked. */
-export function reveal({ title, secret, name, curl, text, test }) {
+/** Shows a secret once; nothing closes it before "stored" is ticked. `call`: what an API key can be tried on. */
+export function reveal({ title, secret, name, call, text }) {
 	const leave = event => event.preventDefault()
 	const value = h("code.code.secret", { tabIndex: 0 }, secret)
 	const stored = h("input", { type: "checkbox", id: "stored", onchange: () => (done.disabled = !stored.checked) })
@@ -78,18 +71,18 @@ export function reveal({ title, secret, name, curl, text, test }) {
 	const said = h("div", { "aria-live": "polite" })
 	const tryNow = async () => {
 		const { status, name: whose, detail } = await probe(secret).catch(error => ({ status: 0, detail: error.message }))
-		fill(said, status === 200 ? note("ok", "check", `It works: the server knows it as “${whose}”.`) : note("danger", "alert", detail))
+		fill(said, status === 200 ? note("ok", "check", t`It works: the server knows it as “${whose}”.`) : note("danger", "alert", detail))
 	}
 	const close = () => {
 		removeEventListener("beforeunload", leave)
 		fill(value)
 		node.close()
 		node.replaceChildren()
-		secret = curl = null
+		secret = null
 	}
 	const node = dialog(title, h("p.lead", text ?? "This is the only time it is shown. Store it now: nobody, not even Gatehouse, can show it again."),
-		value, h("div.acts", copyButton(secret), button("Download .env", file), test && button("Test it now", tryNow)), said,
-		curl && h("details", h("summary", "Call the API with it"), h("code.code", curl)),
+		value, h("div.acts", copies(secret), button("Download .env", file), call && button("Test it now", tryNow)), said,
+		call && h("details", h("summary", "Call the API with it"), h("code.code", curlOf(shown(call)))),
 		h("div.acts", h("label.check", stored, "I have stored it"), done))
 	node.setAttribute("closedby", "none")
 	// A second Escape closes a dialog whose `cancel` was refused without the key press being refused as well.
@@ -108,6 +101,8 @@ function curlOf({ method, path, body, etag }) {
 	return lines.join(" \\\n")
 }
 
+const runnable = (text, more) => [h("code.code", { tabIndex: 0 }, text), h("div.acts", copies(text, "Copy curl"), more)]
+
 /** "Show me the curl" of a form, of what it would send now. */
 export function requestOf(read) {
 	const box = h("div.stack-gap")
@@ -120,24 +115,20 @@ export function requestOf(read) {
 			// What is being typed is not JSON yet.
 			return
 		}
-		fill(box, h("code.code", { tabIndex: 0 }, text), h("div.acts", copyButton(text, "Copy curl")))
+		fill(box, runnable(text))
 	}
 	return { node, draw: () => node.open && draw() }
 }
 
-/** The requests this view has really sent, to be run elsewhere. */
 export function showRequests() {
 	const node = dialog("Requests of this view", h("p.lead", "Exactly what this page sent, for an API key instead of your session. Secrets are masked."))
 	for (const entry of sent.toReversed()) {
-		const text = curlOf(entry)
-		add(node, h("div.stack-gap", h("code.code", { tabIndex: 0 }, text), h("div.acts", copyButton(text, "Copy curl"),
-			entry.body && copyButton(entry.body, "Copy JSON"))))
+		add(node, h("div.stack-gap", runnable(curlOf(entry), entry.body && copies(entry.body, "Copy JSON"))))
 	}
 	add(node, [!sent.length && h("p.muted", "This view has asked for nothing."), h("div.acts", button("Close", () => node.close()))])
 }
 
 let lastUndo = null
-/** Takes back the last change that can be taken back. */
 export function undo() {
 	const run = lastUndo
 	lastUndo = null

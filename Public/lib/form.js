@@ -1,15 +1,20 @@
-import { fill, h, icon, note } from "./html.js"
+import { api } from "./api.js"
+import { fill, h, icon, note, t } from "./html.js"
 
 let serial = 0
 
 /**
- * A form from descriptions: `[name, label, {type, options, hint, value, required, attrs}]`.
- * A dotted name is a nested member. `type`: text (default), any input type, select, textarea,
- * lines (an array, one a line), check, checks (an array of what is ticked; options may have groups).
- * Empty values that are not required are left out. `request(values)` gives "show the request".
+ * A form from descriptions: `[name, label, {type, options, hint, value, attrs}]`. `name*` is required;
+ * a dotted name is a nested member. `type`: text (default), any input type, textarea, lines (an array,
+ * one a line), check, checks (an array of what is ticked; options may have groups); options make a select.
+ * Empty values are left out. `start` fills in; where it edits `values`, only what was changed is sent, an emptied one as null.
+ * Sends by `send(values)`, or what `request(values)` → [path, options] says, which is shown too; then `done(answer, values)`.
  */
-export function form(fields, { submit, send, cancel, danger, request } = {}) {
-	const rows = fields.filter(Boolean).map(([name, label, more]) => row({ name, label, ...more }))
+export function form(fields, { submit, request, send = values => api(...request(values)), done, cancel, danger, start, values: edited = start } = {}) {
+	const rows = fields.filter(Boolean).map(([name, label, more]) => {
+		const path = name.replace("*", "")
+		return row({ name: path, label, required: name !== path, value: edited?.[path], keep: !start && edited, ...more })
+	})
 	const button = h(`button.btn.${danger ? "danger" : "primary"}`, { type: "submit" }, submit)
 	const trouble = h("div", { role: "alert" })
 	const about = h("div")
@@ -21,16 +26,15 @@ export function form(fields, { submit, send, cancel, danger, request } = {}) {
 		if (button.disabled) return
 		rows.forEach(one => one.say(null))
 		fill(trouble)
-		const missing = rows.filter(one => one.field.required && one.read() === undefined)
-		if (missing.length) {
-			missing.forEach(one => one.say("Please fill this in."))
-			focusOn(missing[0].control)
-			return
-		}
+		const missing = rows.filter(one => one.field.required && !one.read()?.toString())
+		missing.forEach(one => one.say("Please fill this in."))
+		if (missing.length) return missing[0].focus()
 		button.disabled = true
 		node.setAttribute("aria-busy", "true")
 		try {
-			await send(collect())
+			const values = collect()
+			const answer = await send(values)
+			await done?.(answer, values)
 		} catch (error) {
 			show(error)
 		} finally {
@@ -41,13 +45,12 @@ export function form(fields, { submit, send, cancel, danger, request } = {}) {
 
 	function collect() {
 		const values = {}
-		for (const { field, read } of rows) {
+		for (const { field, read, before } of rows) {
 			const value = read()
-			if (value === undefined) continue
+			if (value === undefined || (field.keep && String(value ?? "") === before)) continue
 			const path = field.name.split(".")
 			const last = path.pop()
-			const target = path.reduce((at, part) => (at[part] ??= {}), values)
-			target[last] = value
+			path.reduce((at, part) => (at[part] ??= {}), values)[last] = value
 		}
 		return values
 	}
@@ -57,16 +60,14 @@ export function form(fields, { submit, send, cancel, danger, request } = {}) {
 		let first = null
 		for (const { pointer = "", detail } of error.errors ?? []) {
 			const name = pointer.replace(/^[#/]*/, "").replaceAll("/", ".")
-			const hit = rows.find(one => name === one.field.name || name.startsWith(`${one.field.name}.`))
+			const hit = rows.find(({ field }) => name === field.name || name.startsWith(`${field.name}.`))
 			hit ? hit.say(detail) : rest.push(detail)
 			first ??= hit
 		}
-		if (!first || rest.length) {
-			const wait = error.status === 429 && error.retryAfter ? ` Try again in ${error.retryAfter} s.` : ""
-			fill(trouble, note("danger", "alert", rest.join(" ") || error.message + wait,
-				error.id && h("div.small", "Request ", h("code", error.id))))
-		}
-		if (first) focusOn(first.control)
+		if (!first || rest.length) fill(trouble, note("danger", "alert", rest.join(" ") || error.message,
+			error.status === 429 && error.retryAfter && [" ", t`Try again in ${error.retryAfter} s.`],
+			error.id && h("div.small", "Request ", h("code", error.id))))
+		first?.focus()
 	}
 
 	// The panel's code comes only when it is wanted.
@@ -79,75 +80,44 @@ export function form(fields, { submit, send, cancel, danger, request } = {}) {
 	return node
 }
 
-const focusOn = control => (control.matches("div") ? control.querySelector("input") : control).focus()
-
 function row(field) {
 	const id = `f${(serial += 1)}`
-	const { type = "text", options, value, attrs = {} } = field
-	const common = { id, name: field.name, "aria-describedby": field.hint ? `${id}h ${id}e` : `${id}e`, required: field.required ?? false, ...attrs }
-	let control
-	if (type === "select") {
-		control = h("select", common, options.map(([code, text]) => h("option", { value: code, selected: code === (value ?? options[0][0]) }, text)))
-	} else if (type === "textarea" || type === "lines" || type === "json") {
-		control = h("textarea", { ...common, value: Array.isArray(value) ? value.join("\n") : value ?? "" })
-	} else if (type === "checks") {
-		control = h("div.checks", { id, role: "group", "aria-label": field.label }, options.map(([code, text, why]) => text
-			? h("label.check", h("input", { type: "checkbox", value: code, checked: (value ?? []).includes(code) }), h("span", text, why && h("code.hint", why)))
-			: h("strong.small", code)))
-	} else if (type === "check") {
-		control = h("input", { ...common, type: "checkbox", checked: Boolean(value), required: false })
-	} else {
-		control = h("input", { ...common, type, value: value ?? "", spellcheck: false })
-	}
+	const { options, value, label, attrs, required } = field
+	const { type = options ? "select" : "text", hint: help = type === "lines" && "One a line." } = field
+	const common = { id, name: field.name, "aria-describedby": `${id}h ${id}e`, required, ...attrs }
+	const hint = help && h("div.hint", { id: `${id}h` }, help)
 	const error = h("div.wrong", { id: `${id}e`, hidden: true })
-	const hint = field.hint && h("div.hint", { id: `${id}h` }, field.hint)
-	const node = type === "check"
-		? h("div.field", h("label.check", { htmlFor: id }, control, h("span", field.label, hint)), error)
-		: h("div.field", type === "checks" ? h("strong", field.label) : h("label", { htmlFor: id }, field.label), control, hint, error)
+	const [control, ...named] = {
+		select: () => [h("select", common, options.map(([code, text]) => h("option", { value: code, selected: code === (value ?? options[0][0]) }, text)))],
+		textarea: () => [h("textarea", { ...common, value: [value ?? []].flat().join("\n") })],
+		checks: () => [h("div.checks", { id, role: "group", "aria-label": label }, options.map(([code, text, why]) => (text
+			? h("label.check", h("input", { type: "checkbox", value: code, checked: value?.includes(code) }), h("span", text, why && h("code.hint", why)))
+			: h("strong.small", code)))), h("strong", label)],
+		check: () => {
+			const box = h("input", { ...common, type: "checkbox", checked: Boolean(value), required: false })
+			return [box, h("label.check", box, h("span", label, hint))]
+		},
+	}[type === "lines" ? "textarea" : type]?.() ?? [h("input", { ...common, type, value: value ?? "", spellcheck: false })]
+	const heading = named[0] ?? h("label", { htmlFor: id }, label)
 	return {
-		field, node, control,
-		read: () => read(type, control, field),
+		field, before: String(read(type, control, field) ?? ""), read: () => read(type, control, field),
+		node: h("div.field", heading, type !== "check" && [control, hint], error),
+		focus: () => (control.querySelector("input") ?? control).focus(),
 		say(text) {
-			control.toggleAttribute("aria-invalid", Boolean(text))
 			if (text) control.setAttribute("aria-invalid", "true")
+			else control.removeAttribute("aria-invalid")
 			error.hidden = !text
 			fill(error, text && icon("alert"), text)
 		},
 	}
 }
 
-function read(type, control, field) {
+function read(type, control, { keep }) {
 	if (type === "check") return control.checked
-	if (type === "checks") {
-		const ticked = [...control.querySelectorAll("input:checked")].map(one => one.value)
-		return ticked.length || field.keep ? ticked : undefined
-	}
-	if (type === "lines") {
-		const lines = control.value.split(/[\n,]/).map(line => line.trim()).filter(Boolean)
-		return lines.length || field.keep ? lines : undefined
-	}
+	const many = type === "checks" ? [...control.querySelectorAll("input:checked")].map(one => one.value)
+		: type === "lines" && control.value.split(/[\n,]/).map(line => line.trim()).filter(Boolean)
+	if (many) return many.length || keep ? many : undefined
 	const text = type === "password" ? control.value : control.value.trim()
-	if (text === "") return field.keep ? null : undefined
+	if (text === "") return keep ? null : undefined
 	return type === "number" ? Number(text) : text
-}
-
-/** The field of a password that is chosen now. */
-export const newPassword = label => ["password", label, { type: "password", required: true, hint: "At least 15 characters; a sentence is fine.", attrs: { autocomplete: "new-password" } }]
-
-/** The secret that a link carries behind its `#`, where no server sees it. */
-export const linkToken = () => new URLSearchParams(location.hash.slice(1)).get("token")
-
-/** The frame of pages outside the gate: the gatehouse on one side, a form on the other. */
-export const door = (title, lead, ...kids) => h("div.door",
-	h("div.wall", h("span.brand", icon("mark"), h("span", "Gatehouse")),
-		h("p", "Who may come in, and why."), icon("mark", "big")),
-	h("div.sheet", h("div", h("h1", title), h("p.lead", lead), kids)))
-
-/** Draws such a page anew, its heading focused. */
-export function showDoor(...page) {
-	const built = door(...page)
-	fill(document.querySelector("main"), built)
-	const heading = built.querySelector("h1")
-	heading.tabIndex = -1
-	heading.focus()
 }

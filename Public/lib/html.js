@@ -1,11 +1,53 @@
-// The one way to make DOM: every string becomes a text node, so no value can turn into markup.
-const SVG = "http://www.w3.org/2000/svg"
-const SPOKEN = new Set(["aria-label", "title", "placeholder", "alt"])
-const UNSPOKEN = new Set(["CODE", "KBD", "TIME"])
+// Every word that is shown, and the one way to make DOM of it: every string becomes a text node, so no value can turn into markup.
 
-let translate = null
-/** Gives the language: a function from an English string to the shown one. English needs none. */
-export const speak = to => (translate = to)
+// The words. The English text is the key of the catalogue, with {} for each value.
+
+/** A text that is not to be looked up again: it was, or it is data. */
+class Said extends String {}
+
+let catalogue = null
+export const speak = to => (catalogue = to)
+export const say = text => (text instanceof Said || text == null ? text : new Said(catalogue ? catalogue(String(text)) : text))
+/** A sentence that holds values: t`${name} is suspended`. */
+export const t = (parts, ...values) => new Said(say(parts.join("{}")).replace(/\{\}/g, () => values.shift() ?? ""))
+
+const language = document.documentElement.lang
+const numbers = new Intl.NumberFormat(language)
+const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" })
+const plurals = new Intl.PluralRules(language)
+const full = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" })
+const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]]
+
+export const number = value => (value == null ? "–" : new Said(numbers.format(value)))
+export const count = (value, one, many) => new Said(`${number(value)} ${say(plurals.select(value) === "one" ? one : many)}`)
+/** A list's `total`, which may be a floor. */
+export const total = (value, ...noun) => value && (value.exact ? count(value.value, ...noun) : t`over ${count(value.value, ...noun)}`)
+export const exact = iso => new Said(full.format(new Date(iso)))
+export const day = (iso, style) => new Said(new Date(iso).toLocaleString(language, style))
+
+export function ago(iso) {
+	const seconds = (Date.parse(iso) - Date.now()) / 1000
+	if (Math.abs(seconds) < 45) return say("just now")
+	const [unit, size] = STEPS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1]
+	return new Said(relative.format(Math.round(seconds / size), unit))
+}
+
+/** `invite_only` → "Invite only" */
+export function words(code) {
+	const text = String(code ?? "–").replaceAll("_", " ")
+	return say(text.charAt(0).toUpperCase() + text.slice(1))
+}
+/** `api_key.created` → "API key created" */
+export const deed = action => words(action.replace(/^api_key/, "API key").replace(/^cors_/, "").replaceAll(".", " "))
+/** Choices of a select by their codes: "active suspended" → [["active", "Active"], …] */
+export const choices = codes => codes.split(" ").map(code => [code, words(code)])
+
+// The DOM.
+
+const SVG = "http://www.w3.org/2000/svg"
+const SPOKEN = ["aria-label", "title", "placeholder"]
+const DATA = ["CODE", "KBD"]
+
 /** `h("button.btn.primary", {onclick, "aria-label": "x"}, ...children)`; the properties may be left out. */
 export function h(selector, ...kids) {
 	const props = Object.getPrototypeOf(kids[0] ?? 0) === Object.prototype ? kids.shift() : {}
@@ -14,36 +56,33 @@ export function h(selector, ...kids) {
 	if (classes.length) node.className = classes.join(" ")
 	for (const [name, given] of Object.entries(props)) {
 		if (given == null || given === false) continue
-		const value = translate && SPOKEN.has(name) ? translate(given) : given
+		const value = SPOKEN.includes(name) ? visible(say(given)) : given
 		if (name.startsWith("on")) node.addEventListener(name.slice(2), value)
-		else if (name in node && !["form", "list"].includes(name)) node[name] = value
+		else if (name in node && name !== "form" && name !== "list") node[name] = value
 		else node.setAttribute(name, value === true ? "" : value)
 	}
 	return add(node, kids)
 }
 
-/** Appends children, leaving out what is null or false. */
 export function add(node, kids) {
-	const spoken = translate && !UNSPOKEN.has(node.tagName)
 	for (const kid of [kids].flat(9)) {
 		if (kid == null || kid === false) continue
-		node.append(typeof kid !== "string" ? kid : visible(spoken ? translate(kid) : kid))
+		node.append(kid instanceof Node ? kid : visible(DATA.includes(node.tagName) ? kid : say(kid)))
 	}
 	return node
 }
 
 /** Control characters and those that turn the writing's direction, shown as escapes. */
-const visible = text => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g,
+const visible = text => String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g,
 	char => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
-/** Replaces the content of a node. */
 export function fill(node, ...kids) {
 	node.replaceChildren()
 	return add(node, kids)
 }
 
 /** A symbol of the sprite; decorative, so hidden from assistive technology. */
-export const icon = (name, ...classes) => svgNode("svg", { class: ["i", ...classes].join(" "), viewBox: "0 0 24 24", "aria-hidden": "true" },
+export const icon = (name, more = "") => svgNode("svg", { class: `i ${more}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
 	svgNode("use", { href: `#${name}` }))
 
 export function svgNode(tag, attributes = {}, ...kids) {
@@ -55,30 +94,28 @@ export function svgNode(tag, attributes = {}, ...kids) {
 
 /** `button("Save", run, {look: ".primary", icon: "check", name: "of what"})` */
 export const button = (text, run, { look = "", icon: symbol, name, ...props } = {}) =>
-	h(`button.btn${look}`, { type: "button", onclick: run, "aria-label": name && `${text} ${name}`, ...props }, symbol && icon(symbol), text)
+	h(`button.btn${look}`, { type: "button", onclick: run, "aria-label": name && t`${say(text)} ${name}`, ...props }, symbol && icon(symbol), text)
 
 export const facts = pairs => h("dl.facts", pairs.filter(Boolean).map(([name, value]) => [h("dt", name), h("dd", value)]))
-export const card = (title, ...kids) => h("section.card", title && h("h2", title), kids)
+export const card = (title, ...kids) => h("section.card", h("h2", title), kids)
 export const note = (tone, look, ...kids) => h(`div.note.${tone}`, icon(look), h("div", ...kids))
 
-/** Head of a page: title, a line under it, its actions. */
-export function head(title, { lead, acts, crumbs } = {}) {
-	return h("div.head",
-		h("div",
-			crumbs && h("nav.crumbs", { "aria-label": "Breadcrumb" },
-				crumbs.map(([text, href]) => [h("a", { href }, text), icon("next")])),
-			h("h1", title), lead && h("p.lead", lead)),
-		acts && h("div.acts", acts))
-}
+export const head = (title, { lead, acts, crumbs } = {}) => h("div.head",
+	h("div",
+		crumbs && h("nav.crumbs", { "aria-label": "Breadcrumb" }, crumbs.map(([text, href]) => [h("a", { href }, text), icon("next")])),
+		h("h1", title), lead && h("p.lead", lead)),
+	acts && h("div.acts", acts))
+
+/** `table("Results", ["Email", "Result"], [[cell, …], …])`: a row's first cell heads it. */
+export const table = (caption, heads, rows) => h("div.table", { tabIndex: 0, role: "region", "aria-label": caption }, h("table",
+	h("thead", h("tr", heads.map(text => h("th", { scope: "col" }, text)))),
+	h("tbody", rows.map(([first, ...cells]) => h("tr", h("th", { scope: "row" }, first), cells.map(one => h("td", one)))))))
 
 const LOOKS = { empty: "mark", none: "search", error: "alert", forbidden: "lock", missing: "globe" }
+const KINDS = { 403: ["forbidden", "You may not see this"], 404: ["missing", "This is not here"] }
 /** What stands where there is no data: one sentence, one action. Returns the node it filled. */
-export function state(node, kind, { title, text, action, error, again, href } = {}) {
-	if (error) {
-		kind = error.status === 403 ? "forbidden" : error.status === 404 ? "missing" : "error"
-		title ??= { forbidden: "You may not see this", missing: "This is not here" }[kind] ?? error.title
-		text ??= error.message
-	}
+export function state(node, kind, { error, again, title = error?.title, text = error?.message, action, href } = {}) {
+	if (error) [kind, title] = KINDS[error.status] ?? ["error", title]
 	const acts = [action, again && kind === "error" && button("Try again", again), href && h("a.btn", { href }, "Go to the overview")].filter(Boolean)
 	return fill(node, h("div.state", { role: kind === "error" ? "alert" : null, "data-state": kind },
 		icon(LOOKS[kind]), h("h2", title), text && h("p", text),
@@ -94,45 +131,23 @@ export async function part(node, load) {
 	}
 }
 
-const language = document.documentElement.lang || undefined
-const numbers = new Intl.NumberFormat(language)
-const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" })
-const plurals = new Intl.PluralRules(language)
-const exact = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" })
-const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]]
-
 export const none = (text = "–") => h("span.muted.none", text)
-export const number = value => (value == null ? "–" : numbers.format(value))
-/** `count(2, "user")` → "2 users" */
-export const count = (value, one, many = `${one}s`) => `${number(value)} ${plurals.select(value) === "one" ? one : many}`
-/** A list's `total`, which may be a floor. */
-export const total = (value, one, many) => (value ? (value.exact ? "" : "over ") + count(value.value, one, many) : "")
 
-export function ago(iso) {
-	const seconds = (Date.parse(iso) - Date.now()) / 1000
-	for (const [unit, size] of STEPS) {
-		if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit)
-	}
-	return Math.abs(seconds) < 45 ? "just now" : relative.format(Math.round(seconds), "second")
-}
-
-/** Relative time with the exact one as title; `never` where there is no time. */
-export const time = (iso, otherwise = "never") =>
-	iso ? h("time", { dateTime: iso, title: exact.format(new Date(iso)) }, ago(iso)) : none(otherwise)
+/** Relative time with the exact one as title; `otherwise` where there is no time. */
+export const time = (iso, otherwise = "never") => (iso ? h("time", { dateTime: iso, title: exact(iso) }, ago(iso)) : none(otherwise))
 
 /** User content: its own direction, never translated. */
 export function user(text, selector = "span") {
 	const node = h(selector, { dir: "auto" })
-	node.textContent = visible(String(text ?? ""))
+	node.textContent = visible(text ?? "")
 	return node
 }
 
-/** A person or operator in a list: face, address as a link where there is one, name below. */
 export function who(one, href) {
-	const initials = (one.name || one.email || "?").match(/[\p{L}\p{N}]+/gu)?.slice(0, 2).map(word => [...word][0]).join("") ?? "?"
+	const initials = (one.name || one.email || "").match(/[\p{L}\p{N}]+/gu)?.slice(0, 2).map(word => [...word][0]).join("") ?? "?"
 	const face = user(initials.toUpperCase(), "span.face")
 	face.ariaHidden = "true"
-	const main = user(one.email || one.name || "Erased")
+	const main = one.email || one.name ? user(one.email || one.name) : say("Erased")
 	return h("div.who", face,
 		h("div", href ? h("a.main", { href }, main) : h("span.main", main), one.name && one.email && user(one.name, "span.sub")))
 }
@@ -142,15 +157,4 @@ const TONES = {
 	danger: "suspended deleted revoked refused expired", info: "domain invite_only owner admin",
 }
 /** A status: a word, a dot and a tone, so never colour alone. */
-export function tag(status) {
-	const tone = Object.keys(TONES).find(one => TONES[one].split(" ").includes(status))
-	return h(`span.tag.${tone ?? "quiet"}`, words(status))
-}
-
-/** `invite_only` → "Invite only" */
-export function words(code) {
-	const text = String(code ?? "–").replaceAll("_", " ")
-	return text.charAt(0).toUpperCase() + text.slice(1)
-}
-/** `api_key.created` → "API key created" */
-export const deed = action => words(action.replace(/^api_key/, "API key").replace(/^cors_/, "").replaceAll(".", " "))
+export const tag = status => h(`span.tag.${Object.keys(TONES).find(one => TONES[one].split(" ").includes(status)) ?? "quiet"}`, words(status))

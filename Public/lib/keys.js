@@ -1,16 +1,15 @@
 // Keys that work on every page, never while something is being typed; app.js listens.
 import { palette, places } from "../app.js"
 import { dialog, undo } from "./dialog.js"
-import { h } from "./html.js"
+import { facts, h } from "./html.js"
 import { go } from "./router.js"
 
-const SHEET = [
-	["Ctrl K", "Search, jump, act"], ["/", "Search this list"], ["Shift N", "New"], ["J, K", "Next, previous row"],
-	["X", "Select the row"], ["Enter", "Open the row"], ["Z", "Undo the last change"], ["F6", "Messages"], ["?", "This sheet"],
-]
+const SHEET = {
+	"Ctrl K": "Search, jump, act", "/": "Search this list", "Shift N": "New", "J, K": "Next, previous row", X: "Select the row",
+	Enter: "Open the row", Z: "Undo the last change", F6: "Messages", "?": "This sheet",
+}
 let going = 0
 
-/** Does what the key stands for on this page. */
 export function press(key) {
 	if (document.querySelector("dialog[open]")) return
 	if (Date.now() - going < 1200) {
@@ -34,5 +33,5 @@ function move(step) {
 	next?.querySelector("a, td button").focus()
 }
 
-const sheet = () => dialog("Keys", h("dl.facts", SHEET.map(([keys, text]) => [h("dt", h("kbd", keys)), h("dd", text)]),
-	places().filter(one => one.key).map(one => [h("dt", h("kbd", `G ${one.key.toUpperCase()}`)), h("dd", one.text)])))
+const sheet = () => dialog("Keys", facts([...Object.entries(SHEET), ...places().filter(one => one.key).map(one => [`G ${one.key.toUpperCase()}`, one.text])]
+	.map(([keys, text]) => [h("kbd", keys), text])))

@@ -3,8 +3,10 @@ import { search, sent } from "./api.js"
 import { fill, h, state } from "./html.js"
 
 const routes = [
-	["/console/setup", "setup", true],
-	["/console/sign-in", "sign-in", true],
+	["/invite", "outside", true],
+	["/reset", "outside", true],
+	["/console/setup", "outside", true],
+	["/console/sign-in", "outside", true],
 	["/console", "overview"],
 	["/console/tenants", "tenants"],
 	["/console/t/:slug", "tenant"],
@@ -12,26 +14,17 @@ const routes = [
 	["/console/t/:slug/:tab/:id", "tenant"],
 	["/console/simulator", "simulator"],
 	["/console/decisions", "decisions"],
-	["/console/decisions/:id", "decision"],
+	["/console/decisions/:id", "decisions"],
 	["/console/audit", "audit"],
 	["/console/operators", "operators"],
 	["/console/providers", "providers"],
 	["/console/me", "me"],
-].map(([path, page, bare]) => ({ parts: path.split("/").slice(2), page, bare }))
+].map(([path, page, bare]) => ({ form: new RegExp(`^${path.replace(/:(\w+)/g, "(?<$1>[^/]+)")}/?$`), page, bare }))
 
 function match(path) {
-	const parts = path.split("/").slice(2).filter(Boolean).map(part => {
-		try {
-			return decodeURIComponent(part)
-		} catch {
-			return part
-		}
-	})
-	for (const { parts: wanted, page, bare } of routes) {
-		if (wanted.length !== parts.length) continue
-		if (!wanted.every((part, at) => part[0] === ":" || part === parts[at])) continue
-		const params = Object.fromEntries(wanted.map((part, at) => [part.slice(1), parts[at]]))
-		return { page, bare, params }
+	for (const { form, page, bare } of routes) {
+		const found = form.exec(path)
+		if (found) return { page, bare, params: { ...found.groups } }
 	}
 	return null
 }
@@ -42,27 +35,22 @@ let current = null
 let quiet = false
 let first = true
 
-/** Changes the query of this page and draws its data again; a changed filter drops the cursor. */
-export function setQuery(next, { replace = false } = {}) {
+function write(how, query) {
 	quiet = true
-	history[replace ? "replaceState" : "pushState"](null, "", location.pathname + search(next) + location.hash)
+	history[how](null, "", location.pathname + query)
 	quiet = false
+}
+
+export function setQuery(next, { replace } = {}) {
+	write(replace ? "replaceState" : "pushState", search(next))
 	current?.update?.()
 }
 
 /** Takes a secret out of the address and the history; the page stays as it is drawn. */
-export function hideFragment() {
-	quiet = true
-	history.replaceState(null, "", location.pathname + location.search)
-	quiet = false
-}
+export const hideFragment = () => write("replaceState", location.search)
 
-export function go(url, { replace = false } = {}) {
-	if (window.navigation) navigation.navigate(url, { history: replace ? "replace" : "auto" })
-	else location[replace ? "replace" : "assign"](url)
-}
+export const go = url => (window.navigation ? navigation.navigate(url) : location.assign(url))
 
-/** Draws the page that the address names. Given by `start`; also called to draw it again. */
 export let redraw = () => {}
 
 /** `frame(route)` prepares what stands around the page and answers false to stop. */

@@ -1,8 +1,8 @@
 import { api, may } from "../lib/api.js"
-import { add, button, card, deed, fill, h, head, icon, number, part, state, svgNode, time, user } from "../lib/html.js"
+import { add, button, card, day, deed, fill, h, head, icon, none, number, part, state, svgNode, t, table, time, user } from "../lib/html.js"
 import { query, setQuery } from "../lib/router.js"
 
-const WINDOWS = [["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"]]
+const WINDOWS = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" }
 
 export default async function overview(page) {
 	const cards = h("div.cards")
@@ -12,8 +12,8 @@ export default async function overview(page) {
 	add(page.body, [head("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice }),
 		h("div.stack-gap", cards, chart, h("div.two", may("audit") && recent, steps()))])
 	const load = () => {
-		const chosen = WINDOWS.some(([code]) => code === query().window) ? query().window : "7d"
-		fill(choice, WINDOWS.map(([code, text]) => button(text, () => setQuery({ window: code }), { "aria-pressed": String(code === chosen) })))
+		const chosen = query().window in WINDOWS ? query().window : "7d"
+		fill(choice, Object.entries(WINDOWS).map(([code, text]) => button(text, () => setQuery({ window: code }), { "aria-pressed": String(code === chosen) })))
 		return Promise.all([numbers(page, cards, chart, chosen), may("audit") && part(recent, () => latest(page, recent))])
 	}
 	page.onUpdate(load)
@@ -36,8 +36,7 @@ async function numbers(page, cards, chart, chosen) {
 		one("check", "Admitted", sum("admitted"), "/console/decisions?outcome=created", "admitted"),
 		one("shield", "Refused", sum("refused"), "/console/decisions?outcome=refused", "refused"),
 		data.key_verifications != null && one("key", "Key checks", data.key_verifications, "/console/audit?action=api_key."))
-	if (points?.length) fill(chart, h("h2", "Sign-ups"), bars(points, chosen))
-	else if (points) fill(chart, h("h2", "Sign-ups"), h("p.muted", "No numbers yet. They appear with the first attempt."))
+	if (points) fill(chart, h("h2", "Sign-ups"), points.length ? bars(points, chosen) : none("No numbers yet. They appear with the first attempt."))
 }
 
 function sparkline(values) {
@@ -49,24 +48,22 @@ function sparkline(values) {
 /** Admitted and refused as stacked bars, with a sentence and the same as a table. */
 function bars(points, chosen) {
 	const style = chosen === "24h" ? { hour: "2-digit", minute: "2-digit" } : { month: "short", day: "numeric" }
-	const day = iso => new Date(iso).toLocaleString(document.documentElement.lang, style)
 	const highest = Math.max(1, ...points.map(one => one.admitted + one.refused))
 	const width = 600 / points.length
 	const drawn = points.flatMap((one, at) => [["in", one.admitted, 0], ["out", one.refused, one.admitted]].filter(([, value]) => value > 0)
 		.map(([name, value, below]) => svgNode("rect", {
 			class: name, x: at * width + width * 0.2, width: width * 0.6, y: 138 - ((value + below) / highest) * 126, height: (value / highest) * 126,
-		}, svgNode("title", {}, `${day(one.at)}: ${one.admitted} admitted, ${one.refused} refused`))))
+		}, svgNode("title", {}, t`${day(one.at, style)}: ${one.admitted} admitted, ${one.refused} refused`))))
 	const sum = name => number(points.reduce((all, one) => all + one[name], 0))
-	const sentence = `${sum("admitted")} admitted, ${sum("refused")} refused; at most ${number(highest)} at once.`
+	const sentence = t`${sum("admitted")} admitted, ${sum("refused")} refused; at most ${number(highest)} at once.`
 	const lines = [12, 75].map(y => svgNode("line", { class: "grid", x1: 0, x2: 600, y1: y, y2: y }))
 	const svg = svgNode("svg", { class: "chart", viewBox: "0 0 600 140", preserveAspectRatio: "none", role: "img", "aria-label": sentence },
-		...lines, svgNode("line", { class: "base", x1: 0, x2: 600, y1: 138.5, y2: 138.5 }), ...drawn)
+		...lines, svgNode("line", { x1: 0, x2: 600, y1: 138.5, y2: 138.5 }), ...drawn)
 	const marks = points.filter((_, at) => at % Math.ceil(points.length / 7) === 0)
-	return h("figure", svg, h("div.axis", { "aria-hidden": "true" }, marks.map(one => h("span", day(one.at)))),
+	return h("figure", svg, h("div.axis", { "aria-hidden": "true" }, marks.map(one => h("time", day(one.at, style)))),
 		h("figcaption.small.muted", h("span.key.in"), "Admitted ", h("span.key.out"), "Refused · ", sentence),
-		h("details.small", h("summary", "View as table"), h("div.table", h("table",
-			h("thead", h("tr", ["When", "Admitted", "Refused"].map(text => h("th", { scope: "col" }, text)))),
-			h("tbody", points.map(one => h("tr", h("td", day(one.at)), h("td", number(one.admitted)), h("td", number(one.refused)))))))))
+		h("details.small", h("summary", "View as table"), table("Sign-ups", ["When", "Admitted", "Refused"],
+			points.map(one => [h("time", day(one.at, style)), number(one.admitted), number(one.refused)]))))
 }
 
 async function latest(page, card) {
@@ -74,7 +71,7 @@ async function latest(page, card) {
 	fill(card, h("div.head", h("h2", "Latest changes"), items.length > 0 && h("a.small", { href: "/console/audit" }, "All changes")),
 		h("ul.feed", items.map(one => h("li", h("div", h("strong", deed(one.action)), " ", user(one.target?.name)),
 			h("div.small.muted", user(one.actor?.name || "Gatehouse"), " · ", time(one.occurred_at))))),
-		!items.length && h("p.muted", "Nothing has changed yet."))
+		!items.length && none("Nothing has changed yet."))
 }
 
 const steps = () => card("First steps", h("ol.trace", [

@@ -1,20 +1,19 @@
-import { add, adder, api, confirm, etagOf, formDialog, h, head, list, may, none, number, scope, time, user, words } from "../lib/console.js"
+import { add, api, confirm, formDialog, h, head, list, may, none, number, scope, t, time, user, words } from "../lib/console.js"
+import { KINDS } from "./tenant/users.js"
 
-const KINDS = [["oidc", "OpenID Connect"], ["google", "Google"], ["github", "GitHub"], ["cognito", "Amazon Cognito"]]
 const TRUST = [["", "As is usual for the kind"], ["none", "None"], ["verified_claim", "Its claim “verified” counts"], ["authoritative", "Authoritative for its domains"]]
 
 export default async function providers(page) {
-	const create = () => may("writePolicy") && adder("Add provider", () => open(view))
 	add(page.body, head("Providers", { lead: "Where people sign in, and what each one's word about an address is worth." }))
-	const view = await list(page, page.body, {
-		path: "/providers", noun: ["provider", "providers"], create,
+	await list(page, page.body, {
+		path: "/providers", noun: ["provider", "providers"], create: ["writePolicy", "Add provider", open],
 		empty: { title: "No provider yet", text: "Register the identity provider whose sign-ups Gatehouse shall decide." },
 		filters: [["kind", "Kind", { options: KINDS }]],
 		columns: [
-			["Name", one => [user(one.name, "span.main"), user(one.issuer, "span.sub.mono")]],
+			["Name", one => [user(one.name, "span.main"), user(one.issuer, "code.sub")]],
 			["Kind", one => h("span.tag.plain", KINDS.find(([code]) => code === one.kind)?.[1] ?? words(one.kind)), { state: true }],
 			["Trust", one => (one.email_trust ? words(one.email_trust) : h("span.muted", "Usual"))],
-			["Domains", one => (one.domains?.length ? [user(one.domains[0]), one.domains.length > 1 && ` and ${number(one.domains.length - 1)} more`] : none())],
+			["Domains", one => (one.domains?.length ? [user(one.domains[0]), one.domains.length > 1 && t` and ${number(one.domains.length - 1)} more`] : none())],
 			["Owner", one => (one.tenant_id ? h("a", { href: `/console/t/${one.tenant_id}/users` }, "One tenant") : "Platform")],
 			["Added", one => time(one.created_at)],
 		],
@@ -25,34 +24,27 @@ export default async function providers(page) {
 	})
 }
 
-const fields = (one = {}) => [
-	["name", "Name", { required: true, value: one.name }],
-	["issuer", "Issuer", { value: one.issuer, hint: "Its address; of a Cognito pool the pool's id. Google and GitHub need none." }],
-	["client_id", "Client id", { value: one.client_id, hint: "Not for Cognito." }],
-	["secret", "Client secret", { type: "password", hint: one.id ? "Empty keeps the one that is stored." : "Stored, never shown.", attrs: { autocomplete: "off" } }],
-	["email_trust", "Trust in its addresses", { type: "select", options: TRUST, value: one.email_trust ?? "" }],
-	["domains", "Domains it is the authority of", { type: "lines", value: one.domains, keep: Boolean(one.id), hint: "One a line." }],
+const FIELDS = [
+	["name*", "Name"],
+	["issuer", "Issuer", { hint: "Its address; of a Cognito pool the pool's id. Google and GitHub need none." }],
+	["client_id", "Client id", { hint: "Not for Cognito." }],
+	["secret", "Client secret", { type: "password", hint: "Stored, never shown. Where there is one, empty keeps it.", attrs: { autocomplete: "off" } }],
+	["email_trust", "Trust in its addresses", { options: TRUST }],
+	["domains", "Domains it is the authority of", { type: "lines" }],
 ]
 
-function open(view) {
-	formDialog({
-		title: "Add provider",
-		fields: [["kind", "Kind", { type: "select", options: KINDS }], ...fields(), !scope() && ["tenant", "Only for this tenant", { hint: "Slug or id; empty is the whole platform." }]],
-		path: "/providers", said: made => `${made.name} is registered`, after: view.reload,
-	})
-}
+const open = after => formDialog({
+	title: "Add provider",
+	fields: [["kind", "Kind", { options: KINDS }], ...FIELDS, !scope() && ["tenant", "Only for this tenant", { hint: "Slug or id; empty is the whole platform." }]],
+	path: "/providers", said: made => t`${made.name} is registered`, after,
+})
 
 async function edit(one, reload) {
-	const fresh = await api(`/providers/${one.id}`)
-	formDialog({
-		title: `Edit ${one.name}`, submit: "Save", fields: fields(fresh),
-		path: `/providers/${one.id}`, method: "PATCH", etag: etagOf(fresh), said: "Saved", after: reload,
-	})
+	const path = `/providers/${one.id}`
+	formDialog({ title: t`Edit ${one.name}`, fields: FIELDS, edits: await api(path), path, after: reload })
 }
 
-function remove(one, reload) {
-	confirm({
-		title: `Remove ${one.name}?`, act: "Remove provider", text: "Sign-ups and sign-ins through it are refused from now on. Identities that came by it stay listed.",
-		path: `/providers/${one.id}`, said: "Removed", after: reload,
-	})
-}
+const remove = (one, reload) => confirm({
+	title: t`Remove ${one.name}?`, act: "Remove provider", text: "Sign-ups and sign-ins through it are refused from now on. Identities that came by it stay listed.",
+	path: `/providers/${one.id}`, said: "Removed", after: reload,
+})

@@ -1,4 +1,4 @@
-import { add, api, button, card, copy, fill, form, h, head, note, query, setQuery, tag, user } from "../lib/console.js"
+import { add, card, copies, fill, form, h, head, note, query, setQuery, tag, user } from "../lib/console.js"
 import { copyTest, trace } from "./decisions.js"
 
 /** An attempt out of a pasted hook payload: the generic one, or a Cognito trigger's event. */
@@ -17,30 +17,29 @@ export default function simulator(page) {
 	const draw = asked => {
 		const extra = Object.fromEntries(["issuer", "client_id"].filter(name => asked[name]).map(name => [name, asked[name]]))
 		const built = form([
-			["provider", "Provider", { required: true, value: asked.provider || "google", hint: "A kind, or the id of a registered provider." }],
-			["subject", "Subject", { required: true, value: asked.subject || "test-subject", hint: "The provider's own id of the person." }],
-			["email", "Email", { type: "email", value: asked.email }],
-			["email_verified", "The provider says the address is verified", { type: "check", value: asked.email_verified !== false && asked.email_verified !== "false" }],
-			["name", "Name", { value: asked.name }],
-			["tenant", "Tenant", { value: asked.tenant, hint: "Slug or id; empty lets the rules choose." }],
-			["invite_token", "Invite token", { value: asked.invite_token }],
+			["provider*", "Provider", { hint: "A kind, or the id of a registered provider." }],
+			["subject*", "Subject", { hint: "The provider's own id of the person." }],
+			["email", "Email", { type: "email" }],
+			["email_verified", "The provider says the address is verified", { type: "check", value: String(asked.email_verified) !== "false" }],
+			["name", "Name"],
+			["tenant", "Tenant", { hint: "Slug or id; empty lets the rules choose." }],
+			["invite_token", "Invite token"],
 		], {
-			submit: "Run",
+			submit: "Run", start: { provider: "google", subject: "test-subject", ...asked },
 			request: values => ["/provisioning/evaluate", { body: { ...extra, ...values } }],
-			send: async values => {
+			done: (said, values) => {
 				const attempt = { ...extra, ...values }
-				const said = await api("/provisioning/evaluate", { body: attempt })
 				// The attempt stands in the address, so that it can be sent to somebody; the token does not.
 				setQuery({ ...attempt, invite_token: "" }, { replace: true })
 				fill(result, h("div.stack-gap", h("p", tag(said.outcome), " ", said.reason && h("code", said.reason),
 					said.tenant && [" in ", user(said.tenant.name, "strong")], said.user && [" as ", user(said.user.email ?? said.user.name)]),
-				trace(said.trace), h("div.acts", copyTest(attempt, said), button("Copy link", () => copy(location.href), { icon: "link" }))))
+				trace(said.trace), h("div.acts", copyTest(attempt, said), copies(location.href, "Copy link"))))
 			},
 		})
 		fill(place, built)
 	}
 	draw(query())
-	const paste = form([["payload", "Payload", { type: "textarea", required: true, hint: "The JSON of a hook call or of a Cognito event." }]], {
+	const paste = form([["payload*", "Payload", { type: "textarea", hint: "The JSON of a hook call or of a Cognito event." }]], {
 		submit: "Fill the form",
 		send: async ({ payload }) => {
 			try {

@@ -1,35 +1,34 @@
-import { act, add, adder, confirm, created, forgetTenants, formDialog, go, h, head, list, may, STATUS, user } from "../lib/console.js"
+import { act, add, choices, confirm, created, forgetTenants, formDialog, go, h, head, list, may, STATUS, t, user } from "../lib/console.js"
 
 export default async function tenants(page) {
-	const create = () => may("createTenant") && adder("New tenant", open)
 	add(page.body, head("Tenants", { lead: "Each tenant keeps its own users, invites, keys and rules." }))
 	await list(page, page.body, {
-		path: "/tenants", noun: ["tenant", "tenants"], search: "Search by name or slug", create,
+		path: "/tenants", noun: ["tenant", "tenants"], search: "Search by name or slug", create: ["createTenant", "New tenant", open],
 		empty: { title: "Open the first gate", text: "A tenant is one customer or team. Give it a name; invite people next." },
-		filters: [["status", "Status", { options: [["active", "Active"], ["suspended", "Suspended"], ["deleted", "Deleted"]] }]],
+		filters: [["status", "Status", { options: choices("active suspended deleted") }]],
 		columns: [
-			["Name", one => [h("a.main", { href: `/console/t/${one.slug}/users` }, user(one.name)), user(one.slug, "span.sub.mono")]],
+			["Name", one => [h("a.main", { href: `/console/t/${one.slug}/users` }, user(one.name)), h("code.sub", one.slug)]],
 			STATUS,
 			created(),
 		],
 		actions: may("suspendTenant") && ((one, reload) => [
 			one.status === "active" && ["Suspend", () => suspend(one, reload), true],
-			one.status === "suspended" && ["Resume", () => change(one, "resume", "works again", reload)],
-			one.status === "deleted" && ["Restore", () => change(one, "restore", "is restored", reload)],
+			one.status === "suspended" && ["Resume", () => resume(one, reload)],
+			one.status === "deleted" && ["Restore", () => change(one, "restore", t`${one.name} is restored`, reload)],
 		]),
 	})
 }
 
 function change(one, verb, said, reload, back) {
 	forgetTenants()
-	return act(`/tenants/${one.id}/${verb}`, { back }, `${one.name} ${said}`, reload)
+	return act(`/tenants/${one.id}/${verb}`, { back }, said, reload)
 }
+const resume = (one, reload) => change(one, "resume", t`${one.name} works again`, reload)
 
-/** Wide: the slug is typed first. */
 export const suspend = (one, reload) => confirm({
-	title: `Suspend ${one.name}?`, act: "Suspend", type: one.slug,
+	title: t`Suspend ${one.name}?`, act: "Suspend", type: one.slug,
 	text: "Its sign-ins, sessions and keys are refused at once. Nothing is deleted; resuming lets them work again.",
-	run: () => change(one, "suspend", "is suspended", reload, () => change(one, "resume", "works again", reload)),
+	run: () => change(one, "suspend", t`${one.name} is suspended`, reload, () => resume(one, reload)),
 })
 
 export function slugOf(name) {
@@ -40,8 +39,8 @@ function open() {
 	const node = formDialog({
 		title: "New tenant", submit: "Create tenant",
 		fields: [
-			["name", "Name", { required: true }],
-			["slug", "Slug", { required: true, hint: "Stands in addresses: lower-case letters, digits and dashes. It is never given again." }],
+			["name*", "Name"],
+			["slug*", "Slug", { hint: "Stands in addresses: lower-case letters, digits and dashes. It is never given again." }],
 		],
 		path: "/tenants",
 		done: made => go(`/console/t/${made.slug}/users`),

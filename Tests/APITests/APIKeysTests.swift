@@ -298,6 +298,37 @@ import Text
     }
 }
 
+extension APIKeysTests {
+    @Test func `keys are ordered and found by their name, in letters of any script`() async throws {
+        try await withService { service, _ in
+            let names = ["alpha", "Beta", "GAMMA mail", "ÄRGER im Netz", "Заметки"]
+            for name in names.reversed() {
+                let made = try await service.send(
+                    .post, path, json: #"{"name":"\#(name)","scopes":["smtp"]}"#,
+                    as: .platformOwner)
+                #expect(made.status == 201, "\(made.text)")
+            }
+            func found(_ query: String) async throws -> [String] {
+                let list = try await service.send(.get, "\(path)?\(query)", as: .platformOwner)
+                return list.json["items"]?.array?.compactMap { $0["name"]?.string } ?? []
+            }
+            #expect(try await found("sort=name") == names)
+            #expect(try await found("sort=-name") == names.reversed())
+            let page = try await service.send(
+                .get, "\(path)?sort=name&limit=2", as: .platformOwner)
+            let cursor = try #require(page.json["next_cursor"]?.string)
+            #expect(
+                try await found("sort=name&limit=2&cursor=\(cursor)")
+                    == ["GAMMA mail", "ÄRGER im Netz"])
+            #expect(try await found("q=MMA") == ["GAMMA mail"])
+            #expect(try await found("q=%C3%A4rger") == ["ÄRGER im Netz"])
+            #expect(try await found("q=%D0%97%D0%90%D0%9C") == ["Заметки"])
+            #expect(try await found("q=ma") == ["GAMMA mail"])
+            #expect(try await found("q=am").isEmpty)
+        }
+    }
+}
+
 extension JSONValue {
     fileprivate static func strings(_ texts: [String]) -> JSONValue {
         .array(texts.map { .string($0) })

@@ -210,6 +210,8 @@ import Text
             #expect(try await stage.emails("q=ho") == ["grace_h@navy.example"])
             #expect(try await stage.emails("q=ad") == ["ada@example.com"])
             #expect(try await stage.emails("q=da").isEmpty)
+            _ = try await stage.make("zoe@example.com", name: "ZOË Ångström")
+            #expect(try await stage.emails("q=%C3%A5NGSTR%C3%96M") == ["zoe@example.com"])
         }
     }
 
@@ -226,6 +228,41 @@ import Text
             #expect(try await stage.emails("provider=github").isEmpty)
             #expect(try await stage.emails("status=pending").count == 2)
             #expect(try await stage.send(.get, "?status=gone").status == 422)
+        }
+    }
+    @Test func `a list is filtered by the last sign-in`() async throws {
+        try await UserStage.run { stage in
+            for name in ["ada", "bob", "cleo"] { _ = try await stage.make("\(name)@example.com") }
+            for (name, day) in [("ada", "2026-03-01"), ("bob", "2026-03-02")] {
+                try await stage.service.storage.scope(stage.tenant.id).change(by: .system) {
+                    change in
+                    try await change.query(
+                        """
+                        UPDATE users SET last_sign_in_at = \(day + "T12:00Z")::text::timestamptz
+                        WHERE tenant_id = \(change.tenant) AND email = \(name + "@example.com")
+                        """)
+                }
+            }
+            let filters: [(String, [String])] = [
+                ("never_signed_in=true", ["cleo"]),
+                ("never_signed_in=false", ["ada", "bob", "cleo"]),
+                ("last_sign_in_since=2026-03-02T00:00:00Z", ["bob"]),
+                ("last_sign_in_since=2026-03-01T12:00:00Z", ["ada", "bob"]),
+                ("last_sign_in_until=2026-03-01T12:00:00Z", []),
+                ("last_sign_in_until=2026-03-02T12:00:00Z", ["ada"]),
+                (
+                    "last_sign_in_since=2026-03-01T12:00:00Z&last_sign_in_until=2026-03-02T12:00:00Z",
+                    ["ada"]
+                ),
+                ("never_signed_in=true&last_sign_in_since=2020-01-01T00:00:00Z", []),
+                ("never_signed_in=true&q=cl", ["cleo"]),
+            ]
+            for (filter, names) in filters {
+                let emails = try await stage.emails(filter + "&sort=email")
+                #expect(emails == names.map { $0 + "@example.com" }, "\(filter)")
+            }
+            #expect(try await stage.send(.get, "?last_sign_in_since=yesterday").status == 422)
+            #expect(try await stage.send(.get, "?never_signed_in=often").status == 422)
         }
     }
 }

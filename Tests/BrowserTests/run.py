@@ -45,7 +45,7 @@ def run(chosen):
             except Exception as error:
                 failed += 1
                 text = "".join(traceback.format_exception(error)[-2:])
-                print(f"FAILED  {name}\n{text[:2500]}\n{console.faults[:5]}", flush=True)
+                print(f"FAILED  {name}\n{text[:4000]}\n{console.faults[:5]}", flush=True)
                 console.picture(name)
             finally:
                 console.close()

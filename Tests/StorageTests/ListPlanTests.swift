@@ -24,7 +24,7 @@ struct ListPlanTests {
         async throws
     {
         let service = try await TestService.make()
-        let scope = try await grow(service, tenants: 7)
+        let scope = try await GrownTenant.make(service, tenants: 7)
         for one in try await lists(of: scope) {
             for mode in ["force_custom_plan", "force_generic_plan"] {
                 let plan = try await plan(one.sql, scope, mode)
@@ -36,60 +36,6 @@ struct ListPlanTests {
         await service.stop()
     }
 
-    @Test func `a search finds what is rare, what is frequent, and what came in together`()
-        async throws
-    {
-        let service = try await TestService.make()
-        let scope = try await grow(service, tenants: 1)
-        let expected: [(text: String, least: Int, exact: Bool)] = [
-            ("5999@", 1, true), ("nobody at all", 0, true), ("oldcorp", 3960, false),
-            ("lovelace", 20, false), ("gr", 20, false), ("horvat5", 1, true),
-        ]
-        for (text, least, exact) in expected {
-            let filter = UserFilter(text: text)
-            var admins = filter
-            admins.role = "admin"
-            let all = try await scope.users(ListQuery(limit: 200), admins)
-            let far = try await scope.users(ListQuery(limit: 200), admins, walking: 1)
-            #expect(all.rows.map(\.id) == far.rows.map(\.id))
-            for sort in [ListQuery.Sort.createdAt, .email] {
-                for descending in [true, false] {
-                    var list = ListQuery(limit: 20, sort: sort, descending: descending)
-                    let walked = try await scope.users(list, filter)
-                    // A walk that ends at once fetches by the text instead.
-                    let fetched = try await scope.users(list, filter, walking: 1)
-                    #expect(walked.rows.map(\.id) == fetched.rows.map(\.id), "\(text)")
-                    #expect(walked.total.value >= least, "\(text)")
-                    #expect(walked.total.exact == exact, "\(text)")
-                    guard let next = walked.next else { continue }
-                    list.after = next
-                    list.total = walked.total
-                    let second = try await scope.users(list, filter)
-                    let far = try await scope.users(list, filter, walking: 1)
-                    #expect(second.rows.map(\.id) == far.rows.map(\.id), "\(text)")
-                    #expect(second.total == walked.total)
-                    #expect(!second.rows.contains { $0.id == next.id })
-                }
-            }
-        }
-        await service.stop()
-    }
-
-    /// Tenants of 6,000 users each, of whom the first 5,000 came in together; one of them.
-    private func grow(_ service: TestService, tenants: Int) async throws -> TenantScope {
-        var scope = service.storage.platformScope
-        for number in 1...tenants {
-            let tenant = try await service.makeTenant("grown-\(number)")
-            scope = service.storage.scope(tenant.id)
-            try Shell.run([
-                "psql", "-X", "-q", "-d", service.database.administrator, "-v",
-                "tenant=\(tenant.id)", "-v", "first=1", "-v", "last=6000", "-f",
-                "\(TestCluster.root)/deploy/growth.sql",
-            ])
-        }
-        return scope
-    }
-
     private func lists(of scope: TenantScope) async throws -> [Listed] {
         let at = Timestamp(microseconds: 1_672_600_000_000_000)
         let last = (value: "\(at.microseconds)", id: UUID.random())
@@ -97,14 +43,18 @@ struct ListPlanTests {
         let further = ListQuery(after: last, total: ListTotal(9, exact: true))
         let byEmail = ListQuery(sort: .email, descending: false)
         let byEmailFurther = ListQuery(sort: .email, after: ("lee", UUID.random()))
-        let events = ListQuery(sort: .occurredAt)
         var all: [Listed] = []
+        var never = UserFilter()
+        never.neverSignedIn = true
+        var late = UserFilter()
+        late.signedInSince = at
         let filters: [(String, UserFilter)] = [
             ("all", UserFilter()), ("suspended", UserFilter(status: "suspended")),
             ("admins", UserFilter(role: "admin")), ("github", UserFilter(provider: "github")),
             ("a rare text", UserFilter(text: "5999@")), ("a name", UserFilter(text: "lovelace")),
             ("a frequent text", UserFilter(text: "example")),
-            ("a beginning", UserFilter(text: "gr")),
+            ("a beginning", UserFilter(text: "gr")), ("who never came", never),
+            ("who came of late", late),
         ]
         for (name, filter) in filters {
             let search = try await scope.search(filter)
@@ -115,18 +65,21 @@ struct ListPlanTests {
                 all.append(
                     Listed(
                         name: "users, \(name), \(order)",
-                        sql: scope.userList(filter, search, list)))
+                        sql: scope.userList(filter).sql(search, list)))
             }
         }
+        all += try await searches(of: scope)
         for list in [newest, further] {
             for status in [nil, "active", "revoked"] {
                 let keys = scope.apiKeyList(APIKeyFilter(status: status))
-                all.append(Listed(name: "keys, \(status ?? "all")", sql: keys.page(list)))
+                all.append(
+                    Listed(name: "keys, \(status ?? "all")", sql: keys.sql(ListSearch(), list)))
             }
             all.append(
                 Listed(
                     name: "keys of a user",
-                    sql: scope.apiKeyList(APIKeyFilter(owner: .random())).page(list)))
+                    sql: scope.apiKeyList(APIKeyFilter(owner: .random()))
+                        .sql(ListSearch(), list)))
             all.append(
                 Listed(
                     name: "decisions",
@@ -139,24 +92,64 @@ struct ListPlanTests {
         }
         for list in [newest, further, byEmail] {
             all.append(
-                Listed(name: "invites", sql: scope.inviteList(InviteFilter()).page(list)))
+                Listed(
+                    name: "invites", sql: scope.inviteList(InviteFilter()).sql(ListSearch(), list)))
             all.append(
                 Listed(
                     name: "pending invites",
-                    sql: scope.inviteList(InviteFilter(status: .pending)).page(list)))
+                    sql: scope.inviteList(InviteFilter(status: .pending))
+                        .sql(ListSearch(), list)))
         }
-        var target = AuditFilter()
-        target.target = UUID.random().description
-        for (name, filter) in [("all", AuditFilter()), ("of a target", target)] {
+        all += try await audit(of: scope)
+        return all
+    }
+
+    private func searches(of scope: TenantScope) async throws -> [Listed] {
+        var all: [Listed] = []
+        for text in ["5999@", "grace hopper", "lovelace", "gr", "e"] {
+            let keys = APIKeyFilter(text: text)
+            let invites = InviteFilter(text: text)
+            let foundKeys = try await scope.search(keys)
+            let foundInvites = try await scope.search(invites)
+            for list in [ListQuery(), ListQuery(sort: .name, descending: false)] {
+                all.append(
+                    Listed(
+                        name: "keys, \(text), \(list.sort)",
+                        sql: scope.apiKeyList(keys).sql(foundKeys, list)))
+            }
+            for list in [ListQuery(), ListQuery(sort: .email, descending: false)] {
+                all.append(
+                    Listed(
+                        name: "invites, \(text), \(list.sort)",
+                        sql: scope.inviteList(invites).sql(foundInvites, list)))
+            }
+        }
+        return all
+    }
+
+    private func audit(of scope: TenantScope) async throws -> [Listed] {
+        let events = ListQuery(sort: .occurredAt)
+        var filters = ["all": AuditFilter()]
+        filters["of an actor", default: AuditFilter()].actor = "growth 7"
+        filters["of an actor's name", default: AuditFilter()].actor = "Growth"
+        filters["of a target", default: AuditFilter()].target = UUID.random().description
+        filters["of a target's name", default: AuditFilter()].target = "lee"
+        filters["of an action", default: AuditFilter()].action = "user.created"
+        filters["of a rare action", default: AuditFilter()].action = "policy.updated"
+        filters["of a group", default: AuditFilter()].action = "user."
+        filters["of a rare group", default: AuditFilter()].action = "policy."
+        var all: [Listed] = []
+        for (name, filter) in filters {
+            let actions = try await scope.actions(of: filter)
             all.append(
                 Listed(
                     name: "audit, \(name)",
-                    sql: AuditRow.list(of: scope.tenant, filter).page(events)))
+                    sql: AuditRow.list(of: scope.tenant, filter, actions, events)))
         }
         all.append(
             Listed(
                 name: "audit of all tenants",
-                sql: AuditRow.list(of: nil, AuditFilter()).page(events),
+                sql: AuditRow.list(of: nil, AuditFilter(), nil, events),
                 isOfAllTenants: true))
         return all
     }

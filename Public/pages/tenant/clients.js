@@ -1,8 +1,7 @@
-import { act, formDialog, h, list, may, none, tag, time, user } from "../../lib/console.js"
+import { act, formDialog, h, list, may, none, t, tag, time, user } from "../../lib/console.js"
 
 const ABOUT = { relate: "Mail", immich: "Photos", timetracker: "Time tracking", thinkwork: "Work", deeprecall: "Notes" }
 
-/** The apps whose own sign-in contracts this tenant answers. */
 export default page => list(page, page.body, {
 	path: `${page.path}/clients`, whole: true, noun: ["client", "clients"],
 	columns: [
@@ -19,22 +18,21 @@ export default page => list(page, page.body, {
 })
 
 // A client is put as a whole: what is left out would fall back to its default.
-const whole = ({ hosts, redirect_uris, settings }, enabled) => ({ enabled, hosts, redirect_uris, settings })
+const whole = ({ enabled, hosts, redirect_uris, settings }) => ({ enabled, hosts, redirect_uris, settings })
 
 const turn = (page, one, enabled, reload) => act(`${page.path}/clients/${one.name}`, {
-	method: "PUT", body: whole(one, enabled), back: () => turn(page, one, !enabled, reload),
-}, enabled ? `${one.name} may sign in here` : `${one.name} is switched off: its paths are refused`, reload)
+	method: "PUT", body: whole({ ...one, enabled }), back: () => turn(page, one, !enabled, reload),
+}, enabled ? t`${one.name} may sign in here` : t`${one.name} is switched off: its paths are refused`, reload)
 
-function edit(page, one, reload) {
-	formDialog({
-		title: `Settings of ${one.name}`, submit: "Save",
-		fields: [
-			["enabled", "Its paths answer", { type: "check", value: one.enabled }],
-			["hosts", "Hosts of its own", { type: "lines", value: one.hosts, keep: true, hint: "One a line; for apps that take no path." }],
-			["redirect_uris", "Where a sign-in may lead back to", { type: "lines", value: one.redirect_uris, keep: true, hint: "One a line; compared byte for byte." }],
-			["settings", "Settings", { type: "textarea", value: JSON.stringify(one.settings, null, 2), hint: "JSON, as the contract declares it." }],
-		],
-		request: values => [`${page.path}/clients/${one.name}`, { method: "PUT", body: { ...values, settings: JSON.parse(values.settings ?? "{}") } }],
-		said: "Saved", after: reload,
-	})
-}
+const edit = (page, one, reload) => formDialog({
+	title: t`Settings of ${one.name}`, edits: one,
+	fields: [
+		["enabled", "Its paths answer", { type: "check" }],
+		["hosts", "Hosts of its own", { type: "lines", hint: "One a line; for apps that take no path." }],
+		["redirect_uris", "Where a sign-in may lead back to", { type: "lines", hint: "One a line; compared byte for byte." }],
+		["settings", "Settings", { type: "textarea", value: JSON.stringify(one.settings, null, 2), hint: "JSON, as the contract declares it." }],
+	],
+	request: ({ settings, ...values }) => [`${page.path}/clients/${one.name}`,
+		{ method: "PUT", body: { ...whole(one), ...values, ...(settings && { settings: JSON.parse(settings) }) } }],
+	after: reload,
+})

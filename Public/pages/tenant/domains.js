@@ -1,10 +1,9 @@
-import { act, adder, button, confirm, copy, created, formDialog, h, list, may, scope, STATUS, time, user } from "../../lib/console.js"
+import { act, confirm, copies, created, formDialog, h, list, may, scope, STATUS, t, time, user } from "../../lib/console.js"
 
 export default async function domains(page) {
 	const path = `${page.path}/domains`
-	const create = () => may("writePolicy") && adder("Add domain", () => open(path, view))
-	const view = await list(page, page.body, {
-		path, noun: ["domain", "domains"], create, named: one => one.domain,
+	await list(page, page.body, {
+		path, noun: ["domain", "domains"], create: ["writePolicy", "Add domain", reload => open(path, reload)], named: one => one.domain,
 		empty: { title: "No domain is claimed", text: "A verified domain lets its people in by the domain rule, and belongs to one tenant only." },
 		columns: [
 			["Domain", one => user(one.display ?? one.domain, "span.main")],
@@ -13,7 +12,7 @@ export default async function domains(page) {
 			created("Added"),
 		],
 		actions: may("writePolicy") && ((one, reload) => [
-			one.status !== "verified" && ["Check DNS", () => act(`${path}/${one.id}/verify`, { body: { method: "dns" } }, `${one.domain} is verified`, reload)],
+			one.status !== "verified" && ["Check DNS", () => act(`${path}/${one.id}/verify`, { body: { method: "dns" } }, t`${one.domain} is verified`, reload)],
 			one.status !== "verified" && !scope() && may("createTenant") && ["Verify by your word", () => byWord(path, one, reload)],
 			["Remove", () => remove(path, one, reload), true],
 		]),
@@ -21,20 +20,20 @@ export default async function domains(page) {
 }
 
 const proof = ({ verification: record }) => h("div.proof", h("span.small.muted", "Publish as a TXT record:"),
-	h("code", record?.record_name), h("code", record?.record_value), button("Copy value", () => copy(record?.record_value ?? ""), { look: ".ghost.tiny", icon: "copy" }))
+	h("code", record?.record_name), h("code", record?.record_value), copies(record?.record_value, "Copy value", ".ghost.tiny"))
 
 const byWord = (path, one, reload) => confirm({
-	title: `Verify ${one.domain} by your word?`, act: "Verify", keep: "Cancel", text: "Everyone with an address there can then come in by the domain rule. The audit log says that you said so.",
-	path: `${path}/${one.id}/verify`, method: "POST", body: { method: "operator" }, said: `${one.domain} is verified`, after: reload,
+	title: t`Verify ${one.domain} by your word?`, act: "Verify", keep: "Cancel", text: "Everyone with an address there can then come in by the domain rule. The audit log says that you said so.",
+	path: `${path}/${one.id}/verify`, method: "POST", body: { method: "operator" }, said: t`${one.domain} is verified`, after: reload,
 })
 
 const remove = (path, one, reload) => confirm({
-	title: `Remove ${one.domain}?`, act: "Remove domain", text: "Its people are no longer admitted by the domain rule. Those who are in stay.",
-	path: `${path}/${one.id}`, said: `${one.domain} is removed`, after: reload,
+	title: t`Remove ${one.domain}?`, act: "Remove domain", text: "Its people are no longer admitted by the domain rule. Those who are in stay.",
+	path: `${path}/${one.id}`, said: t`${one.domain} is removed`, after: reload,
 })
 
-const open = (path, view) => formDialog({
+const open = (path, after) => formDialog({
 	title: "Add domain", lead: "It counts once it is proved by a DNS record.",
-	fields: [["domain", "Domain", { required: true, hint: "Such as example.com, without www." }]],
-	path, said: made => `${made.domain} is claimed; prove it next`, after: view.reload,
+	fields: [["domain*", "Domain", { hint: "Such as example.com, without www." }]],
+	path, said: made => t`${made.domain} is claimed; prove it next`, after,
 })

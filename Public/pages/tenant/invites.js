@@ -1,22 +1,21 @@
-import { act, adder, api, button, count, created, dialog, formDialog, h, list, may, none, reveal, STATUS, tag, time, toast, user, words } from "../../lib/console.js"
+import { act, api, button, choices, count, created, dialog, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast, user, words } from "../../lib/console.js"
 import { ROLES } from "./users.js"
 
 const link = invite => invite.accept_url && reveal({
 	title: "Invite link", secret: invite.accept_url, name: "INVITE_URL",
-	text: `Send it to ${invite.email}. It works once and is shown only now.`,
+	text: t`Send it to ${invite.email}. It works once and is shown only now.`,
 })
 
 export default async function invites(page) {
 	const path = `${page.path}/invites`
-	const create = () => may("invites") && adder("Invite", () => invite(path, view))
 	const revoke = one => api(`${path}/${one.id}/revoke`, { method: "POST" })
-	const view = await list(page, page.body, {
-		path, noun: ["invite", "invites"], search: "Search by email", create,
+	await list(page, page.body, {
+		path, noun: ["invite", "invites"], search: "Search by email", create: ["invites", "Invite", reload => invite(path, reload)],
 		empty: { title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends." },
-		filters: [["status", "Status", { options: ["pending", "accepted", "revoked", "expired"].map(code => [code, words(code)]) }]],
+		filters: [["status", "Status", { options: choices("pending accepted revoked expired") }]],
 		columns: [
 			["Email", one => [one.accepted_user_id ? h("a.main", { href: `${page.base}/users/${one.accepted_user_id}` }, user(one.email)) : user(one.email, "span.main"),
-				h("span.sub", one.delivery === "link" ? "by link" : "by mail", one.sent_count > 1 && `, sent ${one.sent_count} times`)], { sort: "email" }],
+				h("span.sub", one.delivery === "link" ? "by link" : "by mail", one.sent_count > 1 && t`, sent ${one.sent_count} times`)], { sort: "email" }],
 			STATUS,
 			["Role", one => words(one.role)],
 			["Ends", one => (one.status === "pending" || one.status === "expired" ? time(one.expires_at) : none())],
@@ -26,42 +25,37 @@ export default async function invites(page) {
 		actions: may("invites") && ((one, reload) => one.status !== "pending" && one.status !== "expired" ? [] : [
 			["Resend", () => act(`${path}/${one.id}/resend`, {}, one.delivery === "link" ? "" : "Sent again", made => (reload(), link(made)))],
 			one.delivery === "mail" && ["Copy link", () => act(`${path}/${one.id}/resend`, { body: { delivery: "link" } }, "", made => (reload(), link(made)))],
-			one.status === "pending" && ["Revoke", () => act(`${path}/${one.id}/revoke`, {}, `The invite of ${one.email} is revoked`, reload), true],
+			one.status === "pending" && ["Revoke", () => act(`${path}/${one.id}/revoke`, {}, t`The invite of ${one.email} is revoked`, reload), true],
 		]),
 		bulk: may("invites") && [{ text: "Revoke", danger: true, fits: one => one.status === "pending", run: revoke, asks: "The links stop working now. People can be invited again." }],
 	})
 }
 
-/** Asks whom to invite; of one the link is shown, of many each result. */
-export function invite(path, view, email) {
-	formDialog({
-		title: "Invite people", submit: "Invite",
-		fields: [
-			["emails", "Email addresses", { type: "lines", required: true, value: email, hint: "One a line; up to 1,000." }],
-			["role", "Role", { type: "select", options: ROLES }],
-			["delivery", "Delivery", { type: "select", options: [["", "By mail where it is set up, else a link"], ["mail", "By mail"], ["link", "Give me the link"]] }],
-			["message", "Message", { type: "textarea" }],
-		],
-		request: ({ emails = [], ...rest }) => {
-			const each = emails.map(one => ({ email: one, ...rest }))
-			return [path, { body: each.length === 1 ? each[0] : { invites: each } }]
-		},
-		done: made => {
-			view?.reload()
-			if (made.results) return results(made.results)
-			toast(`${made.email} is invited`)
-			return link(made)
-		},
-	})
-}
+export const invite = (path, reload, email) => formDialog({
+	title: "Invite people", submit: "Invite",
+	fields: [
+		["emails*", "Email addresses", { type: "lines", value: email, hint: "One a line; up to 1,000." }],
+		["role", "Role", { options: ROLES }],
+		["delivery", "Delivery", { options: [["", "By mail where it is set up, else a link"], ["mail", "By mail"], ["link", "Give me the link"]] }],
+		["message", "Message", { type: "textarea" }],
+	],
+	request: ({ emails = [], ...rest }) => {
+		const each = emails.map(one => ({ email: one, ...rest }))
+		return [path, { body: each.length === 1 ? each[0] : { invites: each } }]
+	},
+	done: made => {
+		reload?.()
+		if (made.results) return results(made.results)
+		toast(t`${made.email} is invited`)
+		return link(made)
+	},
+})
 
 function results(all) {
 	const links = all.filter(one => one.invite?.accept_url).map(one => `${one.email} ${one.invite.accept_url}`).join("\n")
 	const good = all.filter(one => one.result !== "refused").length
-	const table = h("div.table", h("table.stack", h("caption.vh", "Results"),
-		h("thead", h("tr", ["Email", "Result"].map(text => h("th", { scope: "col" }, text)))),
-		h("tbody", all.map(one => h("tr", h("td", user(one.email)), h("td", tag(one.result), one.detail && user(one.detail, "span.sub")))))))
-	if (links) return reveal({ title: `${count(good, "person", "people")} invited`, secret: links, name: "INVITES", text: "One line each: address and link. The links are shown only now." })
-	const node = dialog(`${good} of ${all.length} invited`, table, h("div.acts", button("Close", () => node.close())))
+	if (links) return reveal({ title: t`${count(good, "person", "people")} invited`, secret: links, name: "INVITES", text: "One line each: address and link. The links are shown only now." })
+	const node = dialog(t`${good} of ${all.length} invited`,
+		table("Results", ["Email", "Result"], all.map(one => [user(one.email), [tag(one.result), one.detail && user(one.detail, "span.sub")]])), h("div.acts", button("Close", () => node.close())))
 	return node
 }

@@ -1,8 +1,8 @@
-import { add, ago, api, button, card, etagOf, facts, formDialog, h, may, none, note, number, redraw, tag, time, user } from "../../lib/console.js"
+import { add, ago, api, button, card, facts, formDialog, h, may, none, note, number, redraw, t, tag, time, user } from "../../lib/console.js"
 import { isIdle, keyActions } from "./keys.js"
 
 export default async function key(page) {
-	const one = await api(`${page.path}/api-keys/${encodeURIComponent(page.id)}`, { signal: page.signal })
+	const one = await api(`${page.path}/api-keys/${page.id}`, { signal: page.signal })
 	const { previous } = one
 	const lives = one.status === "active" || one.status === "grace"
 	const buttons = keyActions(page, one, redraw).filter(Boolean).map(([text, run, danger]) => button(text, run, { look: danger ? ".warnish" : "" }))
@@ -16,7 +16,7 @@ export default async function key(page) {
 		h("div.head", h("div", h("h2", user(one.name), " ", tag(one.status)), h("code.muted", `${one.prefix}…${one.last4}`)),
 			h("div.acts", lives && may("writeKeys") && button("Edit", () => edit(page, one)), buttons)),
 		previous && note("warn", "alert", "The old secret ", h("code", `…${previous.last4}`), " still works and ends ", left,
-			`. Since the rotation it was used ${number(previous.uses)} times`, previous.last_used_at && [", last ", time(previous.last_used_at)], "."),
+			t`. Since the rotation it was used ${number(previous.uses)} times`, previous.last_used_at && [", last ", time(previous.last_used_at)], "."),
 		isIdle(one) && note("warn", "alert", "This key has not been used for 90 days. If nothing needs it, revoke it."),
 		h("div.two",
 			card("Facts", facts([["Environment", tag(one.environment)], ["Last used", time(one.last_used_at)], one.last_used_ip && ["From", h("code", one.last_used_ip)],
@@ -26,18 +26,18 @@ export default async function key(page) {
 				one.note && ["Note", user(one.note)], ["Id", h("code", one.id)],
 				may("audit") && ["History", h("a", { href: `${page.base}/audit?target=${one.id}` }, "In the audit log")]])),
 			card("What it may do", facts([["Scopes", codes(one.scopes)], ["Addresses", codes(one.allowed_ips, "anywhere")], ["Origins", codes(one.allowed_origins, "every one")],
-				["Rate", one.rate_limit ? `${number(one.rate_limit.per_minute)} a minute` : none("as the server is set")]]))),
+				["Rate", one.rate_limit ? t`${number(one.rate_limit.per_minute)} a minute` : none("as the server is set")]]))),
 	])
 }
 
 const edit = (page, one) => formDialog({
-	title: `Edit ${one.name}`, submit: "Save", lead: "The secret stays the same. Take away what it does not need.",
+	title: t`Edit ${one.name}`, lead: "The secret stays the same. Take away what it does not need.", edits: one,
 	fields: [
-		["name", "Name", { required: true, value: one.name }],
-		["scopes", "Scopes", { type: "lines", required: true, value: one.scopes, hint: "One a line." }],
-		["allowed_ips", "Only from these addresses", { type: "lines", value: one.allowed_ips, keep: true }],
-		["allowed_origins", "Only from these browser origins", { type: "lines", value: one.allowed_origins, keep: true }],
-		["note", "Note", { type: "textarea", value: one.note, keep: true }],
+		["name*", "Name"],
+		["scopes*", "Scopes", { type: "lines" }],
+		["allowed_ips", "Only from these addresses", { type: "lines" }],
+		["allowed_origins", "Only from these browser origins", { type: "lines" }],
+		["note", "Note", { type: "textarea" }],
 	],
-	path: `${page.path}/api-keys/${one.id}`, method: "PATCH", etag: etagOf(one), said: "Saved", after: redraw,
+	path: `${page.path}/api-keys/${one.id}`, after: redraw,
 })

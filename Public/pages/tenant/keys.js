@@ -1,15 +1,11 @@
-import { act, ago, api, confirm, created, formDialog, h, icon, list, may, reveal, tag, time, user } from "../../lib/console.js"
+import { act, ago, api, choices, confirm, created, formDialog, h, icon, list, may, reveal, say, t, tag, time, user } from "../../lib/console.js"
 
 const GRACE = [["3600", "1 hour"], ["0", "None: cut at once"], ["900", "15 minutes"], ["86400", "24 hours"], ["604800", "7 days"]]
-const IDLE = 90 * 86400000
-/** Whether a key that works has not been used for 90 days. */
-export const isIdle = one => one.status === "active" && Date.now() - Date.parse(one.last_used_at ?? one.created_at) > IDLE
-export const scopeList = scopes => h("span.small", { title: scopes.join(" ") }, h("code", scopes.slice(0, 2).join(", ")), scopes.length > 2 && ` and ${scopes.length - 2} more`)
+export const isIdle = one => one.status === "active" && Date.now() - Date.parse(one.last_used_at ?? one.created_at) > 90 * 86400000
 
-/** The dialog that shows a new secret, once. */
 export const showSecret = (page, made) => reveal({
-	title: `Key of ${made.name}`, secret: made.key, name: "GATEHOUSE_KEY", test: true,
-	curl: `curl '${location.origin}/v1/tenants/${page.tenant.slug}/users' \\\n  -H "Authorization: Bearer $GATEHOUSE_KEY"`,
+	title: t`Key of ${made.name}`, secret: made.key, name: "GATEHOUSE_KEY",
+	call: `/tenants/${page.tenant.slug}/users`,
 })
 
 export default async function keys(page) {
@@ -18,12 +14,12 @@ export default async function keys(page) {
 	await list(page, page.body, {
 		path, noun: ["API key", "API keys"], search: "Search by name", create,
 		empty: { title: "No keys cut yet", text: "A key lets a machine call the API with just the rights you choose." },
-		filters: [["status", "Status", { options: [["active", "Active"], ["grace", "In grace"], ["revoked", "Revoked"], ["expired", "Expired"]] }],
-			["environment", "Environment", { options: [["live", "Live"], ["test", "Test"]] }]],
+		filters: [["status", "Status", { options: choices("active grace revoked expired") }],
+			["environment", "Environment", { options: choices("live test") }]],
 		columns: [
-			["Name", one => [h("a.main", { href: `${page.base}/keys/${one.id}` }, user(one.name)), h("span.sub.mono", `${one.prefix}…${one.last4}`)]],
-			["Status", one => [tag(one.status), one.previous && h("span.sub", `old secret ends ${ago(one.previous.until)}`), isIdle(one) && h("span.sub", "unused for 90 days")], { state: true }],
-			["Scopes", one => scopeList(one.scopes)],
+			["Name", one => [h("a.main", { href: `${page.base}/keys/${one.id}` }, user(one.name)), h("code.sub", `${one.prefix}…${one.last4}`)]],
+			["Status", one => [tag(one.status), one.previous && h("span.sub", t`old secret ends ${ago(one.previous.until)}`), isIdle(one) && h("span.sub", "unused for 90 days")], { state: true }],
+			["Scopes", ({ scopes }) => h("span.small", h("code", { title: t`${scopes.join(" ")}` }, scopes.slice(0, 2).join(", ")), scopes.length > 2 && t` and ${scopes.length - 2} more`)],
 			["Last used", one => time(one.last_used_at)],
 			["Expires", one => time(one.expires_at)],
 			created(),
@@ -31,12 +27,11 @@ export default async function keys(page) {
 		actions: (one, reload) => keyActions(page, one, reload).filter(act => act?.[0] !== "Roll back"),
 		bulk: may("revokeKeys") && [{
 			text: "Revoke", danger: true, fits: one => one.status !== "revoked" && one.status !== "expired", asks: "Calls with them fail at once. This is final.",
-			run: one => api(`${path}/${one.id}/revoke`, { body: { reason: "revoked in the console" } }),
+			run: one => api(`${path}/${one.id}/revoke`, BECAUSE),
 		}],
 	})
 }
 
-/** What may be done to a key now. */
 export function keyActions(page, one, reload) {
 	const path = `${page.path}/api-keys/${one.id}`
 	if (one.status === "revoked" || one.status === "expired") return []
@@ -48,15 +43,16 @@ export function keyActions(page, one, reload) {
 	]
 }
 
+const BECAUSE = { body: { reason: "revoked in the console" } }
 const revoke = (path, one, reload) => confirm({
-	title: `Revoke ${one.name}?`, act: "Revoke key",
-	text: `Calls with it fail at once. ${one.last_used_at ? `It was last used ${ago(one.last_used_at)}.` : "It was never used."} This is final.`,
-	path: `${path}/revoke`, method: "POST", body: { reason: "revoked in the console" }, said: `${one.name} is revoked`, after: reload,
+	title: t`Revoke ${one.name}?`, act: "Revoke key",
+	text: t`Calls with it fail at once. ${one.last_used_at ? t`It was last used ${ago(one.last_used_at)}.` : say("It was never used.")} This is final.`,
+	path: `${path}/revoke`, method: "POST", ...BECAUSE, said: t`${one.name} is revoked`, after: reload,
 })
 
 const rotate = (page, path, one, reload) => formDialog({
-	title: `Rotate ${one.name}`, submit: "Rotate", lead: "A new secret now; the old one works on for the grace you choose.",
-	fields: [["grace_seconds", "Grace of the old secret", { type: "select", options: GRACE }]],
+	title: t`Rotate ${one.name}`, submit: "Rotate", lead: "A new secret now; the old one works on for the grace you choose.",
+	fields: [["grace_seconds", "Grace of the old secret", { options: GRACE }]],
 	request: values => [`${path}/rotate`, { body: { grace_seconds: Number(values.grace_seconds) } }],
 	done: made => (reload(), showSecret(page, made)),
 })

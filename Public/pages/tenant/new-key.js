@@ -1,47 +1,46 @@
-import { add, api, card, form, go, h, note, query } from "../../lib/console.js"
+import { add, api, button, card, choices, form, go, h, note, query, say, t, user } from "../../lib/console.js"
 import { showSecret } from "./keys.js"
 
 const NOUNS = { users: "users and decisions", policy: "policy and domains", "api-keys": "API keys", cors: "origins", audit: "the audit log", hooks: "about a sign-up, as a hook", keys: "API keys" }
 const VERBS = { read: "Read", write: "Change", signup: "Ask", verify: "Verify" }
 const GROUPS = { People: "users:read users:write invites:read invites:write", "Sign-up": "hooks:signup policy:read policy:write",
 	"Keys and origins": "keys:verify api-keys:read api-keys:write cors:read cors:write", Other: "clients:read clients:write audit:read" }
-const option = code => [code, `${VERBS[code.split(":")[1]]} ${NOUNS[code.split(":")[0]] ?? code.split(":")[0]}`, code]
-const PRESETS = [["Sign-up hook", ["hooks:signup"]], ["Verify keys", ["keys:verify"]], ["Read only", ["users:read", "invites:read", "api-keys:read", "cors:read", "audit:read"]]]
+const option = code => {
+	const [noun, verb] = code.split(":")
+	return [code, t`${say(VERBS[verb])} ${say(NOUNS[noun] ?? noun)}`, code]
+}
+const PRESETS = { "Sign-up hook": "hooks:signup", "Verify keys": "keys:verify", "Read only": "users:read invites:read api-keys:read cors:read audit:read" }
 const DAYS = [["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["", "Never"]]
 
 export default async function create(page) {
 	const asked = query()
 	const policy = await api(`${page.path}/policy`, { signal: page.signal }).catch(() => null)
-	const own = (policy?.scope_catalogue ?? []).map(scope => [scope, scope])
+	const own = (policy?.scope_catalogue ?? []).map(scope => [scope, user(scope)])
 	const wanted = asked.scopes?.split(/[ ,]+/) ?? []
-	const request = values => [`${page.path}/api-keys`, { body: body(values) }]
 	const built = form([
-		["name", "Name", { required: true, value: asked.name, hint: "What will hold it, such as “Production backend”." }],
-		["environment", "Environment", { type: "select", options: [["live", "Live"], ["test", "Test"]], value: asked.environment }],
-		["scopes", "Scopes", { type: "checks", required: true, value: wanted, options: [...(own.length ? [["This tenant's own"], ...own] : []), ...Object.entries(GROUPS).flatMap(([title, codes]) => [[title], ...codes.split(" ").map(option)])] }],
-		["days", "Expires after", { type: "select", options: DAYS, value: asked.days }],
+		["name*", "Name", { hint: "What will hold it, such as “Production backend”." }],
+		["environment", "Environment", { options: choices("live test") }],
+		["scopes*", "Scopes", { type: "checks", value: wanted, options: [...(own.length ? [["This tenant's own"], ...own] : []), ...Object.entries(GROUPS).flatMap(([title, codes]) => [[title], ...codes.split(" ").map(option)])] }],
+		["days", "Expires after", { options: DAYS }],
 		["allowed_ips", "Only from these addresses", { type: "lines", hint: "Addresses or CIDR ranges, one a line; empty is anywhere." }],
 		["allowed_origins", "Only from these browser origins", { type: "lines", hint: "One a line; empty is every one." }],
 		["note", "Note", { type: "textarea" }],
 	], {
-		submit: "Create key", cancel: () => go(`${page.base}/keys`), request,
-		send: async values => {
-			const made = await api(...request(values))
+		submit: "Create key", start: asked, cancel: () => go(`${page.base}/keys`),
+		request: values => [`${page.path}/api-keys`, { body: body(values) }],
+		done: made => {
 			go(`${page.base}/keys/${made.id}`)
 			showSecret(page, made)
 		},
 	})
-	const boxes = () => [...built.querySelectorAll(".checks input")]
-	const preset = ([text, scopes]) => h("button.btn.tiny", { type: "button", onclick: () => {
-		for (const box of boxes()) box.checked = scopes.includes(box.value)
+	built.querySelector(".checks").before(h("div.acts", Object.entries(PRESETS).map(([text, scopes]) => button(text, () => {
+		for (const box of built.querySelectorAll(".checks input")) box.checked = scopes.split(" ").includes(box.value)
 		built.dispatchEvent(new Event("input"))
-	} }, text)
-	built.querySelector(".checks").before(h("div.acts", PRESETS.map(preset)))
+	}, { look: ".tiny" }))))
 	add(page.body, [
 		(asked.name || asked.scopes) && note("warn", "alert", "A link filled in this form. Read what it asks for before you create the key."),
-		h("div.narrow", card("Create API key", built)),
+		h("div.two", card("Create API key", built)),
 	])
-	built.querySelector("input").autofocus = true
 	built.querySelector("input").setAttribute("autofocus", "")
 }
 

@@ -1,15 +1,14 @@
-import { act, add, adder, api, card, created, fill, form, formDialog, h, list, may, none, note, time, toast, undoable, user } from "../../lib/console.js"
+import { act, add, card, created, fill, form, formDialog, h, list, may, none, note, t, time, toast, undoable, user } from "../../lib/console.js"
 
 export default async function origins(page) {
 	const path = `${page.path}/cors-origins`
 	const lists = h("div")
-	const create = () => may("writeOrigins") && adder("Add origin", () => open(path, view))
 	add(page.body, [lists, tester(page)])
-	const view = await list(page, lists, {
-		path, noun: ["origin", "origins"], search: "Search origins", create, named: one => one.origin,
+	await list(page, lists, {
+		path, noun: ["origin", "origins"], search: "Search origins", create: ["writeOrigins", "Add origin", reload => open(path, reload)], named: one => one.origin,
 		empty: { title: "No origin is allowed", text: "Browsers of other sites are kept out. Add the origin of your web app to let it call." },
 		columns: [
-			["Origin", one => [h("span.main.mono", user(one.origin)), one.label && user(one.label, "span.sub")]],
+			["Origin", one => [user(one.origin, "code.main"), one.label && user(one.label, "span.sub")]],
 			["Cookies", one => (one.credentials ? "Allowed" : none("none"))],
 			["Ends", one => time(one.expires_at)],
 			created("Added"),
@@ -21,43 +20,39 @@ export default async function origins(page) {
 async function remove(path, one, reload) {
 	const { origin, credentials, label, expires_at } = one
 	await act(`${path}/${one.id}`, { method: "DELETE" }, "", () => {
-		undoable(`${origin} is removed`, () => act(path, { body: { origin, credentials, label, expires_at } }, `${origin} is back`, reload))
+		undoable(t`${origin} is removed`, () => act(path, { body: { origin, credentials, label, expires_at } }, t`${origin} is back`, reload))
 		reload()
 	})
 }
 
-function open(path, view) {
-	formDialog({
-		title: "Add origin",
-		fields: [
-			["origin", "Origin", { required: true, hint: "Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.", attrs: { placeholder: "https://app.example.com" } }],
-			["label", "Label"],
-			["credentials", "Allow cookies and credentials", { type: "check", value: false }],
-		],
-		path,
-		done: (made, values) => {
-			const changed = made.origin !== values.origin
-			toast(changed ? `Saved as ${made.origin}: ${made.normalised?.join(", ") || "its spelling was brought to the usual form"}` : `${made.origin} is allowed`, { stay: changed })
-			view.reload()
-		},
-	})
-}
+const open = (path, reload) => formDialog({
+	title: "Add origin",
+	fields: [
+		["origin*", "Origin", { hint: "Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.", attrs: { placeholder: "https://app.example.com" } }],
+		["label", "Label"],
+		["credentials", "Allow cookies and credentials", { type: "check", value: false }],
+	],
+	path,
+	done: (made, values) => {
+		const changed = made.origin !== values.origin
+		toast(changed ? t`Saved as ${made.origin}: ${made.normalised?.join(", ") || "its spelling was brought to the usual form"}` : t`${made.origin} is allowed`, { stay: changed })
+		reload()
+	},
+})
 
 function tester(page) {
 	const result = h("div", { "aria-live": "polite" }, h("p.muted", "Test an origin to see both answers, header by header."))
-	const request = ({ request_headers, ...values }) => ["/cors/evaluate", { body: { tenant: page.tenant.slug, ...values, request_headers } }]
 	const built = form([
-		["origin", "Origin of the page", { required: true, attrs: { placeholder: "https://app.example.com" } }],
-		["method", "Method", { type: "select", options: ["GET", "POST", "PUT", "PATCH", "DELETE"].map(one => [one, one]) }],
+		["origin*", "Origin of the page", { attrs: { placeholder: "https://app.example.com" } }],
+		["method", "Method", { options: ["GET", "POST", "PUT", "PATCH", "DELETE"].map(one => [one, one]) }],
 		["request_headers", "Request headers", { type: "lines", hint: "One a line, such as authorization." }],
 		["credentials", "With cookies", { type: "check" }],
 	], {
-		submit: "Test", request,
-		send: async values => {
-			const said = await api(...request(values))
+		submit: "Test", request: values => ["/cors/evaluate", { body: { tenant: page.tenant.slug, ...values } }],
+		done: said => {
 			fill(result, h("div.stack-gap",
 				note(said.allowed ? "ok" : "danger", said.allowed ? "check" : "x", h("strong", said.allowed ? "Allowed. " : "Refused. "), user(said.reason), said.rule && [" Rule: ", user(said.rule, "code")]),
-				headers(`Preflight, ${said.preflight?.status ?? "not sent"}`, said.preflight?.headers), headers("Response", said.response?.headers)))
+				headers(t`Preflight, ${said.preflight?.status ?? "not sent"}`, said.preflight?.headers), headers("Response", said.response?.headers)))
 		},
 	})
 	return h("div.two.gap", card("Try an origin", built), card("What the browser gets", result))

@@ -1,4 +1,4 @@
-import { add, api, button, card, confirm, etagOf, fill, form, h, may, note, part, redraw, time, toast } from "../../lib/console.js"
+import { add, api, button, card, confirm, etagOf, fill, form, h, may, note, part, redraw, t, time, toast } from "../../lib/console.js"
 import { diff } from "../audit.js"
 import { ROLES } from "./users.js"
 
@@ -7,16 +7,16 @@ const MODES = [
 	["approval", "Approval: everyone waits for a yes"], ["open", "Open: everyone with a verified address"], ["closed", "Closed: nobody new"],
 ]
 
+const inForce = ({ version }) => t`Version ${version} is in force`
+
 export default async function policy(page) {
 	const path = `${page.path}/policy`
 	const one = await api(path, { signal: page.signal })
 	const changed = h("div", { "aria-live": "polite" })
-	const request = values => [path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) }]
-	const built = form(fields(one), {
-		submit: "Publish", request,
-		send: async values => {
-			const made = await api(...request(values))
-			toast(made.version === one.version ? "Nothing was changed" : `Version ${made.version} is in force`)
+	const built = form(FIELDS, {
+		submit: "Publish", values: one, request: values => [path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) }],
+		done: made => {
+			toast(made.version === one.version ? "Nothing was changed" : inForce(made))
 			redraw()
 		},
 	})
@@ -28,49 +28,40 @@ export default async function policy(page) {
 	built.querySelector("[role=alert]").before(changed)
 	if (!may("writePolicy")) for (const control of built.querySelectorAll("input, select, textarea, [type=submit]")) control.disabled = true
 	const versions = h("div.stack-gap")
-	add(page.body, h("div.two", card("Sign-up policy", h("p.muted.under", `Version ${one.version} is in force.`), built), card("Versions", versions)))
+	add(page.body, h("div.two", card("Sign-up policy", h("p.muted.under", t`Version ${one.version} is in force.`), built), card("Versions", versions)))
 	await part(versions, () => drawVersions(page, versions, one))
 }
 
-function fields(one) {
-	const yes = (name, label, hint) => ([name, label, { hint, type: "check", value: one[name] }])
-	return [
-		["sign_up", "Who may sign up", { type: "select", options: MODES, value: one.sign_up }],
-		["default_role", "Role of a newcomer", { type: "select", options: ROLES.slice(0, 2), value: one.default_role }],
-		["allowed_domains", "Allowed domains", { type: "lines", value: one.allowed_domains, keep: true, hint: "A filter, one a line; empty lets every domain in that the rules let in." }],
-		yes("external_invites", "Invites may go to other domains"),
-		yes("invite_email_must_match", "An invite is only for its own address"),
-		["auto_link", "Link to an account of the same address", { type: "select", options: [["off", "Off: always ask"], ["authoritative", "Only where the provider is the authority"]], value: one.auto_link }],
-		["password_min", "Shortest password", { type: "number", value: one.password_min, attrs: { min: 8, max: 128 } }],
-		yes("password_blocklist", "Refuse well-known passwords"),
-		["scope_catalogue", "Own scopes for API keys", { type: "lines", value: one.scope_catalogue, keep: true, hint: "One a line." }],
-		yes("dev_origins", "Allow localhost origins"),
-		yes("private_network", "Allow private network access"),
-	]
-}
+const yes = (name, label) => [name, label, { type: "check" }]
+const FIELDS = [
+	["sign_up", "Who may sign up", { options: MODES }],
+	["default_role", "Role of a newcomer", { options: ROLES.slice(0, 2) }],
+	["allowed_domains", "Allowed domains", { type: "lines", hint: "A filter, one a line; empty lets every domain in that the rules let in." }],
+	yes("external_invites", "Invites may go to other domains"),
+	yes("invite_email_must_match", "An invite is only for its own address"),
+	["auto_link", "Link to an account of the same address", { options: [["off", "Off: always ask"], ["authoritative", "Only where the provider is the authority"]] }],
+	["password_min", "Shortest password", { type: "number", attrs: { min: 8, max: 128 } }],
+	yes("password_blocklist", "Refuse well-known passwords"),
+	["scope_catalogue", "Own scopes for API keys", { type: "lines" }],
+	yes("dev_origins", "Allow localhost origins"),
+	yes("private_network", "Allow private network access"),
+]
 
 function changesOf(before, after) {
-	const text = value => (Array.isArray(value) ? value.join(", ") || "none" : value)
-	return Object.fromEntries(Object.keys(after).filter(name => name !== "version" && String(text(before[name])) !== String(text(after[name])))
-		.map(name => [name, [String(text(before[name])), String(text(after[name]))]]))
+	const text = value => (value?.join?.(", ") ?? String(value)) || "none"
+	return Object.fromEntries(Object.keys(after).map(name => [name, [text(before[name]), text(after[name])]])
+		.filter(([name, [old, now]]) => name !== "version" && old !== now))
 }
 
 async function drawVersions(page, node, current) {
 	const { items } = await api(`${page.path}/policy/versions?limit=20`, { signal: page.signal })
 	fill(node, items.map((one, at) => h("div.line",
-		h("div", h("strong", `Version ${one.version}`), h("span.muted.small", " · ", time(one.created_at)),
+		h("div", h("strong", t`Version ${one.version}`), h("span.muted.small", " · ", time(one.created_at)),
 			items[at + 1] && diff(changesOf(items[at + 1].policy, one.policy))),
-		one.version !== current.version && may("writePolicy") && button("Roll back", () => rollBack(page, current, one), { look: ".tiny", name: `to version ${one.version}` }))))
+		one.version !== current.version && may("writePolicy") && button("Roll back", () => rollBack(page, current, one), { look: ".tiny", name: t`to version ${one.version}` }))))
 }
 
-function rollBack(page, current, one) {
-	const { version: _, ...policy } = one.policy
-	confirm({
-		title: `Roll back to version ${one.version}?`, act: "Roll back", text: h("span", "It is published again as the next version. This changes: ", diff(changesOf(current, { ...policy }))),
-		run: async () => {
-			const made = await api(`${page.path}/policy`, { method: "PUT", body: policy, etag: etagOf(current) })
-			toast(`Version ${made.version} is in force`)
-			redraw()
-		},
-	})
-}
+const rollBack = (page, current, { version, policy: { version: _, ...body } }) => confirm({
+	title: t`Roll back to version ${version}?`, act: "Roll back", text: h("span", "It is published again as the next version. This changes: ", diff(changesOf(current, body))),
+	path: `${page.path}/policy`, method: "PUT", body, etag: etagOf(current), said: inForce, after: redraw,
+})

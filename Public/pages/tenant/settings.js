@@ -1,18 +1,13 @@
-import { add, api, button, card, confirm, etagOf, facts, forgetTenants, form, go, h, may, note, time, toast, undoable } from "../../lib/console.js"
+import { add, api, button, card, confirm, etagOf, facts, forgetTenants, form, go, h, may, note, t, time, toast, total, undoable, words } from "../../lib/console.js"
 import { suspend } from "../tenants.js"
 
 export default async function settings(page) {
 	const { path } = page
 	// Asked again: what is saved goes out with the version that is shown.
 	const one = await api(path, { signal: page.signal })
-	const request = values => [path, { method: "PATCH", body: values, etag: etagOf(one) }]
-	const rename = form([["name", "Name", { value: one.name, required: true }]], {
-		submit: "Save", request,
-		send: async values => {
-			await api(...request(values))
-			toast("Saved")
-			await page.again()
-		},
+	const rename = form([["name*", "Name"]], {
+		submit: "Save", values: one, request: body => [path, { method: "PATCH", body, etag: etagOf(one) }],
+		done: () => (toast("Saved"), page.again()),
 	})
 	add(page.body, h("div.two",
 		h("div.stack-gap", may("editTenant") && card("Name", rename),
@@ -24,16 +19,15 @@ export default async function settings(page) {
 }
 
 async function remove(page, one) {
-	// The weight of it, in numbers.
 	const [users, keys] = await Promise.all(["users", "api-keys"].map(what =>
-		api(`${page.path}/${what}?limit=1`).then(({ total }) => `${total.exact ? "" : "over "}${total.value}`, () => "its")))
+		api(`${page.path}/${what}?limit=1`).then(found => total(found.total, ...what === "users" ? ["user", "users"] : ["API key", "API keys"]), () => words(what))))
 	confirm({
-		title: `Delete ${one.name}?`, act: "Delete tenant", type: one.slug,
-		text: `${users} users, ${keys} API keys and all invites stop working now. It can be restored for 30 days.`,
+		title: t`Delete ${one.name}?`, act: "Delete tenant", type: one.slug,
+		text: t`${users}, ${keys} and all invites stop working now. It can be restored for 30 days.`,
 		path: page.path, etag: etagOf(one),
 		done: () => {
 			forgetTenants()
-			undoable(`${one.name} is deleted`, () => api(`${page.path}/restore`, { method: "POST" }).then(() => go(`${page.base}/settings`)))
+			undoable(t`${one.name} is deleted`, () => api(`${page.path}/restore`, { method: "POST" }).then(() => go(`${page.base}/settings`)))
 			go("/console/tenants")
 		},
 	})

@@ -1,19 +1,23 @@
-import { act, add, ago, api, button, card, confirm, deed, etagOf, facts, fill, formDialog, h, may, none, part, redraw, reveal, tag, time, user, who, words } from "../../lib/console.js"
+import { act, add, ago, api, button, card, confirm, day, deed, facts, fill, formDialog, h, may, none, part, redraw, reveal, t, tag, time, user, who, words } from "../../lib/console.js"
 import { actions, KINDS, ROLES } from "./users.js"
 
 export default async function person(page) {
-	const path = `${page.path}/users/${encodeURIComponent(page.id)}`
+	const path = `${page.path}/users/${page.id}`
 	const one = await api(path, { signal: page.signal })
-	const buttons = actions(page, one, redraw).filter(Boolean).map(([text, run, danger]) => button(text, run, { look: danger ? ".warnish" : "" }))
-	const section = (title, ...acts) => {
+	const edits = may("editUsers") && one.status !== "deleted"
+	// A card that asks for its own data and fails alone.
+	const asking = []
+	const section = (title, what, draw, nothing, ...acts) => {
 		const body = h("div.stack-gap")
-		return [h("section.card", h("div.head", h("h2", title), h("div.acts", acts)), body), body]
+		asking.push(part(body, async () => {
+			const { items } = await api(what, { signal: page.signal })
+			fill(body, items.length ? items.map(draw) : none(nothing))
+		}))
+		return titled(title, acts, body)
 	}
-	const [sessions, sessionBody] = section("Sessions", may("suspendUsers") && button("End all", () => endAll(path, one), { look: ".tiny" }))
-	const [keys, keyBody] = section("API keys")
-	const [activity, activityBody] = section("Activity")
 	add(page.body, [
-		h("div.head.person", h("h2.vh", "User"), who(one), h("div.acts", tag(one.status), may("editUsers") && one.status !== "deleted" && button("Edit", () => edit(path, one)), buttons)),
+		h("div.head.person", h("h2.vh", "User"), who(one), h("div.acts", tag(one.status), edits && button("Edit", () => edit(path, one)),
+			actions(page, one, redraw).filter(Boolean).map(([text, run, danger]) => button(text, run, { look: danger ? ".warnish" : "" })))),
 		one.status === "deleted" && h("p.lead", "Deleted ", time(one.updated_at), "; it can be restored for 30 days."),
 		h("div.two",
 			h("div.stack-gap", card("Profile", facts([
@@ -21,59 +25,48 @@ export default async function person(page) {
 				["Came in by", words(one.source)], ["Last sign-in", time(one.last_sign_in_at)], ["Created", time(one.created_at)],
 				["Why admitted?", h("a", { href: `${page.base}/decisions?email=${encodeURIComponent(one.email ?? "")}` }, "The decisions about this address")],
 				["Id", h("code", one.id)],
-			])), identities(path, one)),
-			h("div.stack-gap", sessions, keys, may("audit") && activity)),
+			])), titled("Identities", edits && [button("Link grant", () => grant(path, one), { look: ".tiny", icon: "link" }), button("Link", () => link(path), { look: ".tiny" })], identities(path, one))),
+			h("div.stack-gap",
+				section("Sessions", `${path}/sessions`, id => h("div.line",
+					h("div", user(id.device || id.user_agent || id.client), h("div.small.muted", user(id.ip), " · seen ", time(id.last_seen_at))),
+					may("suspendUsers") && button("End", () => act(`${path}/sessions/${id.id}`, { method: "DELETE" }, "Session ended", redraw), { look: ".tiny" })),
+				"No open session.", may("suspendUsers") && button("End all", () => endAll(path, one), { look: ".tiny" })),
+				section("API keys", `${page.path}/api-keys?owner_user_id=${one.id}`, key => h("div.line",
+					h("a", { href: `${page.base}/keys/${key.id}` }, user(key.name)), tag(key.status)), "No key of its own."),
+				may("audit") && section("Activity", `${page.path}/audit-events?limit=8&target=${one.id}`, event => h("div.small",
+					h("strong", deed(event.action)), h("span.muted", " by ", user(event.actor?.name || "Gatehouse"), " · ", time(event.occurred_at))), "Nothing yet."))),
 	])
-	const load = (node, what, draw, nothing) => part(node, async () => {
-		const { items } = await api(what, { signal: page.signal })
-		fill(node, items.length ? items.map(draw) : none(nothing))
-	})
-	const all = [
-		load(sessionBody, `${path}/sessions`, id => h("div.line",
-			h("div", user(id.device || id.user_agent || id.client), h("div.small.muted", id.ip, " · seen ", time(id.last_seen_at))),
-			may("suspendUsers") && button("End", () => act(`${path}/sessions/${id.id}`, { method: "DELETE" }, "Session ended", redraw), { look: ".tiny" })), "No open session."),
-		load(keyBody, `${page.path}/api-keys?owner_user_id=${one.id}`, key => h("div.line",
-			h("a", { href: `${page.base}/keys/${key.id}` }, user(key.name)), tag(key.status)), "No key of its own."),
-		may("audit") && load(activityBody, `${page.path}/audit-events?limit=8&target=${one.id}`, event => h("div.small",
-			h("strong", deed(event.action)), h("span.muted", " by ", user(event.actor?.name || "Gatehouse"), " · ", time(event.occurred_at))), "Nothing yet."),
-	]
-	await Promise.race([Promise.all(all), new Promise(done => setTimeout(done, 200))])
+	await Promise.race([Promise.all(asking), new Promise(done => setTimeout(done, 200))])
 }
 
-function identities(path, one) {
-	const acts = may("editUsers") && one.status !== "deleted" && [button("Link grant", () => grant(path, one), { look: ".tiny", icon: "link" }), button("Link", () => link(path), { look: ".tiny" })]
-	return h("section.card", h("div.head", h("h2", "Identities"), h("div.acts", acts)), h("div.stack-gap",
-		(one.identities ?? []).map(id => h("div.line", h("div", h("strong", words(id.provider)), id.email && [" ", user(id.email)],
-			h("div.small.muted", user(id.subject, "code"), " · used ", time(id.last_used_at))),
-		may("editUsers") && button("Unlink", () => unlink(path, one, id), { look: ".ghost.tiny.warnish", name: id.subject }))),
-		!one.identities?.length && h("p.muted", "None yet: it is linked at the first sign-in.")))
-}
+const titled = (title, acts, body) => h("section.card", h("div.head", h("h2", title), h("div.acts", acts)), body)
+
+const identities = (path, one) => h("div.stack-gap", one.identities?.map(id => h("div.line", h("div", h("strong", words(id.provider)), id.email && [" ", user(id.email)],
+	h("div.small.muted", user(id.subject, "code"), " · used ", time(id.last_used_at))),
+may("editUsers") && button("Unlink", () => unlink(path, one, id), { look: ".ghost.tiny.warnish", name: id.subject }))),
+!one.identities?.length && none("None yet: it is linked at the first sign-in."))
 
 const unlink = (path, one, id) => confirm({
-	title: `Unlink ${words(id.provider)}?`, act: "Unlink", text: `${one.email} can no longer sign in with it, and all open sessions end. It was last used ${id.last_used_at ? ago(id.last_used_at) : "never"}.`,
+	title: t`Unlink ${words(id.provider)}?`, act: "Unlink", text: t`${one.email} can no longer sign in with it, and all open sessions end. Last used: ${id.last_used_at ? ago(id.last_used_at) : "–"}.`,
 	path: `${path}/identities/${id.id}`, said: "Unlinked", after: redraw,
 })
 
 const link = path => formDialog({
 	title: "Link a sign-in", submit: "Link", lead: "By your word alone: whoever has this account at the provider will be this user.",
-	fields: [["provider", "Provider", { type: "select", options: KINDS }], ["issuer", "Issuer", { required: true, value: "https://accounts.google.com" }], ["subject", "Subject", { required: true, hint: "The provider's own id of the person." }]],
+	fields: [["provider", "Provider", { options: KINDS, value: "google" }], ["issuer*", "Issuer", { value: "https://accounts.google.com" }], ["subject*", "Subject", { hint: "The provider's own id of the person." }]],
 	path: `${path}/identities`, said: "Linked", after: redraw,
 })
 
-async function grant(path, one) {
-	await act(`${path}/link-grants`, {}, "", made => reveal({
-		title: "Link grant", secret: made.token, name: "LINK_GRANT",
-		text: `With it, ${one.email} adds one more sign-in. It works once, until ${new Date(made.expires_at).toLocaleTimeString()}, and is shown only now.`,
-	}))
-}
+const grant = (path, one) => act(`${path}/link-grants`, {}, "", made => reveal({
+	title: "Link grant", secret: made.token, name: "LINK_GRANT",
+	text: t`With it, ${one.email} adds one more sign-in. It works once, until ${day(made.expires_at, { timeStyle: "short" })}, and is shown only now.`,
+}))
 
 const endAll = (path, one) => confirm({
-	title: "End all sessions?", act: "End all", text: `${one.email} is signed out everywhere, at once.`,
+	title: "End all sessions?", act: "End all", text: t`${one.email} is signed out everywhere, at once.`,
 	path: `${path}/sessions`, said: "All sessions have ended", after: redraw,
 })
 
 const edit = (path, one) => formDialog({
-	title: "Edit user", submit: "Save",
-	fields: [["name", "Name", { value: one.name, keep: true }], ["role", "Role", { type: "select", options: ROLES, value: one.role }]],
-	path, method: "PATCH", etag: etagOf(one), said: "Saved", after: redraw,
+	title: "Edit user", edits: one, fields: [["name", "Name"], ["role", "Role", { options: ROLES }]], path, after: redraw,
 })

@@ -11,14 +11,12 @@ package struct ConsoleFiles: Sendable {
 
     private let assets: [String: Asset]
     private let shell: Asset
-    private let invite: Asset
-    private let reset: Asset
     private let icon: Asset
     /// The hash of the tree: 16 hexadecimal digits.
     package let version: String
 
-    /// Reads every file below `directory`, which must hold `index.html`, `invite.html`,
-    /// `reset.html` and `favicon.svg`. Throws `ConsoleFilesError` with the path that is missing or not understood.
+    /// Reads every file below `directory`, which must hold `index.html` and `favicon.svg`.
+    /// Throws `ConsoleFilesError` with the path that is missing or not understood.
     package init(directory: String) throws(ConsoleFilesError) {
         let files = try FileTree.read(directory)
         var digest = ContentHash()
@@ -42,16 +40,11 @@ package struct ConsoleFiles: Sendable {
                 assets[prefix + file.path] = Asset(file.bytes, type: type)
             }
         }
-        guard let shell = pages["index.html"], let invite = pages["invite.html"],
-            let reset = pages["reset.html"], let icon = assets[prefix + "favicon.svg"]
-        else {
-            throw ConsoleFilesError(
-                "\(directory): index.html, invite.html, reset.html and favicon.svg must be there")
+        guard let shell = pages["index.html"], let icon = assets[prefix + "favicon.svg"] else {
+            throw ConsoleFilesError("\(directory): index.html and favicon.svg must be there")
         }
         self.assets = assets
         self.shell = shell
-        self.invite = invite
-        self.reset = reset
         self.icon = icon
     }
 
@@ -87,9 +80,8 @@ package struct ConsoleFiles: Sendable {
     private func place(of path: String) -> Place? {
         switch path {
         case "/": return .root
-        case "/console": return .page(shell)
-        case "/invite": return .page(invite)
-        case "/reset": return .page(reset)
+        // The pages of people outside stand at short addresses, in the same shell.
+        case "/console", "/invite", "/reset": return .page(shell)
         case "/favicon.svg": return .page(icon)
         default: break
         }

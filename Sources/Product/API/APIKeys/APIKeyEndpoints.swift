@@ -19,9 +19,12 @@ enum APIKeyEndpoints {
             .get, place.path, id: place.operation("list", "ApiKeys"), tag: "API keys",
             summary: "The keys, newest first; revoked ones stay listed.",
             access: place.access(.listKeys),
-            query: QueryParameter.list(sorts: ["-created_at", "created_at"])
+            query: QueryParameter.list(
+                sorts: ["-created_at", "created_at", "name", "-name"])
                 + [
-                    QueryParameter("q", .string(min: 1, max: 255), "Part of the name."),
+                    QueryParameter(
+                        "q", .string(min: 1, max: 255),
+                        "Part of the name; under three characters the beginning of a word."),
                     QueryParameter("status", .enumeration(APIKey.Status.allCases.map(\.rawValue))),
                     QueryParameter("environment", .enumeration(["live", "test"])),
                     QueryParameter("owner_user_id", .uuid),

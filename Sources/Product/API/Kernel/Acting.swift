@@ -22,6 +22,7 @@ extension Call {
         let sort: ListQuery.Sort =
             switch page.sort {
             case "email": .email
+            case "name": .name
             case "occurred_at": .occurredAt
             default: .createdAt
             }

@@ -9,6 +9,8 @@ package struct APIKeyRow: ListedRow {
     package var createdByID: String
     package var version: Int
     package var updatedAt: Timestamp
+    /// The name in lower case, as the list is ordered by it.
+    package var nameKey: String
 
     package var id: UUID { key.id }
     package var createdAt: Timestamp { key.createdAt }
@@ -19,7 +21,7 @@ package struct APIKeyRow: ListedRow {
         previous_last4, previous_until, previous_last_used_at, previous_uses, scopes, owner_type,
         owner_user_id, created_by_type, created_by_id, rate_limit, note, allowed_ips,
         allowed_origins, expires_at, last_used_at, last_used_ip, revoked_at, revocation_reason,
-        version, created_at, updated_at
+        version, created_at, updated_at, name_key
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -44,6 +46,11 @@ package struct APIKeyRow: ListedRow {
         createdByID = try row.get(17)
         version = try row.get(27)
         updatedAt = try row.get(29)
+        nameKey = try row.get(30)
+    }
+
+    package func value(of sort: ListQuery.Sort) -> String {
+        sort == .name ? nameKey : "\(createdAt.microseconds)"
     }
 
     private static func previous(_ row: Row) throws(PostgresError) -> APIKey.Previous? {

@@ -10,7 +10,7 @@ package struct APIKeyFilter: Sendable {
     package var status: String?
     package var owner: UUID?
     package var environment: String?
-    /// Part of the name.
+    /// Part of the name; under three characters the beginning of a word of it. Looked for first.
     package var text: String?
 
     package init(
@@ -26,7 +26,6 @@ package struct APIKeyFilter: Sendable {
         var sql: SQL = ""
         if let owner { sql += " AND owner_user_id = \(owner)" }
         if let environment { sql += " AND environment = \(environment)" }
-        if let text { sql += " AND name ILIKE \("%" + Database.escapeLike(text) + "%")" }
         guard let status else { return sql }
         if status == "revoked" { return sql + " AND revoked_at IS NOT NULL" }
         sql += " AND revoked_at IS NULL"
@@ -42,17 +41,33 @@ package struct APIKeyFilter: Sendable {
 /// API keys of one tenant, or of the platform under the nil tenant.
 extension TenantScope {
     package func apiKeys(
-        _ list: ListQuery, _ filter: APIKeyFilter
+        _ list: ListQuery, _ filter: APIKeyFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<APIKeyRow> {
         await database.writeKeyUses(of: tenant)
-        return try await read(apiKeyList(filter).page(list)).page(list, APIKeyRow.init)
+        return try await page(of: apiKeyList(filter), try await search(filter), list, walking: most)
+        {
+            rows throws(PostgresError) in try rows.all(APIKeyRow.init)
+        }
     }
 
-    func apiKeyList(_ filter: APIKeyFilter) -> ListStatement {
-        let condition = filter.condition(at: database.clock())
-        return ListStatement(
-            columns: APIKeyRow.columns,
-            source: "api_keys WHERE tenant_id = \(tenant)\(condition)")
+    func apiKeyList(_ filter: APIKeyFilter) -> SearchedList {
+        SearchedList(
+            name: .apiKeys, content: "name_key", searched: "name_key",
+            condition: "tenant_id = \(tenant)\(filter.condition(at: database.clock()))"
+        ) { page, counting, list in
+            """
+            SELECT \(APIKeyRow.columns)\(counting) FROM (\(page)) AS api_keys
+            \(list.order(of: "api_keys."))
+            """
+        }
+    }
+
+    func search(_ filter: APIKeyFilter) async throws(PostgresError) -> ListSearch {
+        var search = ListSearch()
+        if let text = filter.text {
+            try await look(for: SearchedText(text), in: .apiKeys, &search)
+        }
+        return search
     }
 
     package func apiKey(_ id: UUID) async throws(PostgresError) -> APIKeyRow? {

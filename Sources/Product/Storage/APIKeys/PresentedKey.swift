@@ -51,4 +51,20 @@ extension Database {
         let rows = try await app.read("SELECT * FROM api_key_by_secret(\(locator), \(hash))")
         return try rows.first.map(PresentedKey.init)
     }
+
+    /// The same for many, in their order.
+    func apiKeys(
+        _ asked: [(locator: String, hash: [UInt8])]
+    ) async throws(PostgresError) -> [PresentedKey?] {
+        let rows = try await app.read(
+            """
+            SELECT found.*, asked.place
+            FROM unnest(\(asked.map(\.locator)), \(asked.map(\.hash)))
+                WITH ORDINALITY AS asked (locator, hash, place)
+            CROSS JOIN LATERAL api_key_by_secret(asked.locator, asked.hash) AS found
+            """)
+        var keys = [PresentedKey?](repeating: nil, count: asked.count)
+        for row in rows { keys[try row.get("place", as: Int.self) - 1] = try PresentedKey(row) }
+        return keys
+    }
 }

@@ -60,27 +60,35 @@ package struct AuditFilter: Sendable {
 
     package init() {}
 
-    fileprivate var condition: SQL {
-        var sql: SQL = ""
-        if let actor { sql += Self.party("actor", actor) }
+    /// The ways in which an event meets the filter, no event in two of them: each walks an index
+    /// in the list's order. Of one tenant, or of all: `place` says which rows.
+    fileprivate func ways(in place: SQL) -> [SQL] {
+        var rest: SQL = ""
+        if let since { rest += " AND occurred_at >= \(since)" }
+        if let until { rest += " AND occurred_at < \(until)" }
+        if let onlyActors { rest += " AND actor_id = ANY (\(onlyActors))" }
         if let action {
-            if action.utf8.last == UInt8(ascii: ".") {
-                sql += " AND action LIKE \(Database.escapeLike(action) + "%")"
-            } else {
-                sql += " AND action = \(action)"
-            }
+            rest += group == nil ? " AND action = \(action)" : " AND starts_with(action, \(action))"
         }
-        if let target { sql += Self.party("target", target) }
-        if let since { sql += " AND occurred_at >= \(since)" }
-        if let until { sql += " AND occurred_at < \(until)" }
-        if let onlyActors { sql += " AND actor_id = ANY (\(onlyActors))" }
-        return sql
+        let actors = actor.map { Self.party("actor", $0) } ?? [""]
+        let targets = target.map { Self.party("target", $0) } ?? [""]
+        return actors.flatMap { actor in targets.map { actor + $0 } }
+            .map { way in "audit_events WHERE \(place)\(way)\(rest)" }
     }
 
-    /// An id is met by the index of ids, in the list's order; it is nobody's name.
-    private static func party(_ column: StaticString, _ wanted: String) -> SQL {
-        if UUID(wanted) != nil { return " AND \(raw: "\(column)")_id = \(wanted)" }
-        return " AND (\(raw: "\(column)")_id = \(wanted) OR \(raw: "\(column)")_name = \(wanted))"
+    /// The beginning of all actions of a group.
+    fileprivate var group: String? { action?.utf8.last == UInt8(ascii: ".") ? action : nil }
+
+    /// An id is nobody's name; any other word may be either.
+    private static func party(_ column: StaticString, _ wanted: String) -> [SQL] {
+        let isID: SQL = " AND \(raw: "\(column)")_id = \(wanted)"
+        if UUID(wanted) != nil { return [isID] }
+        return [
+            isID,
+            """
+             AND \(raw: "\(column)")_name = \(wanted) AND \(raw: "\(column)")_id <> \(wanted)
+            """,
+        ]
     }
 }
 
@@ -89,7 +97,28 @@ extension TenantScope {
     package func auditEvents(
         _ list: ListQuery, _ filter: AuditFilter
     ) async throws(PostgresError) -> ListPage<AuditRow> {
-        try await read(AuditRow.list(of: tenant, filter).page(list)).page(list, AuditRow.init)
+        let actions = try await actions(of: filter)
+        return try await read(AuditRow.list(of: tenant, filter, actions, list))
+            .page(list, AuditRow.init)
+    }
+
+    /// The tenant's actions of a group: one look into the index for each action there is. Nil
+    /// where no group is asked for.
+    func actions(of filter: AuditFilter) async throws(PostgresError) -> [String]? {
+        guard let group = filter.group else { return nil }
+        let rows = try await read(
+            """
+            WITH RECURSIVE known AS (
+                (SELECT action FROM audit_events WHERE tenant_id = \(tenant)
+                 ORDER BY action LIMIT 1)
+                UNION ALL
+                SELECT (SELECT e.action FROM audit_events e
+                    WHERE e.tenant_id = \(tenant) AND e.action > known.action
+                    ORDER BY e.action LIMIT 1)
+                FROM known WHERE known.action IS NOT NULL)
+            SELECT action FROM known WHERE starts_with(action, \(group))
+            """)
+        return try rows.all { row throws(PostgresError) in try row.get(0) }
     }
 }
 
@@ -98,15 +127,40 @@ extension Database {
     package func auditEvents(
         _ list: ListQuery, _ filter: AuditFilter
     ) async throws(PostgresError) -> ListPage<AuditRow> {
-        try await platform.read(AuditRow.list(of: nil, filter).page(list))
+        try await platform.read(AuditRow.list(of: nil, filter, nil, list))
             .page(list, AuditRow.init)
     }
 }
 
 extension AuditRow {
-    static func list(of tenant: UUID?, _ filter: AuditFilter) -> ListStatement {
-        let place: SQL = tenant.map { "tenant_id = \($0)" } ?? "true"
-        return ListStatement(
-            columns: columns, source: "audit_events WHERE \(place)\(filter.condition)")
+    /// `actions`: those of the filter's group that there are; each brings a page of its own, and
+    /// these are merged.
+    static func list(
+        of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, _ list: ListQuery
+    ) -> SQL {
+        var ways = filter.ways(in: tenant.map { "tenant_id = \($0)" } ?? "true")
+        var kinds: SQL = ""
+        if let actions {
+            kinds = "unnest(\(actions)::text[]) AS kind (wanted) CROSS JOIN LATERAL "
+            ways = ways.map { $0 + " AND action = kind.wanted" }
+        }
+        let most: SQL = "LIMIT \(raw: "\(ListTotal.most + 1)")"
+        let counted = Self.merged(ways.map { "SELECT 1 FROM \($0) \(most)" })
+        let counting: SQL =
+            list.total != nil
+            ? ""
+            : """
+            , (SELECT count(*) FROM (
+                SELECT 1 FROM \(kinds)(\(counted)) AS met \(most)) AS capped) AS counted
+            """
+        return """
+            SELECT \(columns)\(counting)
+            FROM \(kinds)(\(merged(ways.map { "SELECT * FROM \($0)\(list.tail)" }))) AS audit_events
+            \(list.order(of: "audit_events.")) LIMIT \(raw: "\(list.fetched)")
+            """
+    }
+
+    private static func merged(_ selects: [SQL]) -> SQL {
+        SQL.joined(selects.map { "(\($0))" }, separator: " UNION ALL ")
     }
 }

@@ -5,7 +5,7 @@ import Text
 /// Which invites of a list are asked for.
 package struct InviteFilter: Sendable {
     package var status: Invite.Status?
-    /// A part of the address; under 3 characters its beginning.
+    /// A part of the address; under 3 characters its beginning. Looked for first.
     package var text: String?
     /// The whole address, by its key.
     package var emailKey: String?
@@ -25,11 +25,6 @@ package struct InviteFilter: Sendable {
         case nil: break
         }
         if let emailKey { sql += " AND email_key = \(emailKey)" }
-        if let text {
-            let escaped = Database.escapeLike(text.lowercased()) + "%"
-            let pattern = text.unicodeScalars.count < 3 ? escaped : "%" + escaped
-            sql += " AND email_key LIKE \(pattern)"
-        }
         return sql
     }
 }
@@ -42,15 +37,31 @@ extension TenantScope {
     }
 
     package func invites(
-        _ list: ListQuery, _ filter: InviteFilter
+        _ list: ListQuery, _ filter: InviteFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<InviteRow> {
-        try await read(inviteList(filter).page(list)).page(list, InviteRow.init)
+        try await page(of: inviteList(filter), try await search(filter), list, walking: most) {
+            rows throws(PostgresError) in try rows.all(InviteRow.init)
+        }
     }
 
-    func inviteList(_ filter: InviteFilter) -> ListStatement {
-        ListStatement(
-            columns: InviteRow.columns,
-            source: "invites WHERE tenant_id = \(tenant)\(filter.condition(database.clock()))")
+    func inviteList(_ filter: InviteFilter) -> SearchedList {
+        SearchedList(
+            name: .invites, content: "email_key", searched: "email_key",
+            condition: "tenant_id = \(tenant)\(filter.condition(database.clock()))"
+        ) { page, counting, list in
+            """
+            SELECT \(InviteRow.columns)\(counting) FROM (\(page)) AS invites
+            \(list.order(of: "invites."))
+            """
+        }
+    }
+
+    func search(_ filter: InviteFilter) async throws(PostgresError) -> ListSearch {
+        var search = ListSearch()
+        if let text = filter.text {
+            try await look(for: SearchedText(text), in: .invites, &search)
+        }
+        return search
     }
 }
 

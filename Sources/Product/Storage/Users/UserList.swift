@@ -24,7 +24,7 @@ package struct UserFilter: Sendable {
         self.provider = provider
     }
 
-    /// What the users' own columns say; the text and the provider are `UserSearch`'s.
+    /// What the users' own columns say; the text and the provider are looked for first.
     fileprivate func condition(in tenant: UUID) -> SQL {
         var sql: SQL = "tenant_id = \(tenant)"
         if let status {
@@ -42,35 +42,11 @@ package struct UserFilter: Sendable {
 
 /// A million users in a tenant: every list walks an index of the order it is asked for.
 extension TenantScope {
-    /// How many matches of a frequent text are fetched at once.
-    private static let most = 2000
-
-    /// A frequent text is met soon by walking the list, unless all who have it came in together,
-    /// far off: then they are fetched by their text, in the list's order. A filter that leaves few
-    /// of those takes the walk to its end.
     package func users(
-        _ list: ListQuery, _ filter: UserFilter, walking most: Int = 20_000
+        _ list: ListQuery, _ filter: UserFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<UserRow> {
-        let search = try await search(filter)
-        var rows = try await read(userList(filter, search, list, walking: most))
-        var found = try Self.users(rows)
-        if let text = search.frequent, found.count < list.fetched {
-            var other = search
-            other.frequent = nil
-            let together = try await matches(of: text, in: list, Self.most)
-            other.ids.append(together)
-            rows = try await read(userList(filter, other, list))
-            found = try Self.users(rows)
-            if found.count < list.fetched, together.count == Self.most {
-                other.ids.removeLast()
-                other.conditions.append(text.condition)
-                rows = try await read(userList(filter, other, list))
-                found = try Self.users(rows)
-            }
-        }
-        var total = try rows.total(list)
-        if search.some != nil, list.total == nil { total.exact = false }
-        return ListPage(found, list, total: total)
+        try await page(
+            of: userList(filter), try await search(filter), list, walking: most, Self.users)
     }
 
     package func user(_ id: UUID) async throws(PostgresError) -> UserRow? {
@@ -81,30 +57,53 @@ extension TenantScope {
 
     /// The page first, then its users' sign-ins, one row each: a document of sign-ins for every
     /// user costs the database more than all the rest.
-    func userList(
-        _ filter: UserFilter, _ search: UserSearch, _ list: ListQuery, walking most: Int = 20_000
-    ) -> SQL {
-        let own: SQL = "users WHERE \(filter.condition(in: tenant))"
-        var source = own
-        for ids in search.ids { source += " AND id = ANY (\(ids))" }
-        for condition in search.conditions { source += condition }
-        let counted = search.some.map { own + " AND id = ANY (\($0))" } ?? source
-        let counting = ListStatement(columns: "", source: counted).counting(list)
-        var page: SQL = "SELECT * FROM \(source)\(list.tail)"
-        if let text = search.frequent {
-            var walk = list
-            walk.limit = most
-            page = """
-                SELECT * FROM (SELECT * FROM \(source)\(walk.tail)) AS users
-                WHERE true\(text.condition) LIMIT \(raw: "\(list.fetched)")
-                """
-        }
-        return """
+    func userList(_ filter: UserFilter) -> SearchedList {
+        let tenant = tenant
+        // The database's own locale may know of ASCII alone; letters of every script cost more.
+        let isASCII = filter.text?.utf8.allSatisfy { $0 < 0x80 } ?? true
+        let letters: SQL = isASCII ? "" : #" COLLATE "und-x-icu""#
+        return SearchedList(
+            name: .users, content: "email_key || ' ' || lower(coalesce(name, '')\(letters))",
+            searched: "email_key, name",
+            condition: filter.condition(in: tenant)
+        ) { page, counting, list in
+            """
             SELECT \(UserRow.ownColumns), \(IdentityRow.columns)\(counting)
             FROM (\(page)) AS users
             LEFT JOIN identities i ON i.tenant_id = \(tenant) AND i.user_id = users.id
             \(list.order(of: "users.")), i.created_at, i.id
             """
+        }
+    }
+
+    func search(_ filter: UserFilter) async throws(PostgresError) -> ListSearch {
+        var search = ListSearch()
+        if let text = filter.text {
+            try await look(for: SearchedText(text), in: .users, &search)
+        }
+        if let provider = filter.provider { try await look(forProvider: provider, &search) }
+        return search
+    }
+
+    private func look(
+        forProvider provider: String, _ search: inout ListSearch
+    ) async throws(PostgresError) {
+        let rows = try await read(
+            """
+            SELECT user_id FROM identities WHERE tenant_id = \(tenant) AND provider = \(provider)
+            LIMIT \(raw: "\(Self.few + 1)")
+            """)
+        var ids: [UUID] = []
+        ids.reserveCapacity(rows.count)
+        for row in rows { ids.append(try row.get(0)) }
+        if ids.count <= Self.few { return search.ids.append(ids) }
+        if search.some == nil { search.some = ids }
+        // Inside a CASE it stays a look-up for each user walked, and no join of all with all.
+        search.conditions.append(
+            """
+             AND CASE WHEN EXISTS (SELECT 1 FROM identities i WHERE i.tenant_id = \(tenant)
+                AND i.user_id = users.id AND i.provider = \(provider)) THEN true ELSE false END
+            """)
     }
 
     /// Out of `userList`: a user stands in as many rows as there are sign-ins.

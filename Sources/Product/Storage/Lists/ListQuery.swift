@@ -9,6 +9,8 @@ package struct ListQuery: Sendable {
         case occurredAt
         /// Only for lists that have an address.
         case email
+        /// Only for lists that have a name; without case.
+        case name
     }
 
     package var limit: Int
@@ -50,6 +52,7 @@ package struct ListQuery: Sendable {
         case .createdAt: "created_at"
         case .occurredAt: "occurred_at"
         case .email: "email_key"
+        case .name: "name_key"
         }
     }
 
@@ -60,7 +63,7 @@ package struct ListQuery: Sendable {
         case .createdAt, .occurredAt:
             let at = Timestamp(microseconds: Int64(after.value) ?? 0)
             return " AND (\(column), id) \(comparison) (\(at), \(after.id))"
-        case .email:
+        case .email, .name:
             return " AND (\(column), id) \(comparison) (\(after.value), \(after.id))"
         }
     }
@@ -131,10 +134,14 @@ extension Rows {
     func page<T: ListedRow>(
         _ list: ListQuery, _ decode: (Row) throws(PostgresError) -> T
     ) throws(PostgresError) -> ListPage<T> {
+        ListPage(try all(decode), list, total: try total(list))
+    }
+
+    func all<T>(_ decode: (Row) throws(PostgresError) -> T) throws(PostgresError) -> [T] {
         var found: [T] = []
         found.reserveCapacity(count)
         for row in self { found.append(try decode(row)) }
-        return ListPage(found, list, total: try total(list))
+        return found
     }
 
     /// Behind the first page the total is the carried one; a first page without a row has none.

@@ -1,0 +1,103 @@
+// The pages outside the gate: sign-in, set-up, an invite, a new password.
+import { api } from "../lib/api.js"
+import { form } from "../lib/form.js"
+import { button, facts, fill, h, icon, note, t, time, user, words } from "../lib/html.js"
+import { hideFragment, query } from "../lib/router.js"
+
+/** The gatehouse on one side, what is to be done on the other. */
+function door(page, title, lead, ...kids) {
+	const heading = h("h1", { tabIndex: -1 }, title)
+	fill(page.body, h("div.door",
+		h("div.wall", h("span.brand", icon("mark"), h("span", "Gatehouse")), h("p", "Who may come in, and why."), icon("mark", "big")),
+		h("div.sheet", h("div", heading, h("p.lead", lead), kids))))
+	heading.focus()
+}
+
+const EMAIL = ["email*", "Email", { type: "email", attrs: { autocomplete: "username" } }]
+const newPassword = label => ["password*", label, { type: "password", hint: "At least 15 characters; a sentence is fine.", attrs: { autocomplete: "new-password" } }]
+const link = (href, text) => h("p.small", h("a", { href }, text))
+const toSignIn = text => link("/console/sign-in", text)
+
+/** Only a path of this console is a place to go to after signing in. */
+const safeNext = next => (/^\/console\//.test(next) ? next : "/console/")
+
+function signIn(page, token) {
+	const send = async values => {
+		await api("/session", { body: token ? { token } : values })
+		location.replace(safeNext(query().next))
+	}
+	if (token) return door(page, "You have a one-time link", "It signs you in once, then it is spent.", form([], { submit: "Continue", send }), toSignIn("Use a password instead"))
+	door(page, "Sign in", "Welcome back. The gate knows its keepers.",
+		query().next && note("info", "lock", "Sign in to go on to where you were."),
+		form([EMAIL, ["password*", "Password", { type: "password", attrs: { autocomplete: "current-password" } }]], { submit: "Sign in", send }),
+		link("/reset", "Forgot your password?"),
+		h("p.small.muted", "No password yet? Open the one-time link that was sent to you, or that the server printed when it started."))
+	page.body.querySelector("input").setAttribute("autofocus", "")
+}
+
+function setup(page, token) {
+	door(page, "Set up Gatehouse", "The first owner holds every key. It takes a minute.", form([
+		["token*", "Set-up token", { value: token, hint: "The server logged it once when it started.", attrs: { autocomplete: "off" } }],
+		["name*", "Your name", { attrs: { autocomplete: "name" } }], EMAIL, newPassword("Password"),
+	], {
+		submit: "Become the first owner",
+		send: async body => {
+			try {
+				await api("/setup", { body })
+				location.replace("/console/")
+			} catch (error) {
+				if (![404, 409, 410].includes(error.status)) throw error
+				door(page, "Set-up is closed", "This service already has an owner.", toSignIn("Go to sign-in"))
+			}
+		},
+	}))
+}
+
+function reset(page, token) {
+	if (token) return door(page, "Set a new password", "Every session of the account ends with it.", form([newPassword("New password")], {
+		submit: "Set the password",
+		send: async ({ password }) => {
+			await api("/password-resets/confirm", { body: { token, password } })
+			door(page, "The password is set", "Sign in with it where you use it.", toSignIn("Sign in to the console"))
+		},
+	}))
+	door(page, "Forgot your password?", "A link to set a new one is mailed to the operator at this address.", form([EMAIL], {
+		submit: "Mail me a link",
+		send: async body => {
+			await api("/password-resets", { body })
+			door(page, "Look into your mail", "If there is an account at this address and this server sends mail, a link is on its way. It works for an hour.")
+		},
+	}), toSignIn("Back to sign-in"))
+}
+
+async function invite(page, token) {
+	if (!token) return door(page, "No invite here", "Open the link from your invite again; it ends with a long code.")
+	let found
+	try {
+		found = await api("/invites/preview", { body: { token } })
+	} catch (error) {
+		if (error.status === 404) return door(page, "This invite cannot be used", "It has expired, was revoked or was used before. Ask the person who invited you for a new one.")
+		return door(page, error.title, error.message, button("Try again", () => invite(page, token), { look: ".primary" }))
+	}
+	door(page, t`Join ${found.tenant.name}`, "You have been invited.",
+		facts([["For", user(found.email)], ["Role", words(found.role)], ["Ends", time(found.expires_at)]]), form([
+			["name*", "Your name", { attrs: { autocomplete: "name" } }],
+			["email", "Email", { type: "email", value: found.email, attrs: { readOnly: true, autocomplete: "username" } }],
+			newPassword("Choose a password"),
+		], {
+			submit: "Accept the invite",
+			send: async ({ name, password }) => {
+				const { tenant } = await api("/invites/accept", { body: { token, name, password } })
+				hideFragment()
+				door(page, t`Welcome to ${tenant.name}`, "Your account is ready. You can now sign in where you use it.")
+			},
+		}))
+}
+
+const PAGES = { "/invite": invite, "/reset": reset, "/console/setup": setup }
+export default page => {
+	// The secret that a link carries stands behind its `#`, where no server sees it, and leaves the address and the history.
+	const token = new URLSearchParams(location.hash.slice(1)).get("token")
+	if (location.pathname !== "/invite") hideFragment()
+	return (PAGES[location.pathname] ?? signIn)(page, token)
+}

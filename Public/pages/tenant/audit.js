@@ -1,3 +1,0 @@
-import { audit } from "../audit.js"
-
-export default page => audit(page, `${page.path}/audit-events`)

@@ -1,3 +1,0 @@
-import { decisions } from "../decisions.js"
-
-export default page => decisions(page, `${page.path}/provisioning/decisions`)
