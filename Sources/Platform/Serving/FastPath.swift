@@ -6,8 +6,8 @@ import Networking
 package struct FastRequest {
     package let head: RequestHead
     package let body: UnsafeRawBufferPointer
-    package let remoteAddress: String
-    package let isTLS: Bool
+    package var remoteAddress: String
+    package var isTLS: Bool
     /// Monotonic nanoseconds of the loop.
     package let now: Int64
     let connection: Connection

@@ -50,7 +50,7 @@ struct QuickVerification: Sendable {
         _ writer: ResponseWriter
     ) -> FastAnswer {
         let finding = KeyFinding(
-            of: subject.value, presented: asked.key.bytes, to: principal.inDomain, in: database,
+            subject.value, asked.key.bytes, asked.question, to: principal.inDomain, in: database,
             at: database.clock())
         let length = writer.out.count
         Self.begin(writer, isTLS: request.isTLS)
@@ -80,7 +80,7 @@ struct QuickVerification: Sendable {
             case .success(let key):
                 if let key { database.remember(key, asked.key.hash, since: token) }
                 let finding = KeyFinding(
-                    of: key, presented: asked.key.bytes, to: principal.inDomain, in: database,
+                    key, asked.key.bytes, asked.question, to: principal.inDomain, in: database,
                     at: started)
                 metrics.record(finding.verdict)
                 place.give { writer in
@@ -157,6 +157,8 @@ struct PlainVerification {
         self.caller = caller
         self.key = key
     }
+
+    var question: KeyQuestion { KeyQuestion(key: key.secret.text) }
 
     private static func isPlain(_ head: RequestHead) -> Bool {
         let deciding =

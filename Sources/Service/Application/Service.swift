@@ -70,12 +70,14 @@ package final class Service: Sendable {
         let remembered = RememberedAnswers(
             database: composition.database, judge: composition.judge,
             metrics: composition.metrics)
+        let proxies = TrustedProxies(configuration.trustedProxies)
         let quick = QuickVerification(
             database: composition.database, authenticator: composition.authenticator,
             mounts: composition.mounts, metrics: composition.metrics, record: composition.record)
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
             composition: composition, remembered: remembered,
+            proxies: proxies,
             showsMetrics: configuration.metricsListen == nil)
         var limits = ServerConfiguration()
         limits.measures = metrics.server()
@@ -83,6 +85,7 @@ package final class Service: Sendable {
             loops: loops, configuration: limits,
             respond: { await site.respond(to: $0) },
             fast: { request, writer in
+                guard let request = proxies.unwrapped(request) else { return .declined }
                 if remembered.answer(request, writer) { return .given }
                 return quick.answer(request, writer)
             })

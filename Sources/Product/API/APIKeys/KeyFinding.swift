@@ -4,49 +4,91 @@ import JSON
 import Storage
 import Text
 
+/// A key somebody presented, and what for.
+package struct KeyQuestion: Sendable {
+    var key: String
+    var scopes: [String] = []
+    var ip: String?
+    var origin: String?
+
+    package init(key: String) {
+        self.key = key
+    }
+
+    /// Nil where no key can look so.
+    fileprivate var secret: (locator: String, hash: [UInt8])? {
+        APIKeySecret(key).map { ($0.locator, SHA256.hash(Array($0.text.utf8))) }
+    }
+
+    init(_ input: Input) throws {
+        key = try input.string("key")
+        scopes = input.optionalStrings("scopes") ?? []
+        ip = input.optionalString("ip")
+        origin = input.optionalString("origin")
+    }
+}
+
 /// What is found out about a presented key. The work is the same for every caller; whoever may not
 /// ask is told `unknown` at its end.
 package struct KeyFinding: JSONView {
-    package private(set) var verdict: APIKeyVerdict
+    package private(set) var verdict = APIKeyVerdict.unknown
     package private(set) var key: PresentedKey?
 
-    /// A good key is counted as used. `found`: the key whose secret has this hash; nil where there
-    /// is none.
+    /// Counted as a use of the key where it is good.
+    static func of(_ question: KeyQuestion, _ call: Call) async throws -> KeyFinding {
+        var finding = KeyFinding()
+        if let secret = question.secret {
+            let database = try call.services.database
+            let found = try await database.knownKey(locator: secret.locator, hash: secret.hash)
+            finding = KeyFinding(
+                found, secret.hash, question, to: call.domainPrincipal, in: database, at: call.now)
+        }
+        call.services.onVerification(finding.verdict)
+        return finding
+    }
+
+    /// The same for many, in their order.
+    static func of(_ questions: [KeyQuestion], _ call: Call) async throws -> [KeyFinding] {
+        let database = try call.services.database
+        let secrets = questions.map(\.secret)
+        var found = try await database.knownKeys(secrets.compactMap(\.self)).makeIterator()
+        return zip(questions, secrets).map { question, secret in
+            var finding = KeyFinding()
+            if let secret, let key = found.next() {
+                finding = KeyFinding(
+                    key, secret.hash, question, to: call.domainPrincipal, in: database,
+                    at: call.now)
+            }
+            call.services.onVerification(finding.verdict)
+            return finding
+        }
+    }
+
+    private init() {}
+
+    /// `found`: the key whose secret has this hash; nil where there is none. Counted as a use of
+    /// the key where it is good.
     package init(
-        of found: PresentedKey?, presented hash: [UInt8], scopes: [String] = [], ip: String? = nil,
-        origin: String? = nil, to principal: Domain.Principal, in database: Database,
-        at now: Timestamp
+        _ found: PresentedKey?, _ hash: [UInt8], _ question: KeyQuestion,
+        to principal: Domain.Principal, in database: Database, at now: Timestamp
     ) {
-        verdict = .unknown
-        let judged = APIKeyVerdict.of(
-            found?.facts(presented: hash, scopes: scopes, ip: ip, origin: origin), now: now)
+        let facts = found?.facts(
+            presented: hash, scopes: question.scopes, ip: question.ip, origin: question.origin)
+        let judged = APIKeyVerdict.of(facts, now: now)
         guard let found,
             Permissions.permits(principal, .verifyKeys, in: found.home) == .allowed
         else { return }
         verdict = judged
-        key = found
-        guard judged == .valid else { return }
-        guard database.keyUses.isWithinLimit(found, at: now) else {
-            verdict = .rateLimited
-            key = nil
+        guard judged == .valid else {
+            key = found
             return
         }
-        database.keyUses.note(found, at: now, ip: ip, isVerified: true)
-    }
-
-    init(
-        _ text: String, _ call: Call, scopes: [String], ip: String?, origin: String?
-    ) async throws {
-        let database = try call.services.database
-        var found: PresentedKey?
-        var hash: [UInt8] = []
-        if let secret = APIKeySecret(text) {
-            hash = SHA256.hash(Array(secret.text.utf8))
-            found = try await database.knownKey(locator: secret.locator, hash: hash)
+        guard database.keyUses.isWithinLimit(found, at: now) else {
+            verdict = .rateLimited
+            return
         }
-        self.init(
-            of: found, presented: hash, scopes: scopes, ip: ip, origin: origin,
-            to: call.domainPrincipal, in: database, at: call.now)
+        database.keyUses.note(found, at: now, ip: question.ip, isVerified: true)
+        key = found
     }
 
     package func write(to json: inout JSONWriter) {
@@ -68,6 +110,15 @@ package struct KeyFinding: JSONView {
             $0.member("scopes", key.scopes)
             $0.member("expires_at", key.expiresAt)
         }
+    }
+}
+
+/// The verdicts of many.
+struct KeyFindings: JSONView {
+    var results: [KeyFinding]
+
+    func write(to json: inout JSONWriter) {
+        json.object { $0.member("results", results) }
     }
 }
 

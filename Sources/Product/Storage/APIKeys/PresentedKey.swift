@@ -142,4 +142,16 @@ extension Database {
             KeyHolder(tenant: $0.id, status: $0.status)
         }
     }
+
+    /// The same for many, in their order: all in the pipeline at once.
+    func apiKeys(_ asked: [(locator: String, hash: [UInt8])]) async throws -> [PresentedKey?] {
+        var keys = [PresentedKey?](repeating: nil, count: asked.count)
+        try await withThrowingTaskGroup(of: (Int, PresentedKey?).self) { group in
+            for (place, (locator, hash)) in asked.enumerated() {
+                group.addTask { (place, try await apiKey(locator: locator, hash: hash)) }
+            }
+            for try await (place, key) in group { keys[place] = key }
+        }
+        return keys
+    }
 }

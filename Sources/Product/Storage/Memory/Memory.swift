@@ -61,6 +61,17 @@ extension Database {
             query: { try await apiKey(locator: locator, hash: hash) })
     }
 
+    /// `knownKey` for many, in their order: one query for all that are not in memory.
+    package func knownKeys(
+        _ asked: [(locator: String, hash: [UInt8])]
+    ) async throws -> [PresentedKey?] {
+        let hashes = asked.compactMap { KeyHash($0.hash) }
+        guard hashes.count == asked.count else { return asked.map { _ in nil } }
+        return try await memory.keys.values(
+            hashes, tags: { $0.flatMap(\.tags) },
+            query: { missing in try await apiKeys(missing.map { asked[$0] }) })
+    }
+
     /// `tenant(_:)` from memory, where the tenant is active: for its id, its slug and its status.
     package func knownTenant(_ idOrSlug: String) async throws -> TenantRow? {
         try await memory.tenants.value(
