@@ -20,13 +20,7 @@ package struct Database: Sendable {
     package let replica: Replica
     package let memory: Memory
     let persons: PersonQueue
-    /// Attempts that were neither retries nor successes, by address and by provider.
-    let failedAttempts = MinuteCounts<String>()
     package var limits = AttemptLimits()
-    /// Tokens of invites that did not fit, by the client's address.
-    package let inviteMisses = MinuteCounts<String>()
-    /// Password resets that were asked for, by the client's address.
-    package let resetAsks = MinuteCounts<String>()
     package var retention = Retention()
     /// Told of each decision that was answered, retries too, dry runs not.
     package var onDecision: @Sendable (Outcome) -> Void = { _ in }

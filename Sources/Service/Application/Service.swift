@@ -68,6 +68,7 @@ package final class Service: Sendable {
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
             composition: composition, remembered: remembered,
+            proxies: TrustedProxies(configuration.trustedProxies),
             showsMetrics: configuration.metricsListen == nil)
         var limits = ServerConfiguration()
         limits.measures = metrics.server()
