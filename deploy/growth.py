@@ -76,19 +76,24 @@ def measure(base, tenant, key):
                 break
             cursor = body["next_cursor"]
         times = sample(f"{url}&cursor={cursor}") if cursor else [first]
-        result[f"page 100: {path}"] = (percentile(times, 0.5), percentile(times, 0.95))
+        result[f"page 100: {path}"] = (percentile(times, 0.5), percentile(times, 0.95), first)
     print(json.dumps(result))
 
 
 def table(small, large):
     a, b = (json.load(open(path)) for path in (small, large))
     sizes = [f"{int(re.search('[0-9]+$', path).group()):,}" for path in (small, large)]
-    print(f"| list | {sizes[0]} rows | {sizes[1]} rows | growth |\n|---|---|---|---|")
-    for name in b:
-        ratio = b[name][0] / a[name][0]
-        print(f"| {name} | {a[name][0]:.1f} / {a[name][1]:.1f} | {b[name][0]:.1f} / {b[name][1]:.1f} | {ratio:.1f} |")
-    slow = [name for name in b if b[name][1] > 50]
-    print(f"\nover 50 ms at p95: {', '.join(slow) or 'none'}")
+    print(f"| list | {sizes[0]} rows | {sizes[1]} rows | growth | page 100 / page 1 |\n|---|---|---|---|---|")
+    for name, big in b.items():
+        little, deep = a[name], f"{big[0] / big[2]:.2f}" if len(big) > 2 else ""
+        print(f"| {name} | {little[0]:.1f} / {little[1]:.1f} | {big[0]:.1f} / {big[1]:.1f} "
+              f"| {big[0] / little[0]:.1f} | {deep} |")
+    for limit, at, what in ((50, 0, "p50"), (50, 1, "p95"), (30, 1, "p95 of a search")):
+        slow = [name for name in b if b[name][at] > limit and ("search" in name or limit > 30)]
+        print(f"over {limit} ms at {what}: {', '.join(slow) or 'none'}")
+    print("page 100 over 1.2 of page 1:",
+          ", ".join(n for n in b if len(b[n]) > 2 and b[n][0] > 1.2 * b[n][2]) or "none")
+    print("over 1.5 by growth:", ", ".join(n for n in b if b[n][0] > 1.5 * max(a[n][0], 1)) or "none")
 
 
 if sys.argv[1] == "measure":

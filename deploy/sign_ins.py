@@ -37,7 +37,7 @@ class Answer:
 class Replicas:
     """Three servers; whoever answers a step is killed, and comes back while others go on."""
 
-    def __init__(self, home):
+    def __init__(self, home, **settings):
         self.home, self.kills = home, 0
         self.log = open(home + "/log", "ab")
         base = f"postgresql://%s@/gatehouse?host={home}/pg"
@@ -48,7 +48,7 @@ class Replicas:
             "GATEHOUSE_MIGRATION_DATABASE_URL": base % "gatehouse_owner",
             "GATEHOUSE_SECRET_KEY": secrets.token_hex(32), "GATEHOUSE_THREADS": "1",
             "GATEHOUSE_SETUP_API_KEY": KEY, "GATEHOUSE_ALLOW_LOOPBACK_PROVIDERS": "true",
-        }
+        } | settings
         conninfo = subprocess.check_output(
             ["deploy/postgres", "start", home + "/pg"], text=True).strip()
         psql(conninfo, "CREATE DATABASE gatehouse OWNER gatehouse_owner")
@@ -88,6 +88,13 @@ class Replicas:
             return Answer(answer.status, answer.headers, answer.read())
         finally:
             connection.close()
+
+    def manage(self, method, target, body):
+        """One call of the platform's."""
+        answer = self.ask(0, method, target, body, {"Authorization": "Bearer " + KEY})
+        if answer.status not in (200, 201):
+            raise SystemExit(f"{method} {target}: {answer.status} {answer.body.decode()}")
+        return answer.json()
 
     def step(self, method, target, body=None, head=None, expect=200):
         """One request of an app, at another server than the last one's, which is killed after."""
@@ -217,12 +224,7 @@ APPS = [immich, timetracker, timetracker_web, relate, deeprecall]
 
 
 def prepare(replicas, issuer):
-    def call(method, target, body):
-        answer = replicas.ask(0, method, target, body, {"Authorization": "Bearer " + KEY})
-        if answer.status not in (200, 201):
-            raise SystemExit(f"{method} {target}: {answer.status} {answer.body.decode()}")
-        return answer.json()
-
+    call = replicas.manage
     call("POST", "/v1/tenants", {"slug": "acme", "name": "Acme"})
     ids = {kind: call("POST", "/v1/providers", {
         "kind": kind, "name": "Canaille", "issuer": issuer, "client_id": provider.CLIENT,

@@ -101,6 +101,131 @@ import Text
         }
     }
 
+    private func verdicts(
+        _ service: TestService, _ keys: [String], as who: TestService.Credential = .platformOwner
+    ) async throws -> [String] {
+        let answer = try await service.send(
+            .post, "/v1/api-keys/verify-batch",
+            json: #"{"keys":[\#(keys.joined(separator: ","))]}"#, as: who)
+        #expect(answer.status == 200, "\(answer.text)")
+        return (answer.json["results"]?.array ?? []).map {
+            $0["valid"]?.bool == true ? "valid" : $0["code"]?.string ?? "?"
+        }
+    }
+
+    @Test func `many keys are verified at once, each as it would be alone`() async throws {
+        try await withService { service in
+            let good = try await key(service, #""smtp""#)
+            let revoked = try await key(service, #""smtp""#)
+            let slow = try await key(service, #""smtp""#, more: #","rate_limit":{"per_minute":2}"#)
+            let bound = try await key(
+                service, #""smtp""#, more: #","allowed_ips":["192.0.2.0/24"]"#)
+            try await service.makeTenant("other")
+            let foreign = try await key(
+                service, at: "/v1/tenants/other/api-keys", #""keys:verify""#)
+            let mine = try await key(service, #""keys:verify""#)
+            let list = try await service.send(
+                .get, "/v1/tenants/acme/api-keys?sort=created_at", as: .platformOwner)
+            let id = try #require(
+                list.json["items"]?.array?.first {
+                    $0["last4"]?.string == String(revoked.suffix(4))
+                }?["id"]?.string)
+            _ = try await service.send(
+                .post, "/v1/tenants/acme/api-keys/\(id)/revoke", as: .platformOwner)
+            let asked = [
+                #"{"key":"\#(good)"}"#, #"{"key":"nonsense"}"#, #"{"key":"\#(revoked)"}"#,
+                #"{"key":"\#(slow)"}"#, #"{"key":"\#(slow)"}"#, #"{"key":"\#(slow)"}"#,
+                #"{"key":"\#(bound)","ip":"192.0.2.1"}"#, #"{"key":"\#(bound)"}"#,
+                #"{"key":"\#(good)","scopes":["pop3"]}"#, #"{"key":"\#(foreign)"}"#,
+                #"{"key":"\#(good)","scopes":["smtp"]}"#,
+            ]
+            var expected = [
+                "valid", "unknown", "revoked", "valid", "valid", "rate_limited", "valid",
+                "ip_not_allowed", "scope_missing", "valid", "valid",
+            ]
+            #expect(try await verdicts(service, asked) == expected)
+            // The tenant's own key is told of its own keys alone.
+            expected[9] = "unknown"
+            expected.replaceSubrange(3...5, with: repeatElement("rate_limited", count: 3))
+            #expect(try await verdicts(service, asked, as: .bearer(mine)) == expected)
+            #expect(try await verdicts(service, []) == [])
+            let whole = try await service.send(
+                .post, "/v1/api-keys/verify-batch", json: #"{"keys":[{"key":"\#(good)"}]}"#,
+                as: .platformOwner)
+            let alone = try await service.send(
+                .post, "/v1/api-keys/verify", json: #"{"key":"\#(good)"}"#, as: .platformOwner)
+            #expect(whole.json["results"]?.array == [alone.json])
+        }
+    }
+
+    @Test func `a batch has up to a thousand keys, and a bad one is named by its place`()
+        async throws
+    {
+        try await withService { service in
+            let good = #"{"key":"\#(try await key(service, #""smtp""#))"}"#
+            let many = try await verdicts(service, [String](repeating: good, count: 1000))
+            #expect(many == [String](repeating: "valid", count: 1000))
+            let overview = try await service.send(
+                .get, "/v1/stats/overview", as: .platformOwner)
+            #expect(overview.json["key_verifications"]?.int == 1000)
+            let list = [String](repeating: good, count: 1001).joined(separator: ",")
+            let bad: [(String, String)] = [
+                (#"{"keys":[\#(list)]}"#, "/keys"), ("{}", "/keys"),
+                (#"{"keys":[\#(good),{"key":"x","ip":"nowhere"}]}"#, "/keys/1/ip"),
+                (#"{"keys":[{}]}"#, "/keys/0/key"),
+            ]
+            for (json, pointer) in bad {
+                let answer = try await service.send(
+                    .post, "/v1/api-keys/verify-batch", json: json, as: .platformOwner)
+                #expect(answer.status == 422)
+                #expect(answer.json["errors"]?.array?.first?["pointer"]?.string == pointer)
+            }
+            let nobody = try await service.send(
+                .post, "/v1/api-keys/verify-batch", json: #"{"keys":[]}"#)
+            #expect(nobody.status == 401)
+        }
+    }
+
+    @Test func `a limit is exact at one replica, and n replicas admit n times as many at most`()
+        async throws
+    {
+        let clock = TestClock()
+        clock.startMinute()
+        let service = try await TestService.make(clock: { clock.now })
+        try await service.makeTenant("acme")
+        let slow = try await key(service, #""smtp""#, more: #","rate_limit":{"per_minute":10}"#)
+        let replicas = [service.composition, try service.replica()]
+        let owner = TestService.Credential.session(
+            try await service.session(role: "owner", tenant: nil))
+        func admitted() async throws -> [Int] {
+            try await withThrowingTaskGroup(of: (Int, Bool).self) { group in
+                for number in 0..<120 {
+                    group.addTask {
+                        let answer = try await service.send(
+                            .post, "/v1/api-keys/verify", json: #"{"key":"\#(slow)"}"#, as: owner,
+                            to: replicas[number % 2])
+                        return (number % 2, answer.json["valid"]?.bool == true)
+                    }
+                }
+                var counts = [0, 0]
+                for try await (replica, isValid) in group where isValid { counts[replica] += 1 }
+                return counts
+            }
+        }
+        #expect(try await admitted() == [10, 10])
+        #expect(try await admitted() == [0, 0])
+        clock.advance(seconds: 59)
+        #expect(try await admitted() == [0, 0])
+        clock.advance(seconds: 1)
+        #expect(try await admitted() == [10, 10])
+        // Who comes with the key itself is told when to come again.
+        let refused = try await service.send(.get, "/v1/me", as: .bearer(slow))
+        #expect(refused.status == 429 && refused.first("retry-after") == "60")
+        #expect(refused.first("ratelimit-limit") == "10")
+        #expect(refused.first("ratelimit-remaining") == "0")
+        await service.stop()
+    }
+
     @Test func `introspection tells the same facts`() async throws {
         try await withService { service in
             let asked = try await key(service, #""smtp","users:read""#)

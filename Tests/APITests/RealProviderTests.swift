@@ -8,19 +8,13 @@ struct RealProviderTests {
     @Test func `a person who signed in at a real provider is provisioned by their id token`()
         async throws
     {
-        let directory = try String(Shell.run(["mktemp", "-d", "/tmp/gh-idp.XXXXXX"]).dropLast())
-        let script = "\(TestCluster.root)/deploy/provider"
-        let issuer = try String(
-            Shell.run([script, "start", directory]).split(separator: "\n").last ?? "")
-        defer {
-            _ = try? Shell.run([script, "stop", directory])
-            _ = try? Shell.run(["rm", "-rf", directory])
-        }
+        let provider = try RealProvider()
+        defer { provider.stop() }
         let service = try await TestService.make()
         try await service.makeTenant("acme")
         let registered = try await service.send(
             .post, "/v1/providers",
-            json: #"{"kind":"oidc","name":"Canaille","issuer":"\#(issuer)","#
+            json: #"{"kind":"oidc","name":"Canaille","issuer":"\#(provider.issuer)","#
                 + #""client_id":"gatehouse-test","email_trust":"authoritative","#
                 + #""domains":["example.com"]}"#,
             as: .platformOwner)
@@ -28,7 +22,7 @@ struct RealProviderTests {
         _ = try await service.send(
             .post, "/v1/tenants/acme/invites",
             json: #"{"email":"alice@example.com","role":"manager"}"#, as: .platformOwner)
-        let token = try String(Shell.run([script, "token", directory]).dropLast())
+        let token = try provider.tokens()["id_token"]?.string ?? ""
         let answer = try await service.send(
             .post, "/v1/provisioning/sign-in", json: "{}", as: .bearer(token))
         #expect(answer.status == 200, "\(answer.text)")

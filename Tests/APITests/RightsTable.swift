@@ -134,7 +134,9 @@ struct RouteRight: Sendable {
         .init("POST /v1/api-keys/{id}/rotate", "yy---", "api-keys:write", .platform),
         .init("POST /v1/api-keys/{id}/cut", "yy---", "api-keys:write", .platform),
         .init("POST /v1/api-keys/{id}/rollback", "yy---", "api-keys:write", .platform),
-        .init("POST /v1/api-keys/verify", .signedIn), .init("POST /oauth/introspect", .signedIn),
+        .init("POST /v1/api-keys/verify", .signedIn),
+        .init("POST /v1/api-keys/verify-batch", .signedIn),
+        .init("POST /oauth/introspect", .signedIn),
     ]
 
     private static let origins: [RouteRight] = [

@@ -96,11 +96,16 @@ struct ReplicasTests {
                         Wire.request(
                             "POST", "\(tenant)/users/\(user)/suspend", body: "{}", fields: [auth])
                     }
+                let secret = #"{"key":"\#(key["key"]?.string ?? "")"}"#
+                // Every second one is asked about alone, the others among many.
+                let isAlone = index / 4 % 2 == 0
                 things.append(
                     Thing(
                         Wire.request(
-                            "POST", "/v1/api-keys/verify",
-                            body: #"{"key":"\#(key["key"]?.string ?? "")"}"#, fields: [auth]),
+                            "POST", "/v1/api-keys/verify" + (isAlone ? "" : "-batch"),
+                            body: isAlone
+                                ? secret : #"{"keys":[{"key":"nonsense"},\#(secret)]}"#,
+                            fields: [auth]),
                         withdrawal: withdrawal
                     ) { $0.body.contains(#""valid":true"#) })
             default:

@@ -15,8 +15,11 @@ struct ImmichStage {
     let tenant: TenantRow
     let user: UserRow
 
-    static func make(settings: String = "{}") async throws -> ImmichStage {
-        let service = try await TestService.make()
+    static func make(
+        settings: String = "{}", clock: TestClock? = nil
+    ) async throws -> ImmichStage {
+        let service = try await TestService.make(
+            clock: { clock?.now ?? Timestamp.systemClock() })
         let tenant = try await service.makeTenant("acme")
         try await set(service, tenant, settings)
         let user = try await service.makeUser(

@@ -31,7 +31,7 @@ struct ListSearchTests {
         }
         let expected: [Expected] = [
             ("5999@", 1, true), ("ÖBERG", 20, false), ("nobody at all", 0, true),
-            ("oldcorp", 3960, false),
+            ("oldcorp", 480, false),
             ("lovelace", 20, false), ("gr", 20, false), ("horvat5", 1, true),
         ]
         for one in expected {
@@ -64,7 +64,7 @@ struct ListSearchTests {
             }
         }
         let invites: [Expected] = [
-            ("5999@", 1, true), ("oldcorp", 4000, false), ("lovelace", 20, false),
+            ("5999@", 1, true), ("oldcorp", 500, false), ("lovelace", 20, false),
             ("zz", 0, true), ("gr", 20, false),
         ]
         for one in invites {
@@ -117,13 +117,13 @@ struct ListSearchTests {
     /// The same pages whether the list is walked to a match or not.
     private func check<Row: ListedRow>(
         _ expected: Expected, sorts: [ListQuery.Sort],
-        _ page: (ListQuery, _ walking: Int) async throws -> ListPage<Row>
+        _ page: (ListQuery, _ walking: Int?) async throws -> ListPage<Row>
     ) async throws {
         for sort in sorts {
             for descending in [true, false] {
                 var list = ListQuery(limit: 20, sort: sort, descending: descending)
                 let text = "\(expected.text), \(sort)"
-                let walked = try await page(list, 20_000)
+                let walked = try await page(list, nil)
                 // A walk that ends at once fetches by the text instead.
                 let fetched = try await page(list, 1)
                 #expect(walked.rows.map(\.id) == fetched.rows.map(\.id), "\(text)")
@@ -132,7 +132,7 @@ struct ListSearchTests {
                 guard let next = walked.next else { continue }
                 list.after = next
                 list.total = walked.total
-                let second = try await page(list, 20_000)
+                let second = try await page(list, nil)
                 let far = try await page(list, 1)
                 #expect(second.rows.map(\.id) == far.rows.map(\.id), "\(text)")
                 #expect(second.total == walked.total)

@@ -35,6 +35,11 @@ extension UInt8: PostgresElement {
     }
 }
 
+/// `bytea` in an array of its own.
+extension Array: PostgresElement where Element == UInt8 {
+    package static var postgresArrayType: UInt32 { 1001 }
+}
+
 extension Array: PostgresEncodable where Element: PostgresElement {
     package static var postgresType: UInt32 { Element.postgresArrayType }
 

@@ -65,6 +65,24 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         return value
     }
 
+    /// The same for many keys: `query` is given the places of those that are not in memory, and
+    /// answers in their order. It is not called for none.
+    package func values(
+        _ keys: [Key], tags: (Value) -> Tags?, query: ([Int]) async throws -> [Value]
+    ) async throws -> [Value] {
+        let token = replica.token
+        var values = keys.map { fresh($0)?.value }
+        let missing = keys.indices.filter { values[$0] == nil }
+        if missing.isEmpty { return values.compactMap(\.self) }
+        let answers = try await query(missing)
+        for (place, value) in zip(missing, answers) {
+            values[place] = value
+            guard replica.isTrusted, let tags = tags(value) else { continue }
+            keep(value, for: keys[place], token: token, tags: tags)
+        }
+        return values.compactMap(\.self)
+    }
+
     private func find(_ key: Key) -> Entry? {
         let half = half
         return shard(key).halves.withLock { halves in

@@ -26,10 +26,4 @@ package final class MinuteCounts<Key: Hashable & Sendable>: Sendable {
             return count
         }
     }
-
-    /// How many there were in this minute.
-    package func current(_ key: Key, at now: Timestamp) -> Int {
-        let number = now.microseconds / 60_000_000
-        return minute.withLock { $0.number == number ? $0.counts[key] ?? 0 : 0 }
-    }
 }

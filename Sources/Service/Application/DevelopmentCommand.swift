@@ -41,7 +41,8 @@ struct DevelopmentCommand {
             signingKey: settings.signingKey?.text, lease: settings.lease,
             outside: try Outside(settings, isDevelopment: true),
             logger: Logger(level: .warning, format: .text),
-            metricsListen: settings.metricsListen?.text, retention: settings.retention)
+            metricsListen: settings.metricsListen?.text, retention: settings.retention,
+            trustedProxies: settings.trustedProxies)
         let helm = EventLoop(index: -1)
         helm.start()
         // A key and an owner of the settings come before the demonstration makes its own.

@@ -23,7 +23,8 @@ struct ServeCommand {
             signingKey: settings.signingKey?.text, lease: settings.lease,
             outside: try Outside(settings),
             logger: Logger(format: settings.log == .text ? .text : .json),
-            metricsListen: settings.metricsListen?.text, retention: settings.retention)
+            metricsListen: settings.metricsListen?.text, retention: settings.retention,
+            trustedProxies: settings.trustedProxies)
         blockStopSignals()
         let helm = EventLoop(index: -1)
         helm.start()

@@ -23,6 +23,8 @@ package struct ServiceConfiguration: Sendable {
     /// `host:port` of a listener for `/metrics` alone; nil: on the service's own port.
     package var metricsListen: String?
     package var retention = Retention()
+    /// Addresses and blocks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count.
+    package var trustedProxies: [String] = []
 
     package init(
         appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
@@ -30,7 +32,7 @@ package struct ServiceConfiguration: Sendable {
         tlsCertificate: String? = nil, tlsKey: String? = nil, signingKey: String? = nil,
         lease: Duration = .seconds(3), outside: Outside = Outside(),
         logger: Logger, metricsListen: String? = nil,
-        retention: Retention = Retention()
+        retention: Retention = Retention(), trustedProxies: [String] = []
     ) {
         self.appConninfo = appConninfo
         self.platformConninfo = platformConninfo
@@ -47,6 +49,7 @@ package struct ServiceConfiguration: Sendable {
         self.logger = logger
         self.metricsListen = metricsListen
         self.retention = retention
+        self.trustedProxies = trustedProxies
     }
 }
 

@@ -12,6 +12,7 @@ struct Site: Sendable {
     private let dispatcher: Dispatcher
     private let database: Database
     private let mounts: Mounts
+    private let proxies: TrustedProxies
     private let remembered: RememberedAnswers
     private let metrics: ServiceMetrics
     /// Nil where `/metrics` has a listener of its own.
@@ -23,8 +24,9 @@ struct Site: Sendable {
 
     init(
         console: ConsoleFiles, composition: Composition, remembered: RememberedAnswers,
-        showsMetrics: Bool
+        proxies: TrustedProxies, showsMetrics: Bool
     ) {
+        self.proxies = proxies
         self.remembered = remembered
         self.console = console
         dispatcher = composition.dispatcher
@@ -41,7 +43,7 @@ struct Site: Sendable {
     func respond(to request: Request) async -> Response {
         // Before anything is read: what changes from now on kills what is remembered.
         let token = remembered.token
-        return switch await mounts.place(request) {
+        return switch await mounts.place(proxies.unwrapped(request)) {
         case .client(let request): await dispatcher.respond(to: request)
         case .refused(let answer): answer
         case .own(let request):

@@ -121,7 +121,13 @@ extension APIKeyRow {
     private static let makerShape = ObjectShape(
         "APIKeyMaker", [.readOnly("type", .string()), .readOnly("id", .string())])
     private static let rateShape = ObjectShape(
-        "APIKeyRateLimit", [.required("per_minute", .integer(1...1_000_000))])
+        "APIKeyRateLimit",
+        [
+            .required(
+                "per_minute", .integer(1...1_000_000),
+                "Uses in one minute of the clock, exactly so on each replica: n replicas admit up "
+                    + "to n times as many.")
+        ])
 }
 
 extension APIKey.Previous: JSONView {

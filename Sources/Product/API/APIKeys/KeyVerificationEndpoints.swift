@@ -5,49 +5,49 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/api-keys/verify` and `/oauth/introspect`: is this key good, and for what?
+/// `/v1/api-keys/verify`, the same for many, and `/oauth/introspect`: is this key good, and for what?
 enum KeyVerificationEndpoints {
-    static let all: [Endpoint] = [verify, introspect]
+    static let all: [Endpoint] = [verify, verifyBatch, introspect]
 
     private static let verify = Endpoint(
         .post, "/v1/api-keys/verify", id: "verifyApiKey", tag: "API keys",
         summary: "Whether a key is good; `unknown` for every key that is not the caller's to ask.",
+        access: .principal, body: .json(asked), answers: [.ok(verdictShape)]
+    ) { call in
+        let finding = try await KeyFinding.of(KeyQuestion(call.input), call)
+        return .ok(finding)
+    }
+
+    /// Each key is one use of it, and its verdict is what it would be alone.
+    private static let verifyBatch = Endpoint(
+        .post, "/v1/api-keys/verify-batch", id: "verifyApiKeys", tag: "API keys",
+        summary: "The same for up to 1,000 keys; the verdicts come in the order of the keys.",
         access: .principal,
         body: .json(
             ObjectShape(
-                "APIKeyVerification",
-                [
-                    .required("key", .string(max: 1024)),
-                    .optional("scopes", .array(of: .string(min: 1, max: 100), max: 100)),
-                    .nullable("ip", .string(max: 50, rule: address)),
-                    .nullable("origin", .string(max: 300)),
-                ])),
-        answers: [.ok(verdictShape)]
+                "APIKeyVerifications",
+                [.required("keys", .array(of: .object(asked), max: 1000))])),
+        answers: [
+            .ok(
+                ObjectShape(
+                    "APIKeyVerdicts",
+                    [.readOnly("results", .array(of: .object(verdictShape), max: 1000))]))
+        ],
+        maxBody: 4 << 20
     ) { call in
-        let finding = try await Finding(
-            try call.input.string("key"), call, scopes: call.input.optionalStrings("scopes") ?? [],
-            ip: call.input.optionalString("ip"), origin: call.input.optionalString("origin"))
-        call.services.onVerification(finding.verdict)
-        guard finding.verdict == .valid, let key = finding.key else {
-            return .ok(
-                .object([
-                    .init("valid", .bool(false)), .init("code", .string(finding.verdict.rawValue)),
-                ]))
-        }
-        return .ok(
-            .object([
-                .init("valid", .bool(true)), .init("key_id", .uuid(key.id)),
-                .init("tenant_id", .uuid(key.home)), .init("name", .string(key.name)),
-                .init("environment", .string(key.environment)),
-                .init(
-                    "owner",
-                    .object([
-                        .init("type", .string(key.ownerType)),
-                        .init("id", .uuid(key.ownerUser ?? key.home)),
-                    ])),
-                .init("scopes", .strings(key.scopes)), .init("expires_at", .time(key.expiresAt)),
-            ]))
+        let questions = try call.input.objects("keys").map { try KeyQuestion($0) }
+        let findings = try await KeyFinding.of(questions, call)
+        return .ok(KeyFindings(results: findings))
     }
+
+    private static let asked = ObjectShape(
+        "APIKeyVerification",
+        [
+            .required("key", .string(max: 1024)),
+            .optional("scopes", .array(of: .string(min: 1, max: 100), max: 100)),
+            .nullable("ip", .string(max: 50, rule: address)),
+            .nullable("origin", .string(max: 300)),
+        ])
 
     private static let address = TextRule(detail: "must be an IP address", example: "192.0.2.1") {
         IPAddress($0) != nil
@@ -91,8 +91,7 @@ enum KeyVerificationEndpoints {
         guard errors.allSatisfy({ $0.code == .unknown }),
             let token = fields.optionalString("token")
         else { throw Problem(.invalidRequest, "The form needs one `token`.") }
-        let finding = try await Finding(token, call, scopes: [], ip: nil, origin: nil)
-        call.services.onVerification(finding.verdict)
+        let finding = try await KeyFinding.of(KeyQuestion(key: token), call)
         // Where a token is used from is the asking server's to check: it is not known here.
         let isActive = [.valid, .ipNotAllowed, .originNotAllowed].contains(finding.verdict)
         guard isActive, let key = finding.key else {
@@ -122,42 +121,4 @@ enum KeyVerificationEndpoints {
             .readOnly("tenant_id", .uuid, nullable: true, always: false),
             .readOnly("exp", .integer(0...Int.max), always: false),
         ])
-}
-
-/// What is found out about a presented key. The work is the same for every caller; whoever may not
-/// ask is told `unknown` at its end.
-private struct Finding {
-    var verdict: APIKeyVerdict
-    var key: PresentedKey?
-
-    init(
-        _ text: String, _ call: Call, scopes: [String], ip: String?, origin: String?
-    ) async throws {
-        verdict = .unknown
-        guard let secret = APIKeySecret(text) else { return }
-        let database = try call.services.database
-        let hash = SHA256.hash(Array(secret.text.utf8))
-        let found = try await database.knownKey(locator: secret.locator, hash: hash)
-        let judged = APIKeyVerdict.of(
-            found?.facts(presented: hash, scopes: scopes, ip: ip, origin: origin), now: call.now)
-        guard let found else { return }
-        guard Permissions.permits(call.domainPrincipal, .verifyKeys, in: found.home) == .allowed
-        else { return }
-        verdict = judged
-        guard judged == .valid else {
-            key = found
-            return
-        }
-        guard database.keyUses.isWithinLimit(found, at: call.now) else {
-            verdict = .rateLimited
-            return
-        }
-        database.keyUses.note(found, at: call.now, ip: ip, isVerified: true)
-        key = found
-    }
-}
-
-extension PresentedKey {
-    /// Nil: the platform's.
-    fileprivate var home: UUID? { tenant == .platform ? nil : tenant }
 }

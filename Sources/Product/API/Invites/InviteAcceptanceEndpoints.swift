@@ -31,9 +31,9 @@ enum InviteAcceptanceEndpoints {
         problems: [.inviteUnknown, .rateLimited]
     ) { call in
         let token = try call.input.string("token")
-        try checkMisses(call)
+        try await checkMisses(call)
         guard let (invite, tenant) = try await call.services.database.invitePreview(token) else {
-            throw try missed(call)
+            throw try await missed(call)
         }
         var answer = Response.ok(
             .object([
@@ -70,8 +70,10 @@ enum InviteAcceptanceEndpoints {
     ) { call in
         let database = try call.services.database
         let token = try call.input.string("token")
-        try checkMisses(call)
-        guard let offered = try await database.offeredInvite(token) else { throw try missed(call) }
+        try await checkMisses(call)
+        guard let offered = try await database.offeredInvite(token) else {
+            throw try await missed(call)
+        }
         let invite = offered.invite
         let name = call.input.optionalString("name")
         var hash: String?
@@ -100,17 +102,21 @@ enum InviteAcceptanceEndpoints {
     /// Tokens that do not fit, of one address in a minute.
     private static let missLimit = 60
 
-    private static func checkMisses(_ call: Call) throws {
-        let misses = try call.services.database.inviteMisses
-        guard misses.current(call.request.remoteAddress, at: call.now) >= missLimit else { return }
+    private static func checkMisses(_ call: Call) async throws {
+        let database = try call.services.database
+        guard try await database.counted(misses(call)) >= missLimit else { return }
         throw Problem.rateLimited(
             "Too many links that do not fit; wait a minute.", limit: missLimit,
-            retryAfter: 60 - call.now.microseconds / 1_000_000 % 60)
+            retryAfter: database.secondsOfMinuteLeft)
     }
 
-    private static func missed(_ call: Call) throws -> Problem {
-        _ = try call.services.database.inviteMisses.count(call.request.remoteAddress, at: call.now)
+    private static func missed(_ call: Call) async throws -> Problem {
+        _ = try await call.services.database.count(misses(call))
         return unknown
+    }
+
+    private static func misses(_ call: Call) -> String {
+        "links that do not fit, from \(call.request.remoteAddress)"
     }
 
     private static let unknown = Problem(

@@ -25,7 +25,7 @@ enum PasswordResetEndpoints {
     ) { call in
         let address = try OperatorEndpoints.address(call.input.string("email"), at: "/email")
         let database = try call.services.database
-        try checkAsks(database, call)
+        try await checkAsks(database, call)
         var tenant: UUID?
         if let text = call.input.optionalString("tenant") {
             // Rows of a tenant that is not there are asked for and found by nobody.
@@ -77,13 +77,12 @@ enum PasswordResetEndpoints {
     /// From one client in a minute: each is a row, and stands before other people's mail.
     private static let askLimit = 60
 
-    private static func checkAsks(_ database: Database, _ call: Call) throws {
-        guard database.resetAsks.count(call.request.remoteAddress, at: call.now) > askLimit else {
-            return
-        }
+    private static func checkAsks(_ database: Database, _ call: Call) async throws {
+        let asks = try await database.count("links asked for, from \(call.request.remoteAddress)")
+        guard asks > askLimit else { return }
         throw Problem.rateLimited(
             "Too many links were asked for; wait a minute.", limit: askLimit,
-            retryAfter: 60 - call.now.microseconds / 1_000_000 % 60)
+            retryAfter: database.secondsOfMinuteLeft)
     }
 
     private static func anybody(_ call: Call) -> Actor {

@@ -84,6 +84,7 @@ extension ClientCall {
     /// Begins a sign-in on a device without a browser; `device`: the app's id of it.
     package func beginDeviceLogin(device: String?) async throws -> DeviceCode {
         let remote = try await remote(.github)
+        try await count(.device)
         let form = FormText.encode([("client_id", remote.clientID), ("scope", remote.scope)])
         let answer = try await remote.send(
             OutboundRequest(

@@ -79,6 +79,7 @@ extension ClientCall {
         if let challenge = wish.challenge, Base64URL.decode(challenge)?.count != 32 {
             throw SignInRefusal.wrongVerifier
         }
+        try await count(.login)
         let state = wish.state ?? TokenSecret.make()
         guard (8...512).contains(state.utf8.count) else { throw SignInRefusal.stateUnknown }
         let endpoint = try await remote.endpoint(.authorization)

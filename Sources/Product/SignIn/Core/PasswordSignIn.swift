@@ -7,8 +7,7 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// Tries in a row that cost no wait: of an account or a device, and of one address.
-    private static let freeTries = 4
+    /// Tries in a row that cost no wait: of one address.
     private static let freeTriesOfAddress = 49
 
     /// The user whose password it is. Unknown, wrong, not set and not active are one refusal, after
@@ -27,7 +26,10 @@ extension ClientCall {
             : digest("account", key)
         let address = digest("address", request.remoteAddress)
         try await claim(account, free: Self.freeTries)
-        if !isKnown { try await claim(address, free: Self.freeTriesOfAddress) }
+        if !isKnown {
+            try await claim(address, free: Self.freeTriesOfAddress)
+            try await countStrangersTry()
+        }
         let verdict = try await check(
             password, against: found?.user.status == "active" ? found?.secrets.passwordHash : nil)
         guard let found, verdict.matches, let hash = found.secrets.passwordHash else {
@@ -60,11 +62,9 @@ extension ClientCall {
 
     /// Whether it is the person's present password; its tries are counted like sign-ins.
     package func isPassword(_ password: String, of person: SignedIn) async throws -> Bool {
-        let counter = digest("password of", person.user.id.description)
-        try await claim(counter, free: Self.freeTries)
-        let verdict = try await check(password, against: person.secrets.passwordHash)
-        if verdict.matches { try await core.database.clearSignInFailures(counter) }
-        return verdict.matches
+        try await tryOwn("password of", of: person) {
+            try await check(password, against: person.secrets.passwordHash).matches
+        }
     }
 
     /// A new password held against the tenant's policy; an app may lower the least length to the
@@ -82,18 +82,6 @@ extension ClientCall {
 
     /// A setting of the client, for installations whose people are called `admin@local`.
     package var allowsSingleLabel: Bool { setting("single_label_email")?.bool ?? false }
-
-    func claim(_ counter: [UInt8], free: Int) async throws {
-        guard let until = try await core.database.claimTry(counter, free: free) else { return }
-        let wait = (until.microseconds - core.database.clock().microseconds) / 1_000_000
-        throw SignInRefusal.locked(Int(max(1, wait)))
-    }
-
-    /// Counters and devices are named by an HMAC within the tenant, so that a dump names nobody.
-    func digest(_ parts: String...) -> [UInt8] {
-        let text = ([tenant.id.description] + parts).joined(separator: "\0")
-        return SHA256.authenticate(Array(text.utf8), key: core.database.directoryKey)
-    }
 
     private func check(
         _ password: String, against hash: String?

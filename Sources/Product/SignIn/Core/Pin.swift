@@ -7,7 +7,6 @@ import Text
 /// A PIN lifts a session for a quarter of an hour. It is 4 to 8 digits, hashed like a password.
 extension ClientCall {
     private static let liftedFor: Int64 = 900
-    private static let freeTries = 4
 
     package static func isPin(_ text: String) -> Bool {
         (4...8).contains(text.utf8.count) && text.utf8.allSatisfy { $0 &- 0x30 <= 9 }
@@ -29,13 +28,10 @@ extension ClientCall {
     /// Throws `.pinMissing`, `.wrongPin`, and `.locked` after too many wrong ones.
     package func checkPin(_ pin: String, of person: SignedIn) async throws {
         guard let hash = person.secrets.pinHash else { throw SignInRefusal.pinMissing }
-        let counter = digest("pin", person.user.id.description)
-        try await claim(counter, free: Self.freeTries)
-        let verdict = try await core.bounded {
-            try await $0.verify(Array(pin.utf8), against: hash)
+        let isRight = try await tryOwn("pin", of: person) {
+            try await core.bounded { try await $0.verify(Array(pin.utf8), against: hash) }.matches
         }
-        guard verdict.matches else { throw SignInRefusal.wrongPin }
-        try await core.database.clearSignInFailures(counter)
+        guard isRight else { throw SignInRefusal.wrongPin }
     }
 
     package func lift(_ person: SignedIn) async throws {

@@ -41,7 +41,7 @@ package struct APIKeyFilter: Sendable {
 /// API keys of one tenant, or of the platform under the nil tenant.
 extension TenantScope {
     package func apiKeys(
-        _ list: ListQuery, _ filter: APIKeyFilter, walking most: Int = SearchedList.walked
+        _ list: ListQuery, _ filter: APIKeyFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<APIKeyRow> {
         await database.writeKeyUses(of: tenant)
         return try await page(of: apiKeyList(filter), try await search(filter), list, walking: most)
@@ -52,7 +52,7 @@ extension TenantScope {
 
     func apiKeyList(_ filter: APIKeyFilter) -> SearchedList {
         SearchedList(
-            name: .apiKeys, content: "name_key",
+            name: .apiKeys, content: "name_key", searched: "name_key",
             condition: "tenant_id = \(tenant)\(filter.condition(at: database.clock()))"
         ) { page, counting, list in
             """

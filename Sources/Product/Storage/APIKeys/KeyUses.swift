@@ -4,7 +4,8 @@ import Synchronization
 import Text
 
 /// Uses of keys as this process saw them: counted in memory, written down in batches. A rate limit
-/// counts the current minute and holds for each replica.
+/// holds for the current minute of the clock, exactly so on one replica; n replicas, none of which
+/// asks another, admit up to n times as many.
 package final class KeyUses: Sendable {
     /// What is still to be written of one key.
     struct Pending: Sendable {
@@ -28,7 +29,8 @@ package final class KeyUses: Sendable {
 
     private static let hour: Int64 = 3_600_000_000
 
-    private let minute = MinuteCounts<UUID>()
+    /// Only keys with a limit are counted, and so many in one minute are not seen.
+    private let minute = MinuteCounts<UUID>(keyLimit: 1_000_000)
     private let state = Mutex(State())
 
     /// Counts one attempt to use the key; false where it is over the key's limit for the minute.

@@ -161,8 +161,6 @@ extension AuditRow {
     }
 
     private static func merged(_ selects: [SQL]) -> SQL {
-        var all: SQL = "(\(selects[0]))"
-        for select in selects.dropFirst() { all += " UNION ALL (\(select))" }
-        return all
+        SQL.joined(selects.map { "(\($0))" }, separator: " UNION ALL ")
     }
 }

@@ -37,7 +37,7 @@ extension TenantScope {
     }
 
     package func invites(
-        _ list: ListQuery, _ filter: InviteFilter, walking most: Int = SearchedList.walked
+        _ list: ListQuery, _ filter: InviteFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<InviteRow> {
         try await page(of: inviteList(filter), try await search(filter), list, walking: most) {
             rows throws(PostgresError) in try rows.all(InviteRow.init)
@@ -46,7 +46,7 @@ extension TenantScope {
 
     func inviteList(_ filter: InviteFilter) -> SearchedList {
         SearchedList(
-            name: .invites, content: "email_key",
+            name: .invites, content: "email_key", searched: "email_key",
             condition: "tenant_id = \(tenant)\(filter.condition(database.clock()))"
         ) { page, counting, list in
             """

@@ -40,12 +40,11 @@ struct SearchedList: Sendable {
         case invites
     }
 
-    /// How many rows are looked at for a frequent text.
-    static let walked = 10_000
-
     var name: Name
     /// The lower-case text of a row that a search looks into.
     var content: SQL
+    /// The columns that it is made of.
+    var searched: SQL
     /// What the list is narrowed to besides a search: the tenant first.
     var condition: SQL
     /// The whole statement, around the page's rows and the column `counted` (or nothing).
@@ -53,9 +52,8 @@ struct SearchedList: Sendable {
 
     private var rows: SQL { "\(raw: name.rawValue) WHERE \(condition)" }
 
-    func sql(_ search: ListSearch, _ list: ListQuery, walking most: Int = SearchedList.walked)
-        -> SQL
-    {
+    /// `walking`: how many rows are looked at for a frequent text, instead of the usual number.
+    func sql(_ search: ListSearch, _ list: ListQuery, walking most: Int? = nil) -> SQL {
         var source = rows
         for ids in search.ids { source += " AND id = ANY (\(ids))" }
         for condition in search.conditions { source += condition }
@@ -64,13 +62,21 @@ struct SearchedList: Sendable {
         var page: SQL = "SELECT * FROM \(source)\(list.tail)"
         if let text = search.frequent {
             var walk = list
-            walk.limit = most
+            walk.limit = most ?? Self.walked(list)
+            // Only what the text needs, so that an index is enough where it has that.
             page = """
-                SELECT * FROM (SELECT * FROM \(source)\(walk.tail)) AS walked
-                WHERE true\(text.condition(on: content)) LIMIT \(raw: "\(list.fetched)")
+                SELECT * FROM \(rows) AND id = ANY (ARRAY(
+                    SELECT id FROM (SELECT id, \(searched) FROM \(source)\(walk.tail)) AS walked
+                    WHERE true\(text.condition(on: content)) LIMIT \(raw: "\(list.fetched)")))
                 """
         }
         return statement(page, counting, list)
+    }
+
+    /// By age the rows lie as they are walked; in any other order an index alone is walked, and
+    /// what has a text may stand far apart.
+    private static func walked(_ list: ListQuery) -> Int {
+        list.sort == .createdAt ? 10_000 : 40_000
     }
 }
 
@@ -86,7 +92,7 @@ extension TenantScope {
     /// those takes the walk to its end.
     func page<Found: ListedRow>(
         of listed: SearchedList, _ search: ListSearch, _ list: ListQuery,
-        walking most: Int = SearchedList.walked,
+        walking most: Int? = nil,
         _ decode: (Rows) throws(PostgresError) -> [Found]
     ) async throws(PostgresError) -> ListPage<Found> {
         var rows = try await read(listed.sql(search, list, walking: most))

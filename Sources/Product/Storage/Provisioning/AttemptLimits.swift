@@ -14,18 +14,21 @@ package struct AttemptLimits: Sendable {
 }
 
 extension Database {
-    /// Counts this attempt; the limit that it is over, if any. Each replica counts its own.
-    func exceededLimit(_ named: NamedFacts, _ call: ProvisioningCall, at now: Timestamp) -> Limit? {
+    /// Counts this attempt; the limit that it is over, if any. The provider's count is taken before
+    /// the address's, always: each is a row that is locked until the attempt is over.
+    func exceededLimit(
+        _ named: NamedFacts, _ call: ProvisioningCall, _ change: Change
+    ) async throws -> Limit? {
         var over: Limit?
         if let provider = named.provider {
             let key = "provider \(provider.id) \(call.caller ?? .platform)"
-            if failedAttempts.count(key, at: now) > limits.perProvider {
+            if try await isOver(limits.perProvider, of: key, in: change) {
                 over = Limit(key: key, detail: "\(limits.perProvider) a minute of the provider")
             }
         }
         if let email = named.attempt.email {
             let key = "address \(email.key)"
-            if failedAttempts.count(key, at: now) > limits.perAddress {
+            if try await isOver(limits.perAddress, of: key, in: change) {
                 over = Limit(key: key, detail: "\(limits.perAddress) a minute of the address")
             }
         }

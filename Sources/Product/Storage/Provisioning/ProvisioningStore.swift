@@ -69,7 +69,7 @@ extension Database {
             earlier.map { Retry.isSame(recorded: $0.recorded, recomputed: verdict) } ?? false
             && !Self.changesSomething(verdict)
         if !dryRun, !isRepeated, !verdict.isSuccess,
-            let limit = exceededLimit(named, call, at: change.now)
+            let limit = try await exceededLimit(named, call, change)
         {
             let asked = reading.facts.asked.compactMap(\.tenantID).first
             verdict = limit.verdict(in: asked.flatMap { reading.tenants[$0]?.id })

@@ -85,6 +85,18 @@ extension TenantScope {
             """)
     }
 
+    /// Whether a secret of the user's was right there before.
+    package func isKnownDevice(
+        _ key: [UInt8], of user: UUID
+    ) async throws(PostgresError) -> Bool {
+        let rows = try await read(
+            """
+            SELECT 1 FROM known_devices
+            WHERE tenant_id = \(tenant) AND user_id = \(user) AND key = \(key)
+            """)
+        return !rows.isEmpty
+    }
+
     /// The live user with this address, and whether the device was right before. One query for a
     /// known and for an unknown address.
     package func userWithPassword(

@@ -43,7 +43,7 @@ package struct UserFilter: Sendable {
 /// A million users in a tenant: every list walks an index of the order it is asked for.
 extension TenantScope {
     package func users(
-        _ list: ListQuery, _ filter: UserFilter, walking most: Int = SearchedList.walked
+        _ list: ListQuery, _ filter: UserFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<UserRow> {
         try await page(
             of: userList(filter), try await search(filter), list, walking: most, Self.users)
@@ -64,6 +64,7 @@ extension TenantScope {
         let letters: SQL = isASCII ? "" : #" COLLATE "und-x-icu""#
         return SearchedList(
             name: .users, content: "email_key || ' ' || lower(coalesce(name, '')\(letters))",
+            searched: "email_key, name",
             condition: filter.condition(in: tenant)
         ) { page, counting, list in
             """

@@ -1,0 +1,128 @@
+import Cryptography
+import Domain
+import JSON
+import Storage
+import Text
+
+/// A key somebody presented, and what for.
+package struct KeyQuestion: Sendable {
+    var key: String
+    var scopes: [String] = []
+    var ip: String?
+    var origin: String?
+
+    package init(key: String) {
+        self.key = key
+    }
+
+    /// Nil where no key can look so.
+    fileprivate var secret: (locator: String, hash: [UInt8])? {
+        APIKeySecret(key).map { ($0.locator, SHA256.hash(Array($0.text.utf8))) }
+    }
+
+    init(_ input: Input) throws {
+        key = try input.string("key")
+        scopes = input.optionalStrings("scopes") ?? []
+        ip = input.optionalString("ip")
+        origin = input.optionalString("origin")
+    }
+}
+
+/// What is found out about a presented key. The work is the same for every caller; whoever may not
+/// ask is told `unknown` at its end.
+package struct KeyFinding: JSONView {
+    package private(set) var verdict = APIKeyVerdict.unknown
+    package private(set) var key: PresentedKey?
+
+    /// Counted as a use of the key where it is good.
+    static func of(_ question: KeyQuestion, _ call: Call) async throws -> KeyFinding {
+        var finding = KeyFinding()
+        if let secret = question.secret {
+            let database = try call.services.database
+            let found = try await database.knownKey(locator: secret.locator, hash: secret.hash)
+            finding = KeyFinding(
+                found, secret.hash, question, to: call.domainPrincipal, in: database, at: call.now)
+        }
+        call.services.onVerification(finding.verdict)
+        return finding
+    }
+
+    /// The same for many, in their order.
+    static func of(_ questions: [KeyQuestion], _ call: Call) async throws -> [KeyFinding] {
+        let database = try call.services.database
+        let secrets = questions.map(\.secret)
+        var found = try await database.knownKeys(secrets.compactMap(\.self)).makeIterator()
+        return zip(questions, secrets).map { question, secret in
+            var finding = KeyFinding()
+            if let secret, let key = found.next() {
+                finding = KeyFinding(
+                    key, secret.hash, question, to: call.domainPrincipal, in: database,
+                    at: call.now)
+            }
+            call.services.onVerification(finding.verdict)
+            return finding
+        }
+    }
+
+    private init() {}
+
+    /// `found`: the key whose secret has this hash; nil where there is none. Counted as a use of
+    /// the key where it is good.
+    package init(
+        _ found: PresentedKey?, _ hash: [UInt8], _ question: KeyQuestion,
+        to principal: Domain.Principal, in database: Database, at now: Timestamp
+    ) {
+        let facts = found?.facts(
+            presented: hash, scopes: question.scopes, ip: question.ip, origin: question.origin)
+        let judged = APIKeyVerdict.of(facts, now: now)
+        guard let found,
+            Permissions.permits(principal, .verifyKeys, in: found.home) == .allowed
+        else { return }
+        verdict = judged
+        guard judged == .valid else {
+            key = found
+            return
+        }
+        guard database.keyUses.isWithinLimit(found, at: now) else {
+            verdict = .rateLimited
+            return
+        }
+        database.keyUses.note(found, at: now, ip: question.ip, isVerified: true)
+        key = found
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.object {
+            guard verdict == .valid, let key else {
+                $0.member("valid", false)
+                $0.member("code", verdict.rawValue)
+                return
+            }
+            $0.member("valid", true)
+            $0.member("key_id", key.id)
+            $0.member("tenant_id", key.home)
+            $0.member("name", key.name)
+            $0.member("environment", key.environment)
+            $0.object("owner") {
+                $0.member("type", key.ownerType)
+                $0.member("id", key.ownerUser ?? key.home)
+            }
+            $0.member("scopes", key.scopes)
+            $0.member("expires_at", key.expiresAt)
+        }
+    }
+}
+
+/// The verdicts of many.
+struct KeyFindings: JSONView {
+    var results: [KeyFinding]
+
+    func write(to json: inout JSONWriter) {
+        json.object { $0.member("results", results) }
+    }
+}
+
+extension PresentedKey {
+    /// Nil: the platform's.
+    var home: UUID? { tenant == .platform ? nil : tenant }
+}

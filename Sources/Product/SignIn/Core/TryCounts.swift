@@ -1,0 +1,77 @@
+import API
+import Cryptography
+import HTTP
+import Storage
+import Text
+
+/// How much an app's people may try: counted in the database, so that a limit holds for all
+/// replicas together.
+extension ClientCall {
+    /// Tries in a row that cost no wait: of an account, or a device.
+    static let freeTries = 4
+
+    /// What is begun here and waits for its end, each a row and some a question to a provider.
+    enum Start: String {
+        case login, device
+
+        /// In a minute, from one address; it may be many people's.
+        var perAddress: Int { self == .login ? 300 : 30 }
+        /// In a minute, of the whole client.
+        var perClient: Int { self == .login ? 3000 : 300 }
+    }
+
+    /// Throws `.locked` beyond the limits.
+    func count(_ start: Start) async throws {
+        let place = "\(start) at \(client.name) of \(tenant.id)"
+        try await count("\(place) from \(request.remoteAddress)", upTo: start.perAddress)
+        try await count(place, upTo: start.perClient)
+    }
+
+    /// Passwords tried in the tenant in a minute where nobody of it was seen before.
+    func countStrangersTry() async throws {
+        try await count("strangers' tries of \(tenant.id)", upTo: 600)
+    }
+
+    private func count(_ name: String, upTo limit: Int) async throws {
+        guard try await core.database.count(name) > limit else { return }
+        throw SignInRefusal.locked(Int(core.database.secondsOfMinuteLeft))
+    }
+
+    /// One try at a secret. Throws `.locked` while there are too many that failed.
+    func claim(_ counter: [UInt8], free: Int) async throws {
+        guard let until = try await core.database.claimTry(counter, free: free) else { return }
+        let wait = (until.microseconds - core.database.clock().microseconds) / 1_000_000
+        throw SignInRefusal.locked(Int(max(1, wait)))
+    }
+
+    /// One try at a secret of a signed-in person. Where it was right before, in this session and
+    /// from this network, tries are counted apart: whoever guesses elsewhere, with a stolen token
+    /// or a session of their own, does not hold the person back.
+    func tryOwn(
+        _ secret: String, of person: SignedIn, _ isRight: () async throws -> Bool
+    ) async throws -> Bool {
+        let user = person.user.id
+        let place = DeviceTold(id: person.session.id.description)
+            .key(from: request.remoteAddress)
+        let here = digest(secret, "at", place)
+        let isKnown = try await scope.isKnownDevice(here, of: user)
+        let counter =
+            isKnown
+            ? digest(secret, user.description, place) : digest(secret, user.description)
+        try await claim(counter, free: Self.freeTries)
+        guard try await isRight() else { return false }
+        try await core.database.clearSignInFailures(counter)
+        if !isKnown {
+            try await scope.change(by: actor(person.user)) {
+                try await $0.rememberDevice(here, of: user)
+            }
+        }
+        return true
+    }
+
+    /// Counters and devices are named by an HMAC within the tenant, so that a dump names nobody.
+    func digest(_ parts: String...) -> [UInt8] {
+        let text = ([tenant.id.description] + parts).joined(separator: "\0")
+        return SHA256.authenticate(Array(text.utf8), key: core.database.directoryKey)
+    }
+}

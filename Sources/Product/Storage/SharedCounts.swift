@@ -1,0 +1,53 @@
+import Cryptography
+import Postgres
+import Text
+
+/// What happened in the current minute, on all replicas together, counted by name.
+extension Database {
+    /// Counts one; answers how many there were in this minute, this one included.
+    package func count(_ name: String) async throws -> Int {
+        try await app.query(Self.counting(countKey(name), in: Self.minute(clock())))
+            .only { try $0.get(0) }
+    }
+
+    /// How many there were in this minute.
+    package func counted(_ name: String) async throws(PostgresError) -> Int {
+        try await app.read(Self.counted(countKey(name), in: Self.minute(clock()))).first?.get(0)
+            ?? 0
+    }
+
+    /// Seconds until the counts begin anew.
+    package var secondsOfMinuteLeft: Int64 { 60 - clock().microseconds / 1_000_000 % 60 }
+
+    /// Whether this one is beyond the limit. Once it is used up, nothing is written any more.
+    func isOver(
+        _ limit: Int, of name: String, in change: Change
+    ) async throws -> Bool {
+        let (key, minute) = (countKey(name), Self.minute(change.now))
+        let seen = try await change.query(Self.counted(key, in: minute)).first?.get(0) ?? 0
+        if seen > limit { return true }
+        return try await change.query(Self.counting(key, in: minute))
+            .only { try $0.get(0, as: Int.self) } > limit
+    }
+
+    private func countKey(_ name: String) -> [UInt8] {
+        SHA256.authenticate(Array("minute \(name)".utf8), key: directoryKey)
+    }
+
+    private static func minute(_ now: Timestamp) -> Timestamp {
+        Timestamp(microseconds: now.microseconds / 60_000_000 * 60_000_000)
+    }
+
+    private static func counted(_ key: [UInt8], in minute: Timestamp) -> SQL {
+        "SELECT count FROM minute_counts WHERE key = \(key) AND minute = \(minute)"
+    }
+
+    private static func counting(_ key: [UInt8], in minute: Timestamp) -> SQL {
+        """
+        INSERT INTO minute_counts AS c (key, minute, count) VALUES (\(key), \(minute), 1)
+        ON CONFLICT (key) DO UPDATE SET minute = excluded.minute,
+            count = CASE WHEN c.minute = excluded.minute THEN c.count + 1 ELSE 1 END
+        RETURNING count
+        """
+    }
+}

@@ -1,0 +1,70 @@
+import Application
+import Domain
+import JSON
+import Storage
+import TestSupport
+import Testing
+
+/// Whose word about the caller counts.
+struct TrustedProxiesTests {
+    /// Who the audit says made a tenant, when the request had these fields.
+    private func address(
+        seenBy running: RunningService, _ slug: String, _ auth: String, _ fields: [String]
+    ) throws -> String? {
+        let made = try running.send(
+            "POST", "/v1/tenants", body: #"{"slug":"\#(slug)","name":"x"}"#,
+            fields: fields + [auth])
+        #expect(made.status == 201, "\(made.body)")
+        let events = try running.send(
+            "GET", "/v1/tenants/\(slug)/audit-events", fields: [auth])
+        return try JSONValue(parsing: Array(events.body.utf8))["items"]?.array?.first?["ip"]?.string
+    }
+
+    private func key(_ running: RunningService) async throws -> String {
+        let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
+        #expect(
+            try await running.service.composition.database.installSetupKey(secret.text))
+        return "Authorization: Bearer \(secret.text)"
+    }
+
+    @Test func `a trusted proxy names the caller, and nobody else does`() async throws {
+        let running = try await RunningService {
+            $0.trustedProxies = ["127.0.0.1", "10.0.0.0/8"]
+        }
+        let auth = try await key(running)
+        for (slug, fields, expected) in [
+            ("t1", [], "127.0.0.1"),
+            ("t2", ["X-Forwarded-For: 192.0.2.7"], "192.0.2.7"),
+            // What the caller wrote itself stands before what our proxies wrote.
+            ("t3", ["X-Forwarded-For: 198.51.100.1, 192.0.2.7, 10.1.2.3"], "192.0.2.7"),
+            (
+                "t4", ["X-Forwarded-For: 198.51.100.1", "X-Forwarded-For: 2001:db8::7"],
+                "2001:db8::7"
+            ),
+            ("t5", ["X-Forwarded-For: 192.0.2.7, rubbish"], "127.0.0.1"),
+            ("t6", ["X-Forwarded-For: 10.9.9.9"], "10.9.9.9"),
+        ] as [(String, [String], String)] {
+            #expect(
+                try address(seenBy: running, slug, auth, fields) == expected, "\(fields)")
+        }
+        // The proxy ends TLS: browsers are told to stay with it.
+        let secure = try running.send(
+            "GET", "/v1/me", fields: [auth, "X-Forwarded-Proto: https"])
+        #expect(secure.first("strict-transport-security") != nil)
+        let plain = try running.send("GET", "/v1/me", fields: [auth])
+        #expect(plain.first("strict-transport-security") == nil)
+        await running.stop()
+    }
+
+    @Test func `without trusted proxies the peer is the caller, whatever it says`() async throws {
+        let running = try await RunningService()
+        let auth = try await key(running)
+        #expect(
+            try address(seenBy: running, "t1", auth, ["X-Forwarded-For: 192.0.2.7"])
+                == "127.0.0.1")
+        let answer = try running.send(
+            "GET", "/v1/me", fields: [auth, "X-Forwarded-Proto: https"])
+        #expect(answer.first("strict-transport-security") == nil)
+        await running.stop()
+    }
+}

@@ -1,0 +1,58 @@
+import JSON
+
+/// Canaille, an OpenID provider of others, on 127.0.0.1: alice and `person1` and so on, whose
+/// addresses are `@example.com`, and one client.
+package final class RealProvider: Sendable {
+    package static let clientID = "gatehouse-test"
+    package static let secret = "test-secret"
+
+    package let issuer: String
+    private let directory: String
+    private let redirects: [String]
+    private let people: Int
+
+    private static let script = "\(TestCluster.root)/deploy/provider"
+
+    /// `redirects`: what its client may be sent back to.
+    package init(redirects: [String] = [], people: Int = 0) throws {
+        directory = try String(Shell.run(["mktemp", "-d", "/tmp/gh-idp.XXXXXX"]).dropLast())
+        self.redirects = redirects
+        self.people = people
+        issuer = try Self.start(directory, redirects, people, port: "")
+    }
+
+    private static func start(
+        _ directory: String, _ redirects: [String], _ people: Int, port: String
+    ) throws -> String {
+        let settings = ["PROVIDER_PEOPLE=\(people)", "PROVIDER_PORT=\(port)"]
+        let said = try Shell.run(["env"] + settings + [script, "start", directory] + redirects)
+        return String(said.split(separator: "\n").last ?? "")
+    }
+
+    /// Nobody answers from now on.
+    package func halt() throws { try Shell.run([Self.script, "stop", directory]) }
+
+    /// The same provider again, with the same people and another key.
+    package func resume() throws {
+        let port = String(issuer.split(separator: ":").last ?? "")
+        _ = try Self.start(directory, redirects, people, port: port)
+    }
+
+    package func stop() {
+        _ = try? halt()
+        _ = try? Shell.run(["rm", "-rf", directory])
+    }
+
+    /// Signs the person in at an authorization URL; gives where they are sent back to.
+    package func authorize(_ url: String, as person: String = "alice") throws -> String {
+        try String(Shell.run([Self.script, "authorize", directory, url, person]).dropLast())
+    }
+
+    /// What an app gets that signs its person in by itself.
+    package func tokens(
+        _ redirect: String = "http://127.0.0.1:9/callback", as person: String = "alice"
+    ) throws -> JSONValue {
+        let said = try Shell.run([Self.script, "tokens", directory, redirect, person])
+        return try JSONValue(parsing: Array(said.utf8))
+    }
+}
