@@ -1,4 +1,4 @@
-"""Other writing directions, other languages, paper, and another browser engine."""
+"""Other writing directions, other languages, and paper."""
 import pathlib
 import re
 

@@ -1,7 +1,7 @@
 import Replication
 import Text
 
-/// One revoker, two replicas and their database, small enough to walk through every order in which
+/// One revoker or two, replicas and their database, small enough to walk through every order in which
 /// things can happen. `Freshness` and `Awaited` are the product's own; what the model adds is the
 /// world around them: a stream from the database to each replica, time, losses.
 struct Model {
@@ -13,15 +13,16 @@ struct Model {
 
     /// What the server sends to one replica, in order.
     enum Message: Hashable {
-        case notice
+        /// Of the revoker with this place.
+        case notice(Int)
         case renewed(sentAt: Int64)
     }
 
     enum Fill: Hashable {
         case none
         case asked
-        /// What the database said, on its way to the replica.
-        case answered(isGood: Bool)
+        /// What the database said, on its way to the replica: how many changes it is made of.
+        case answered(changes: Int)
     }
 
     struct Replica {
@@ -35,38 +36,57 @@ struct Model {
         var leaseUntil: Int64 = 0
         var fill = Fill.none
         var asked: Freshness.Token?
-        var memory: (isGood: Bool, token: Freshness.Token)?
-        var obeyedInFlight = false
+        var memory: (changes: Int, token: Freshness.Token)?
+        /// Which revokers it has told, or is about to.
+        var obeyedInFlight: Set<Int> = []
         var fillsLeft: Int
         var renewalsLeft: Int
         var lossesLeft: Int
     }
 
-    enum Revocation: Hashable {
-        case none, committed, told, waiting, returned
+    /// One change of the one key, and the call that makes it.
+    struct Revoker: Hashable {
+        enum Place: Hashable {
+            case none, committed, told, waiting, returned
+        }
+
+        var place = Place.none
+        /// How many changes there were with its own.
+        var changes = 0
+        var awaited = Awaited()
+        /// Until when each replica that it waits for has its lease, as it read.
+        var ends: [UUID: Int64] = [:]
+
+        mutating func returnIfOver() {
+            if place == .waiting, awaited.isOver { place = .returned }
+        }
     }
 
     /// Rule 5: an answer carries the token of before its question.
     let takesTokenBefore: Bool
     /// Renewals travel on the connection that listens.
     let renewsWhereItListens: Bool
+    /// What a replica says that it obeys counts for that change alone.
+    let namesWhatItObeys: Bool
 
     var now: Int64 = 0
-    var isGood = true
-    var revocation = Revocation.none
-    var awaited = Awaited()
-    var ends: [UUID: Int64] = [:]
+    /// What the database holds: how many changes are committed.
+    var changes = 0
+    var revokers: [Revoker]
     var replicas: [Replica]
 
     static let key = Tag(UUID(high: 7, low: 7))
     static let ids = [UUID(high: 1, low: 1), UUID(high: 2, low: 2)]
 
     init(
-        replicas count: Int, fills: Int, renewals: Int = 2, losses: Int,
+        revokers: Int = 1, replicas count: Int, fills: Int, renewals: Int = 2, losses: Int,
         ticks: Int = Model.lastTick,
         takesTokenBefore: Bool = true,
-        renewsWhereItListens: Bool = true
+        renewsWhereItListens: Bool = true,
+        namesWhatItObeys: Bool = true
     ) {
+        self.revokers = (0..<revokers).map { _ in Revoker() }
+        self.namesWhatItObeys = namesWhatItObeys
         self.ticks = ticks
         self.takesTokenBefore = takesTokenBefore
         self.renewsWhereItListens = renewsWhereItListens
@@ -75,23 +95,22 @@ struct Model {
         }
     }
 
-    /// The call has returned, and a replica still says yes from memory.
+    /// A call has returned, and a replica still answers from memory what was before it.
     var isBroken: Bool {
-        revocation == .returned
-            && replicas.contains { replica in
-                guard let memory = replica.memory, memory.isGood else { return false }
-                return replica.freshness.isCurrent(memory.token, Tags(Self.key))
-                    && replica.freshness.isTrusted(at: now)
-            }
+        let over = revokers.filter { $0.place == .returned }.map(\.changes).max() ?? 0
+        return replicas.contains { replica in
+            guard let memory = replica.memory, memory.changes < over else { return false }
+            return answers(replica)
+        }
     }
 
     /// A yes from memory was given at all: otherwise the model would show nothing.
-    var answersFromMemory: Bool {
-        replicas.contains { replica in
-            guard let memory = replica.memory, memory.isGood else { return false }
-            return replica.freshness.isCurrent(memory.token, Tags(Self.key))
-                && replica.freshness.isTrusted(at: now)
-        }
+    var answersFromMemory: Bool { replicas.contains(where: answers) }
+
+    private func answers(_ replica: Replica) -> Bool {
+        guard let memory = replica.memory, memory.changes < revokers.count else { return false }
+        return replica.freshness.isCurrent(memory.token, Tags(Self.key))
+            && replica.freshness.isTrusted(at: now)
     }
 
     /// A step's name and the state after it.
@@ -102,7 +121,7 @@ struct Model {
         if now < Int64(ticks) * Self.tick {
             steps.append(step("time passes") { $0.now += Self.tick })
         }
-        steps += revokerSteps()
+        for index in revokers.indices { steps += revokerSteps(index) }
         for index in replicas.indices {
             steps += replicaSteps(index) + connectionSteps(index) + fillSteps(index)
         }
@@ -119,50 +138,58 @@ struct Model {
         return (name, next)
     }
 
-    // MARK: the revoker
+    // MARK: a revoker
 
-    private func revokerSteps() -> [Step] {
-        switch revocation {
+    private func revokerSteps(_ index: Int) -> [Step] {
+        let revoker = revokers[index]
+        switch revoker.place {
         case .none:
+            // They are alike, so one order of commits stands for the other.
+            guard index == 0 || revokers[index - 1].place != .none else { return [] }
             return [
-                step("the revocation is committed") {
-                    $0.isGood = false
-                    $0.revocation = .committed
+                step("revocation \(index) is committed") {
+                    $0.changes += 1
+                    $0.revokers[index].changes = $0.changes
+                    $0.revokers[index].place = .committed
                 }
             ]
         case .committed:
             return [
-                step("the server sends the notices") { model in
-                    model.revocation = .told
-                    for index in model.replicas.indices {
-                        model.replicas[index].stream?.append(.notice)
+                step("the server sends the notices of \(index)") { model in
+                    model.revokers[index].place = .told
+                    for replica in model.replicas.indices {
+                        model.replicas[replica].stream?.append(.notice(index))
                     }
                 }
             ]
         case .told:
             return [
-                step("the revoker reads who lives") { model in
-                    model.revocation = .waiting
+                step("revoker \(index) reads who lives") { model in
+                    model.revokers[index].place = .waiting
                     let living = model.replicas.filter { $0.leaseUntil > model.now }
-                    model.awaited.wait(for: living.map(\.id))
-                    for replica in living { model.ends[replica.id] = replica.leaseUntil }
-                    model.returnIfOver()
+                    model.revokers[index].awaited.wait(for: living.map(\.id))
+                    for replica in living {
+                        model.revokers[index].ends[replica.id] = replica.leaseUntil
+                    }
+                    model.revokers[index].returnIfOver()
                 }
             ]
         case .waiting:
-            return replicas.filter { (ends[$0.id] ?? .max) <= now }.map { replica in
-                step("the lease that was read ends") { model in
-                    model.awaited.obeys(replica.id)
-                    model.ends[replica.id] = nil
-                    model.returnIfOver()
+            return replicas.filter { (revoker.ends[$0.id] ?? .max) <= now }.map { replica in
+                step("the lease that \(index) read ends") { model in
+                    model.revokers[index].awaited.obeys(replica.id)
+                    model.revokers[index].ends[replica.id] = nil
+                    model.revokers[index].returnIfOver()
                 }
             }
         case .returned: return []
         }
     }
 
-    mutating func returnIfOver() {
-        if revocation == .waiting, awaited.isOver { revocation = .returned }
+    /// The revokers that may hear of an answer to the notice of `index`.
+    private func hearing(_ index: Int) -> [Int] {
+        let all = namesWhatItObeys ? [index] : Array(revokers.indices)
+        return all.filter { [.told, .waiting].contains(revokers[$0].place) }
     }
 
     // MARK: a replica
@@ -198,21 +225,23 @@ struct Model {
                 step("\(index) takes \(first)") { model in
                     model.replicas[index].stream?.removeFirst()
                     switch first {
-                    case .notice:
+                    case .notice(let revoker):
                         model.replicas[index].freshness.forget([Self.key])
-                        model.replicas[index].obeyedInFlight = true
+                        model.replicas[index].obeyedInFlight.insert(revoker)
                     case .renewed(let sentAt):
                         model.replicas[index].renewalSent = nil
                         model.replicas[index].freshness.renewed(sentAt: sentAt)
                     }
                 })
         }
-        if replica.obeyedInFlight, revocation == .told || revocation == .waiting {
+        for revoker in replica.obeyedInFlight where !hearing(revoker).isEmpty {
             steps.append(
-                step("the revoker hears \(index)") { model in
-                    model.replicas[index].obeyedInFlight = false
-                    model.awaited.obeys(model.replicas[index].id)
-                    model.returnIfOver()
+                step("revoker \(revoker) hears \(index)") { model in
+                    model.replicas[index].obeyedInFlight.remove(revoker)
+                    for hearing in hearing(revoker) {
+                        model.revokers[hearing].awaited.obeys(model.replicas[index].id)
+                        model.revokers[hearing].returnIfOver()
+                    }
                 })
         }
         return steps
@@ -242,7 +271,10 @@ struct Model {
                     model.replicas[index].stream = []
                     model.replicas[index].believesConnected = true
                     model.replicas[index].freshness.forgetAll()
-                    if model.revocation != .none { model.replicas[index].obeyedInFlight = true }
+                    for revoker in model.revokers.indices
+                    where model.revokers[revoker].place != .none {
+                        model.replicas[index].obeyedInFlight.insert(revoker)
+                    }
                 })
         }
         return steps
@@ -263,15 +295,15 @@ struct Model {
         case .asked:
             return [
                 step("the database answers \(index)") { model in
-                    model.replicas[index].fill = .answered(isGood: model.isGood)
+                    model.replicas[index].fill = .answered(changes: model.changes)
                 }
             ]
-        case .answered(let isGood):
+        case .answered(let changes):
             return [
                 step("\(index) remembers the answer") { model in
                     let before = replica.asked ?? replica.freshness.token
                     let token = takesTokenBefore ? before : replica.freshness.token
-                    model.replicas[index].memory = (isGood, token)
+                    model.replicas[index].memory = (changes, token)
                     model.replicas[index].fill = .none
                     model.replicas[index].asked = nil
                 }
@@ -290,27 +322,24 @@ struct Fingerprint: Hashable {
         var leaseUntil: Int64
         var fill: Model.Fill
         var askedHolds: Bool
-        var remembersGood: Bool
+        /// What is remembered and not yet forgotten.
+        var remembers: Int?
         var trusted: [Bool]
-        var obeyedInFlight: Bool
+        var obeyedInFlight: Set<Int>
         var fillsLeft: Int
         var renewalsLeft: Int
         var lossesLeft: Int
     }
 
     var now: Int64
-    var isGood: Bool
-    var revocation: Model.Revocation
-    var awaited: Awaited
-    var ends: [UUID: Int64]
+    var changes: Int
+    var revokers: [Model.Revoker]
     var replicas: [Replica]
 
     init(_ model: Model) {
         now = model.now
-        isGood = model.isGood
-        revocation = model.revocation
-        awaited = model.awaited
-        ends = model.ends
+        changes = model.changes
+        revokers = model.revokers
         let tags = Tags(Model.key)
         replicas = model.replicas.map { replica in
             let holds = { (token: Freshness.Token) in replica.freshness.isCurrent(token, tags) }
@@ -318,7 +347,7 @@ struct Fingerprint: Hashable {
                 stream: replica.stream, believesConnected: replica.believesConnected,
                 renewalSent: replica.renewalSent, leaseUntil: replica.leaseUntil,
                 fill: replica.fill, askedHolds: replica.asked.map(holds) ?? false,
-                remembersGood: replica.memory.map { $0.isGood && holds($0.token) } ?? false,
+                remembers: replica.memory.flatMap { holds($0.token) ? $0.changes : nil },
                 trusted: (0...Model.lastTick).map {
                     replica.freshness.isTrusted(at: Int64($0) * Model.tick)
                 },

@@ -1,7 +1,7 @@
 import Replication
 import Testing
 
-/// Every order of renewals, fills, the revocation, its notices, silence and losses is walked.
+/// Every order of renewals, fills, revocations, their notices, silence and losses is walked.
 struct ModelTests {
     private struct Walk {
         var states = 0
@@ -27,7 +27,8 @@ struct ModelTests {
             for step in model.steps() where seen.insert(Fingerprint(step.next)).inserted {
                 trail.append((place, step.name))
                 walk.sawAnswerFromMemory = walk.sawAnswerFromMemory || step.next.answersFromMemory
-                walk.sawReturn = walk.sawReturn || step.next.revocation == .returned
+                walk.sawReturn =
+                    walk.sawReturn || step.next.revokers.allSatisfy { $0.place == .returned }
                 if step.next.isBroken {
                     walk.counterexample = names(of: trail.count - 1, in: trail)
                     walk.states = seen.count
@@ -50,13 +51,14 @@ struct ModelTests {
         return names.reversed()
     }
 
-    @Test(arguments: [(1, 1, 2, 1, 3), (2, 1, 1, 0, 2)])
+    @Test(arguments: [(1, 1, 1, 2, 1, 3), (1, 2, 1, 1, 0, 2), (2, 1, 1, 1, 1, 2)])
     func `no order of events lets a stale yes out after the return`(
-        size: (replicas: Int, fills: Int, renewals: Int, losses: Int, ticks: Int)
+        size: (revokers: Int, replicas: Int, fills: Int, renewals: Int, losses: Int, ticks: Int)
     ) {
         let walk = Self.walk(
             Model(
-                replicas: size.replicas, fills: size.fills, renewals: size.renewals,
+                revokers: size.revokers, replicas: size.replicas, fills: size.fills,
+                renewals: size.renewals,
                 losses: size.losses, ticks: size.ticks))
         #expect(walk.counterexample == nil, "\(walk.counterexample ?? [])")
         #expect(walk.sawAnswerFromMemory && walk.sawReturn && walk.states > 1000)
@@ -65,7 +67,16 @@ struct ModelTests {
     @Test func `a fill that takes its token after its question is found out`() throws {
         let walk = Self.walk(Model(replicas: 1, fills: 1, losses: 0, takesTokenBefore: false))
         let steps = try #require(walk.counterexample)
-        #expect(steps.contains("0 takes notice") && steps.last != nil)
+        #expect(steps.contains("0 takes notice(0)") && steps.last != nil)
+    }
+
+    @Test func `an answer that counts for whichever change is waited for is found out`() throws {
+        let walk = Self.walk(
+            Model(
+                revokers: 2, replicas: 1, fills: 1, renewals: 1, losses: 0, ticks: 2,
+                namesWhatItObeys: false))
+        let steps = try #require(walk.counterexample)
+        #expect(steps.contains("revoker 0 hears 0") || steps.contains("revoker 1 hears 0"))
     }
 
     @Test func `a lease renewed beside the connection that listens is found out`() {

@@ -270,11 +270,11 @@ import Testing
     @Test func `the fast path answers first and may decline`() async throws {
         try await RunningServer.with(
             fast: { request, writer in
-                guard request.head.pathIs("/fast") else { return false }
+                guard request.head.pathIs("/fast") else { return .declined }
                 writer.begin(200)
                 request.writeRequestID(to: writer)
                 writer.finish(request.body)
-                return true
+                return .given
             },
             { running in
                 let client = Client(port: running.port)

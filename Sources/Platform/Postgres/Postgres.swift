@@ -30,6 +30,15 @@ package final class Postgres: Sendable {
         try await send(sql, .read, tenant: nil)
     }
 
+    /// `read` without a task: `finish` is called on the calling loop, maybe before this returns.
+    package func read(
+        _ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void
+    ) {
+        let pool = pool
+        let statement = Statement(sql, .read, finish: finish)
+        pool.loop.run { pool.read(statement) }
+    }
+
     /// A read in a transaction with `app.tenant` set, in one round trip, under the rules of `read`.
     package func tenantRead(
         _ tenant: UUID, _ sql: SQL

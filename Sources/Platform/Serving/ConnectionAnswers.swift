@@ -23,6 +23,15 @@ extension Connection {
         return false
     }
 
+    /// Writes the answer that a fast path owed.
+    func answer(by write: (ResponseWriter) -> Void) {
+        guard phase == .handling else { return }
+        if worker.draining { closesAfterAnswer = true }
+        prepareWriter()
+        write(worker.writer)
+        finishRequest()
+    }
+
     static func stream(
         _ next: @Sendable () async throws -> [UInt8]?, to bound: LoopBound<Connection>
     ) async {

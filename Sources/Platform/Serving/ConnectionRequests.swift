@@ -58,10 +58,13 @@ extension Connection {
             prepareWriter()
             let request = FastRequest(
                 head: head, body: body, remoteAddress: remoteAddress, isTLS: socket.tls != nil,
-                now: worker.loop.now, worker: worker)
-            if fast(request, worker.writer) {
+                now: worker.loop.now, connection: self)
+            switch fast(request, worker.writer) {
+            case .given:
                 endAnswer()
                 return total
+            case .later: return total
+            case .declined: break
             }
         }
         handle(owned(head, body: Array(body)))
@@ -69,14 +72,17 @@ extension Connection {
     }
 
     private func owned(_ head: RequestHead, body: [UInt8]) -> Request {
-        let id: String
+        head.request(
+            body: body, remoteAddress: remoteAddress, isTLS: socket.tls != nil,
+            id: requestID(of: head))
+    }
+
+    /// The client's own where it is well-formed, else a new one.
+    func requestID(of head: RequestHead) -> String {
         if let given = head.first("x-request-id"), isRequestID(given) {
-            id = String(decoding: given, as: UTF8.self)
-        } else {
-            id = worker.ids.nextText()
+            return String(decoding: given, as: UTF8.self)
         }
-        return head.request(
-            body: body, remoteAddress: remoteAddress, isTLS: socket.tls != nil, id: id)
+        return worker.ids.nextText()
     }
 
     private func expectBody(_ head: RequestHead, arrived: Bool) -> Int {

@@ -1,26 +1,62 @@
 import HTTP
+import Networking
 
 /// What a fast path sees of a request whose body has wholly arrived: a view into the receive
 /// buffer, not valid after the call returns.
 package struct FastRequest {
     package let head: RequestHead
     package let body: UnsafeRawBufferPointer
-    package let remoteAddress: String
-    package let isTLS: Bool
+    package var remoteAddress: String
+    package var isTLS: Bool
     /// Monotonic nanoseconds of the loop.
     package let now: Int64
-    let worker: Worker
+    let connection: Connection
 
     /// Writes the `x-request-id` field: the client's own when it is well-formed, else a new one.
     package func writeRequestID(to writer: ResponseWriter) {
         if let given = head.first("x-request-id"), isRequestID(given) {
             writer.field("x-request-id", UnsafeRawBufferPointer(given))
         } else {
-            worker.ids.withNext { writer.field("x-request-id", $0) }
+            connection.worker.ids.withNext { writer.field("x-request-id", $0) }
         }
+    }
+
+    /// The answer is to follow: whoever calls this returns `.later`, and gives it exactly once.
+    package func later() -> LateAnswer {
+        connection.phase = .handling
+        return LateAnswer(
+            requestID: connection.requestID(of: head),
+            connection: LoopBound(connection, loop: connection.worker.loop))
     }
 }
 
-/// Answers a request at once, by exactly one `begin` … `finish`, and returns true; or writes
-/// nothing and returns false, and the request takes the ordinary way. Runs on the loops' threads.
-package typealias FastPath = @Sendable (_ request: FastRequest, _ writer: ResponseWriter) -> Bool
+/// What a fast path did with a request.
+package enum FastAnswer: Sendable {
+    /// Wrote the answer, by exactly one `begin` … `finish`.
+    case given
+    /// Wrote nothing: the request takes the ordinary way.
+    case declined
+    /// Took the place of the answer by `FastRequest.later`.
+    case later
+}
+
+/// Runs on the loops' threads.
+package typealias FastPath =
+    @Sendable (_ request: FastRequest, _ writer: ResponseWriter) -> FastAnswer
+
+/// The place of an answer that still has to be found out; the connection reads nothing until it is
+/// given. Lost with its connection.
+package struct LateAnswer: Sendable {
+    package let requestID: String
+    fileprivate let connection: LoopBound<Connection>
+
+    /// `write` makes exactly one `begin` … `finish`. Called on the connection's loop.
+    package func give(_ write: (ResponseWriter) -> Void) {
+        connection.value.answer(by: write)
+    }
+
+    /// Runs an async function on the connection's loop.
+    package func spawn(_ operation: @escaping @Sendable () async -> Void) {
+        connection.loop.spawn(operation)
+    }
+}

@@ -58,26 +58,26 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         }
     }
 
-    /// The 36 ASCII bytes of the canonical form.
-    package func withASCII<T>(_ body: (UnsafeBufferPointer<UInt8>) -> T) -> T {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { buffer in
-            var at = 0
-            for index in 0..<32 {
-                if index == 8 || index == 12 || index == 16 || index == 20 {
-                    buffer[at] = UInt8(ascii: "-")
-                    at += 1
-                }
-                let word = index < 16 ? high : low
-                let nibble = UInt8(truncatingIfNeeded: word >> UInt64((15 - index % 16) * 4)) & 15
-                buffer[at] = nibble < 10 ? 0x30 + nibble : 0x57 + nibble
+    /// Writes the 36 ASCII bytes of the canonical form; `buffer` has room for them.
+    package func write(into buffer: UnsafeMutableBufferPointer<UInt8>) {
+        var at = 0
+        for index in 0..<32 {
+            if index == 8 || index == 12 || index == 16 || index == 20 {
+                buffer[at] = UInt8(ascii: "-")
                 at += 1
             }
-            return body(UnsafeBufferPointer(buffer))
+            let word = index < 16 ? high : low
+            let nibble = UInt8(truncatingIfNeeded: word >> UInt64((15 - index % 16) * 4)) & 15
+            buffer[at] = nibble < 10 ? 0x30 + nibble : 0x57 + nibble
+            at += 1
         }
     }
 
     package var description: String {
-        withASCII { String(decoding: $0, as: UTF8.self) }
+        String(unsafeUninitializedCapacity: 36) {
+            write(into: $0)
+            return 36
+        }
     }
 
     package static func < (left: UUID, right: UUID) -> Bool {

@@ -28,6 +28,11 @@ package struct Mounts: Sendable {
         own = Self.ownAuthorities(publicURL)
     }
 
+    /// Whether a host as it was sent is our own by its bytes, so that nobody can be bound to it.
+    package func isOwn(host: UnsafeBufferPointer<UInt8>) -> Bool {
+        own.contains { $0.utf8.elementsEqual(host) }
+    }
+
     /// 421 for a host that is neither ours nor bound to a client (RFC 9110 section 15.5.20).
     package func place(_ request: Request) async -> Place {
         guard let sent = request.first("host") else { return .own(Self.tidied(request)) }

@@ -9,6 +9,9 @@ import Text
 package struct Database: Sendable {
     package let app: Postgres
     package let platform: Postgres
+    /// The platform role again, for the look-ups of the hottest paths alone: no slow list goes
+    /// before them in a pipeline.
+    let lookups: Postgres
     /// The one clock of rows and rules; tests hand in their own.
     package var clock: @Sendable () -> Timestamp
     /// Keys of the directory's look-ups are made with it, so that a dump names nobody.
@@ -26,13 +29,14 @@ package struct Database: Sendable {
     package var onDecision: @Sendable (Outcome) -> Void = { _ in }
 
     package init(
-        app: Postgres, platform: Postgres, replica: Replica, directoryKey: [UInt8],
-        sealer: Sealer,
+        app: Postgres, platform: Postgres, lookups: Postgres? = nil, replica: Replica,
+        directoryKey: [UInt8], sealer: Sealer,
         persons: PersonQueue = PersonQueue(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.app = app
         self.platform = platform
+        self.lookups = lookups ?? platform
         self.replica = replica
         memory = Memory(of: replica)
         self.directoryKey = directoryKey

@@ -1,4 +1,3 @@
-import Cryptography
 import HTTP
 
 /// What an answer that may be remembered whole is a function of, besides rows and time; two
@@ -8,10 +7,8 @@ struct AnswerQuestion: Hashable, Sendable {
         /// A page or a file of our own.
         case page
         case preflight
-        case verification
     }
 
-    static let verifyPath: StaticString = "/v1/api-keys/verify"
     private static let longest = 2048
 
     let kind: Kind
@@ -23,19 +20,19 @@ struct AnswerQuestion: Hashable, Sendable {
         bytes.reserveCapacity(256)
         bytes.append(isTLS ? 1 : 0)
         // A host may be bound to a client, so the same path may be another door.
-        guard request.count("traceparent") == 0, body.count <= Self.longest,
+        guard request.count("traceparent") == 0, body.isEmpty,
             request.add(["host", "x-forwarded-host"], to: &bytes)
         else { return nil }
         switch request.method {
         case .get:
             kind = .page
-            guard body.isEmpty, request.mayBePage else { return nil }
+            guard request.mayBePage else { return nil }
             request.addPath(to: &bytes)
             guard request.add(["accept-encoding", "if-none-match"], to: &bytes) else { return nil }
         case .options:
             kind = .preflight
             let foreign = request.count("cookie") + request.count("authorization")
-            guard body.isEmpty, foreign == 0, request.count("origin") == 1,
+            guard foreign == 0, request.count("origin") == 1,
                 request.count("access-control-request-method") == 1
             else { return nil }
             request.addPath(to: &bytes)
@@ -46,22 +43,10 @@ struct AnswerQuestion: Hashable, Sendable {
                         "access-control-request-private-network",
                     ], to: &bytes)
             else { return nil }
-        case .post:
-            kind = .verification
-            let other =
-                request.count("origin") + request.count("cookie")
-                + request.count("idempotency-key") + request.count("content-encoding")
-            guard other == 0, !body.isEmpty, request.isVerification,
-                request.count("authorization") == 1
-            else { return nil }
-            request.addPath(to: &bytes)
-            guard request.add(["content-type", "authorization"], to: &bytes) else { return nil }
-            bytes.append(contentsOf: body)
         default: return nil
         }
         guard bytes.count <= Self.longest else { return nil }
-        // Secrets are not kept.
-        self.bytes = kind == .verification ? SHA256.hash(bytes) : bytes
+        self.bytes = bytes
     }
 }
 
@@ -70,8 +55,6 @@ protocol AskedFields {
     var method: Method { get }
     /// Whether the path is one of our own pages'.
     var mayBePage: Bool { get }
-    /// Whether path and query are those of a verification.
-    var isVerification: Bool { get }
     func count(_ name: StaticString) -> Int
     /// The path and the query, then a NUL.
     func addPath(to bytes: inout [UInt8])
@@ -99,7 +82,6 @@ extension AskedFields {
 
 extension RequestHead: AskedFields {
     var mayBePage: Bool { Self.isPage(path) }
-    var isVerification: Bool { pathIs(AnswerQuestion.verifyPath) && query.isEmpty }
 
     func addPath(to bytes: inout [UInt8]) {
         bytes.append(contentsOf: path)
@@ -117,9 +99,6 @@ extension RequestHead: AskedFields {
 
 extension Request: AskedFields {
     var mayBePage: Bool { Self.isPage(path.utf8) }
-    var isVerification: Bool {
-        path.utf8.elementsEqual(AnswerQuestion.verifyPath.description.utf8) && query.isEmpty
-    }
 
     func count(_ name: StaticString) -> Int { all(name.description).count }
 

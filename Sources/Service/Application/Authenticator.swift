@@ -72,6 +72,13 @@ struct Authenticator: Sendable {
         guard let key = try await database.knownKey(locator: secret.locator, hash: hash) else {
             throw Problem.unauthorized("The key is not known.")
         }
+        return try admit(key, from: request.remoteAddress, origin: request.first("origin"))
+    }
+
+    /// The principal of a key that was found, counted as used.
+    func admit(
+        _ key: PresentedKey, from address: String, origin: String?
+    ) throws(Problem) -> API.Principal {
         if key.revokedAt != nil { throw Problem.unauthorized("The key has been revoked.") }
         let now = database.clock()
         if let end = key.expiresAt, end <= now {
@@ -91,11 +98,11 @@ struct Authenticator: Sendable {
         case "deleted": throw Problem.unauthorized("The key's tenant is deleted.")
         default: break
         }
-        guard key.allows(ip: request.remoteAddress) else {
+        guard key.allows(ip: address) else {
             throw Problem.forbidden("The key is not allowed from this address.")
         }
         // A call without an origin is a machine's; a key for browsers is no use to it.
-        guard key.allows(origin: request.first("origin") ?? "") else {
+        guard key.allows(origin: origin ?? "") else {
             throw Problem.forbidden("The key is not allowed from this origin.")
         }
         guard database.keyUses.isWithinLimit(key, at: now) else {
@@ -104,7 +111,7 @@ struct Authenticator: Sendable {
                 "The key may be used \(limit) times a minute.", limit: limit,
                 retryAfter: 60 - now.microseconds / 1_000_000 % 60)
         }
-        database.keyUses.note(key, at: now, ip: request.remoteAddress, isVerified: false)
+        database.keyUses.note(key, at: now, ip: address, isVerified: false)
         let isPlatform = key.tenant == .platform
         var principal = API.Principal(
             kind: .key, id: key.id, name: key.name, tenant: isPlatform ? nil : key.tenant,

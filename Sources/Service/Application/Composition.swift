@@ -23,6 +23,8 @@ package struct Composition: Sendable {
     let mounts: Mounts
     package let metrics: ServiceMetrics
     let authenticator: Authenticator
+    /// One log line and the metrics of a finished request.
+    let record: @Sendable (RequestRecord) -> Void
     /// Nil where no mail server is set.
     package let postman: Postman?
 
@@ -30,7 +32,8 @@ package struct Composition: Sendable {
     /// `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
     /// `signingKey`: PEM of a P-256 key that signs access tokens instead of the database's.
     package init(
-        app: Postgres, platform: Postgres, secretKey: [UInt8], publicURL: String,
+        app: Postgres, platform: Postgres, lookups: Postgres? = nil, secretKey: [UInt8],
+        publicURL: String,
         signingKey: String? = nil, passwords: PasswordHasher? = nil, lease: Duration = .seconds(3),
         logger: Logger? = nil,
         outside: Outside = Outside(), persons: PersonQueue = PersonQueue(),
@@ -41,7 +44,8 @@ package struct Composition: Sendable {
         let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
         let pepper = SHA256.derive(from: secretKey, info: Array("password pepper".utf8))
         var storage = Database(
-            app: app, platform: platform, replica: Replica(postgres: app, lease: lease),
+            app: app, platform: platform, lookups: lookups,
+            replica: Replica(postgres: app, lease: lease),
             directoryKey: directoryKey,
             sealer: try Sealer(
                 key: SHA256.derive(from: secretKey, info: Array("secrets at rest".utf8))),
@@ -82,6 +86,11 @@ package struct Composition: Sendable {
             database: database, passwords: passwords, publicURL: publicURL, secretKey: secretKey,
             tokens: tokens, http: http, documents: documents,
             checkKey: { try await authenticator.key($0, $1) }, pause: outside.pause)
+        let record: @Sendable (RequestRecord) -> Void = {
+            metrics.record($0)
+            Self.log($0, logger)
+        }
+        self.record = record
         dispatcher = try Dispatcher(
             endpoints: Routes.all + Contracts.endpoints(core) + [KeySetEndpoint.endpoint(tokens)],
             services: services,
@@ -98,10 +107,7 @@ package struct Composition: Sendable {
                     database: database,
                     secret: SHA256.derive(from: secretKey, info: Array("kept answers".utf8))),
                 problem: storageProblem,
-                record: {
-                    metrics.record($0)
-                    Self.log($0, logger)
-                },
+                record: record,
                 now: clock))
     }
 

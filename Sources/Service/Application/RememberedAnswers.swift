@@ -1,15 +1,12 @@
 import API
-import Cryptography
-import Domain
 import HTTP
-import JSON
 import Replication
 import Serving
 import Storage
 import Text
 
-/// Whole answers of the hottest requests (our own small pages, preflights that pass, keys found
-/// good), given again without any of the ordinary steps. What depends on rows is remembered under
+/// Whole answers of the hottest requests (our own small pages, preflights that pass), given again
+/// without any of the ordinary steps. What depends on rows is remembered under
 /// the lease, and that it still holds is asked last, when the answer stands composed; so a process
 /// that was frozen before that moment gives none. They are counted as all others are.
 final class RememberedAnswers: Sendable {
@@ -23,14 +20,6 @@ final class RememberedAnswers: Sendable {
         var place: String
         /// Microseconds of the clock.
         var until: Int64 = .max
-        var use: Use?
-    }
-
-    /// The keys that an answer about a key uses.
-    private struct Use: Sendable {
-        var caller: PresentedKey
-        var key: PresentedKey
-        var ip: String?
     }
 
     private static let largestBody = 32 << 10
@@ -66,12 +55,6 @@ final class RememberedAnswers: Sendable {
             return false
         }
         metrics.record(place: entry.value.place, status: entry.value.status)
-        if let use = entry.value.use {
-            metrics.record(.valid)
-            database.keyUses.note(
-                use.caller, at: now, ip: request.remoteAddress, isVerified: false)
-            database.keyUses.note(use.key, at: now, ip: use.ip, isVerified: true)
-        }
         return true
     }
 
@@ -117,14 +100,6 @@ final class RememberedAnswers: Sendable {
             guard answer.status == 204, let until = judge.stands(until: request) else { return }
             answer.until = until
             leased.keep(answer, for: question, token: token, tags: Memory.originTags)
-        case .verification:
-            guard answer.status == 200, answer.body.starts(with: #"{"valid":true"#.utf8),
-                let use = use(in: request)
-            else { return }
-            answer.use = use
-            answer.until = min(Self.end(of: use.caller), Self.end(of: use.key))
-            leased.keep(
-                answer, for: question, token: token, tags: Memory.tags(use.caller, use.key))
         }
     }
 
@@ -132,7 +107,6 @@ final class RememberedAnswers: Sendable {
         switch question.kind {
         case .page: request.path.utf8.elementsEqual("/livez".utf8) ? "/livez" : "/console"
         case .preflight: ServiceMetrics.preflight
-        case .verification: "verifyApiKey"
         }
     }
 
@@ -156,31 +130,5 @@ final class RememberedAnswers: Sendable {
         return Answer(
             status: response.status, head: Array(out.bytes), body: body,
             hasRequestID: response.first("x-request-id") != nil, place: place)
-    }
-
-    /// The two keys of a verification, while they are in memory and nothing but rows and time
-    /// decides on them: no address, no limit of uses.
-    private func use(in request: Request) -> Use? {
-        guard let line = request.first("authorization"), line.utf8.count > 7,
-            let body = try? JSONValue(parsing: request.body),
-            let caller = known(String(line.utf8.dropFirst(7)) ?? ""),
-            let key = known(body["key"]?.string ?? ""),
-            caller.allowedIPs.isEmpty, caller.allowedOrigins.isEmpty, caller.rateLimit == nil,
-            key.rateLimit == nil
-        else { return nil }
-        return Use(caller: caller, key: key, ip: body["ip"]?.string)
-    }
-
-    private func known(_ text: String) -> PresentedKey? {
-        guard let secret = APIKeySecret(text),
-            let hash = KeyHash(SHA256.hash(Array(secret.text.utf8)))
-        else { return nil }
-        return database.memory.keys.fresh(hash)?.value
-    }
-
-    private static func end(of key: PresentedKey) -> Int64 {
-        let end = key.expiresAt?.microseconds ?? .max
-        guard key.isPrevious else { return end }
-        return min(end, key.previousUntil?.microseconds ?? 0)
     }
 }

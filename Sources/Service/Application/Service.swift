@@ -14,6 +14,7 @@ package final class Service: Sendable {
     private let loops: [EventLoop]
     private let app: Postgres
     private let platform: Postgres
+    private let lookups: Postgres
     private let server: Server
     private let metricsServer: Server?
     private let housekeeping: Housekeeping
@@ -50,11 +51,15 @@ package final class Service: Sendable {
         platformConfiguration.conninfo = configuration.platformConninfo
         platformConfiguration.readsPerLoop = 1
         platformConfiguration.transactionsPerLoop = 1
+        var lookupConfiguration = platformConfiguration
+        lookupConfiguration.measures = metrics.database(role: "lookups")
+        lookupConfiguration.transactionsPerLoop = 0
         app = Postgres(configuration: appConfiguration, loops: loops)
+        lookups = Postgres(configuration: lookupConfiguration, loops: loops)
         platform = Postgres(configuration: platformConfiguration, loops: loops)
         let publicURL = configuration.publicURL ?? "http://\(configuration.listen)"
         let composition = try Composition(
-            app: app, platform: platform, secretKey: configuration.secretKey,
+            app: app, platform: platform, lookups: lookups, secretKey: configuration.secretKey,
             publicURL: publicURL, signingKey: configuration.signingKey,
             lease: configuration.lease, logger: logger,
             outside: configuration.outside,
@@ -65,16 +70,25 @@ package final class Service: Sendable {
         let remembered = RememberedAnswers(
             database: composition.database, judge: composition.judge,
             metrics: composition.metrics)
+        let proxies = TrustedProxies(configuration.trustedProxies)
+        let quick = QuickVerification(
+            database: composition.database, authenticator: composition.authenticator,
+            mounts: composition.mounts, metrics: composition.metrics, record: composition.record)
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
             composition: composition, remembered: remembered,
-            proxies: TrustedProxies(configuration.trustedProxies),
+            proxies: proxies,
             showsMetrics: configuration.metricsListen == nil)
         var limits = ServerConfiguration()
         limits.measures = metrics.server()
         server = Server(
             loops: loops, configuration: limits,
-            respond: { await site.respond(to: $0) }, fast: { remembered.answer($0, $1) })
+            respond: { await site.respond(to: $0) },
+            fast: { request, writer in
+                guard let request = proxies.unwrapped(request) else { return .declined }
+                if remembered.answer(request, writer) { return .given }
+                return quick.answer(request, writer)
+            })
         var tls: TLSContext?
         if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {
             tls = try TLSContext(certificateChain: chain, privateKey: key)
@@ -99,14 +113,6 @@ package final class Service: Sendable {
         mailRounds?.start()
     }
 
-    /// Each few seconds, for as long as the service runs.
-    private static func writeKeyUses(of database: Database, on loop: EventLoop) {
-        loop.after(3_000_000_000) {
-            loop.spawn { await database.writeKeyUses() }
-            writeKeyUses(of: database, on: loop)
-        }
-    }
-
     /// Answers what is in flight, then closes; nothing acknowledged is lost.
     package func stop() async {
         housekeeping.stop()
@@ -117,5 +123,6 @@ package final class Service: Sendable {
         await composition.database.replica.stop()
         await app.close()
         await platform.close()
+        await lookups.close()
     }
 }

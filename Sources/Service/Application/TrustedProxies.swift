@@ -1,5 +1,6 @@
 import Domain
 import HTTP
+import Serving
 import Text
 
 /// Proxies in front of the service: what they say of who called counts, what anybody else says of it
@@ -15,27 +16,52 @@ struct TrustedProxies: Sendable {
     /// The request as the first proxy got it: with the address that no trusted proxy has, and over
     /// TLS where that proxy says so.
     func unwrapped(_ request: Request) -> Request {
-        guard !ranges.isEmpty, isTrusted(request.remoteAddress) else { return request }
+        guard isTrusted(request.remoteAddress) else { return request }
         var request = request
-        // Each appends the address that it was called from: the last ones were written by ours.
-        let told = request.all("x-forwarded-for").flatMap { line in
-            line.utf8.split(separator: UInt8(ascii: ",")).map { part in
-                String(decoding: part.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
-            }
-        }
-        for address in told.reversed() {
-            guard IPAddress(address) != nil else { break }
-            request.remoteAddress = address
-            guard isTrusted(address) else { break }
-        }
+        let told = request.all("x-forwarded-for").flatMap { Self.addresses($0.utf8) }
+        if let address = caller(told) { request.remoteAddress = address }
         if let scheme = request.first("x-forwarded-proto") {
             request.isTLS = sameBytesIgnoringASCIICase(scheme, "https")
         }
         return request
     }
 
+    /// The same for a fast path; nil where the fields are out of the ordinary.
+    func unwrapped(_ request: FastRequest) -> FastRequest? {
+        guard isTrusted(request.remoteAddress) else { return request }
+        let head = request.head
+        guard head.count("x-forwarded-for") < 2, head.count("x-forwarded-proto") < 2 else {
+            return nil
+        }
+        var request = request
+        let told = head.first("x-forwarded-for").map { Self.addresses($0) } ?? []
+        if let address = caller(told) { request.remoteAddress = address }
+        if let scheme = head.first("x-forwarded-proto") {
+            request.isTLS = sameBytesIgnoringASCIICase(
+                String(decoding: scheme, as: UTF8.self), "https")
+        }
+        return request
+    }
+
+    /// Each proxy appends the address that it was called from: the last ones were written by ours.
+    private func caller(_ told: [String]) -> String? {
+        var caller: String?
+        for address in told.reversed() {
+            guard IPAddress(address) != nil else { break }
+            caller = address
+            guard isTrusted(address) else { break }
+        }
+        return caller
+    }
+
+    private static func addresses(_ line: some Collection<UInt8>) -> [String] {
+        line.split(separator: UInt8(ascii: ",")).map { part in
+            String(decoding: part.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
+        }
+    }
+
     private func isTrusted(_ text: String) -> Bool {
-        guard let address = IPAddress(text) else { return false }
+        guard !ranges.isEmpty, let address = IPAddress(text) else { return false }
         return ranges.contains { $0.contains(address) }
     }
 }

@@ -5,13 +5,13 @@ import Storage
 import Text
 
 /// A key somebody presented, and what for.
-struct KeyQuestion {
+package struct KeyQuestion: Sendable {
     var key: String
     var scopes: [String] = []
     var ip: String?
     var origin: String?
 
-    init(key: String) {
+    package init(key: String) {
         self.key = key
     }
 
@@ -30,9 +30,9 @@ struct KeyQuestion {
 
 /// What is found out about a presented key. The work is the same for every caller; whoever may not
 /// ask is told `unknown` at its end.
-struct KeyFinding {
-    var verdict = APIKeyVerdict.unknown
-    var key: PresentedKey?
+package struct KeyFinding: JSONView {
+    package private(set) var verdict = APIKeyVerdict.unknown
+    package private(set) var key: PresentedKey?
 
     /// Counted as a use of the key where it is good.
     static func of(_ question: KeyQuestion, _ call: Call) async throws -> KeyFinding {
@@ -40,7 +40,8 @@ struct KeyFinding {
         if let secret = question.secret {
             let database = try call.services.database
             let found = try await database.knownKey(locator: secret.locator, hash: secret.hash)
-            finding = KeyFinding(found, secret.hash, question, call, database.keyUses)
+            finding = KeyFinding(
+                found, secret.hash, question, to: call.domainPrincipal, in: database, at: call.now)
         }
         call.services.onVerification(finding.verdict)
         return finding
@@ -54,7 +55,9 @@ struct KeyFinding {
         return zip(questions, secrets).map { question, secret in
             var finding = KeyFinding()
             if let secret, let key = found.next() {
-                finding = KeyFinding(key, secret.hash, question, call, database.keyUses)
+                finding = KeyFinding(
+                    key, secret.hash, question, to: call.domainPrincipal, in: database,
+                    at: call.now)
             }
             call.services.onVerification(finding.verdict)
             return finding
@@ -63,47 +66,59 @@ struct KeyFinding {
 
     private init() {}
 
-    private init(
-        _ found: PresentedKey?, _ hash: [UInt8], _ question: KeyQuestion, _ call: Call,
-        _ uses: KeyUses
+    /// `found`: the key whose secret has this hash; nil where there is none. Counted as a use of
+    /// the key where it is good.
+    package init(
+        _ found: PresentedKey?, _ hash: [UInt8], _ question: KeyQuestion,
+        to principal: Domain.Principal, in database: Database, at now: Timestamp
     ) {
         let facts = found?.facts(
             presented: hash, scopes: question.scopes, ip: question.ip, origin: question.origin)
-        let judged = APIKeyVerdict.of(facts, now: call.now)
+        let judged = APIKeyVerdict.of(facts, now: now)
         guard let found,
-            Permissions.permits(call.domainPrincipal, .verifyKeys, in: found.home) == .allowed
+            Permissions.permits(principal, .verifyKeys, in: found.home) == .allowed
         else { return }
         verdict = judged
         guard judged == .valid else {
             key = found
             return
         }
-        guard uses.isWithinLimit(found, at: call.now) else {
+        guard database.keyUses.isWithinLimit(found, at: now) else {
             verdict = .rateLimited
             return
         }
-        uses.note(found, at: call.now, ip: question.ip, isVerified: true)
+        database.keyUses.note(found, at: now, ip: question.ip, isVerified: true)
         key = found
     }
 
-    var json: JSONValue {
-        guard verdict == .valid, let key else {
-            return .object([
-                .init("valid", .bool(false)), .init("code", .string(verdict.rawValue)),
-            ])
+    package func write(to json: inout JSONWriter) {
+        json.object {
+            guard verdict == .valid, let key else {
+                $0.member("valid", false)
+                $0.member("code", verdict.rawValue)
+                return
+            }
+            $0.member("valid", true)
+            $0.member("key_id", key.id)
+            $0.member("tenant_id", key.home)
+            $0.member("name", key.name)
+            $0.member("environment", key.environment)
+            $0.object("owner") {
+                $0.member("type", key.ownerType)
+                $0.member("id", key.ownerUser ?? key.home)
+            }
+            $0.member("scopes", key.scopes)
+            $0.member("expires_at", key.expiresAt)
         }
-        return .object([
-            .init("valid", .bool(true)), .init("key_id", .uuid(key.id)),
-            .init("tenant_id", .uuid(key.home)), .init("name", .string(key.name)),
-            .init("environment", .string(key.environment)),
-            .init(
-                "owner",
-                .object([
-                    .init("type", .string(key.ownerType)),
-                    .init("id", .uuid(key.ownerUser ?? key.home)),
-                ])),
-            .init("scopes", .strings(key.scopes)), .init("expires_at", .time(key.expiresAt)),
-        ])
+    }
+}
+
+/// The verdicts of many.
+struct KeyFindings: JSONView {
+    var results: [KeyFinding]
+
+    func write(to json: inout JSONWriter) {
+        json.object { $0.member("results", results) }
     }
 }
 

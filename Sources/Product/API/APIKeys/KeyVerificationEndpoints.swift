@@ -15,7 +15,7 @@ enum KeyVerificationEndpoints {
         access: .principal, body: .json(asked), answers: [.ok(verdictShape)]
     ) { call in
         let finding = try await KeyFinding.of(KeyQuestion(call.input), call)
-        return .ok(finding.json)
+        return .ok(finding)
     }
 
     /// Each key is one use of it, and its verdict is what it would be alone.
@@ -37,7 +37,7 @@ enum KeyVerificationEndpoints {
     ) { call in
         let questions = try call.input.objects("keys").map { try KeyQuestion($0) }
         let findings = try await KeyFinding.of(questions, call)
-        return .ok(.object([.init("results", .array(findings.map(\.json)))]))
+        return .ok(KeyFindings(results: findings))
     }
 
     private static let asked = ObjectShape(

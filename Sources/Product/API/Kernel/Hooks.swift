@@ -91,4 +91,22 @@ package struct RequestRecord: Sendable {
     package var traceparent: String?
     /// What was thrown, or why it was refused where the answer does not say.
     package var fault: String?
+
+    package init(
+        requestID: String, method: Method, route: String?, operation: String?, status: Int,
+        microseconds: Int64, principal: Principal, tenant: UUID?, remoteAddress: String,
+        traceparent: String? = nil, fault: String? = nil
+    ) {
+        self.requestID = requestID
+        self.method = method
+        self.route = route
+        self.operation = operation
+        self.status = status
+        self.microseconds = microseconds
+        self.principal = principal
+        self.tenant = tenant
+        self.remoteAddress = remoteAddress
+        self.traceparent = traceparent
+        self.fault = fault
+    }
 }

@@ -32,7 +32,10 @@ extension JSONWriter {
     mutating func member(_ name: StaticString, _ id: UUID?) {
         self.name(name)
         guard let id else { return null() }
-        id.withASCII { ascii($0) }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) {
+            id.write(into: $0)
+            ascii(UnsafeBufferPointer($0))
+        }
     }
 
     mutating func member(_ name: StaticString, _ text: String?) {

@@ -14,16 +14,25 @@ package struct APIKeySecret: Sendable, Equatable {
     /// Reads what was presented; nil for a typo or a random string, without any query.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
-        guard bytes.count == Self.length else { return nil }
-        guard
-            let environment = Environment.allCases.first(where: {
-                bytes.starts(with: Array("gate_\($0.rawValue)_".utf8))
-            }), bytes[10...].allSatisfy(Base62.isDigit),
-            Base62.checksum(of: bytes[..<46]).elementsEqual(bytes[46...])
-        else { return nil }
-        self.text = String(decoding: bytes, as: UTF8.self)
-        self.environment = environment
-        self.locator = String(decoding: bytes[10..<16], as: UTF8.self)
+        let read = bytes.withUnsafeBufferPointer { Self(bytes: $0) }
+        guard let read else { return nil }
+        self = read
+    }
+
+    package init?(bytes: UnsafeBufferPointer<UInt8>) {
+        guard bytes.count == Self.length, bytes[10...].allSatisfy(Base62.isDigit) else {
+            return nil
+        }
+        if bytes.starts(with: "gate_live_".utf8) {
+            environment = .live
+        } else if bytes.starts(with: "gate_test_".utf8) {
+            environment = .test
+        } else {
+            return nil
+        }
+        guard Base62.checksum(of: bytes[..<46]).elementsEqual(bytes[46...]) else { return nil }
+        text = String(decoding: bytes, as: UTF8.self)
+        locator = String(decoding: bytes[10..<16], as: UTF8.self)
     }
 
     /// Makes a new key. `random` must be 30 base62 digits, the locator 6; nil otherwise.

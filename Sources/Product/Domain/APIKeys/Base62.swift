@@ -20,7 +20,7 @@ package enum Base62 {
     }
 
     /// The CRC-32 of `bytes`, most significant digit first, padded with `0` to 6.
-    package static func checksum(of bytes: ArraySlice<UInt8>) -> [UInt8] {
+    package static func checksum(of bytes: some Collection<UInt8>) -> [UInt8] {
         var rest = crc32(bytes)
         var out = [UInt8](repeating: digits[0], count: 6)
         for at in stride(from: 5, through: 0, by: -1) {
@@ -30,15 +30,20 @@ package enum Base62 {
         return out
     }
 
-    /// CRC-32 (IEEE 802.3), as zlib's. Bit by bit: 46 bytes need no table.
-    package static func crc32(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+    /// CRC-32 (IEEE 802.3), as zlib's.
+    package static func crc32(_ bytes: some Collection<UInt8>) -> UInt32 {
+        let table = crcTable
         var value: UInt32 = 0xFFFF_FFFF
         for byte in bytes {
-            value ^= UInt32(byte)
-            for _ in 0..<8 {
-                value = value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1
-            }
+            let index = UInt8(truncatingIfNeeded: value) ^ byte
+            value = (value >> 8) ^ table[Int(index)]
         }
         return ~value
+    }
+
+    private static let crcTable: [UInt32] = (0..<256).map { index in
+        var value = UInt32(index)
+        for _ in 0..<8 { value = value & 1 == 1 ? (value >> 1) ^ 0xEDB8_8320 : value >> 1 }
+        return value
     }
 }

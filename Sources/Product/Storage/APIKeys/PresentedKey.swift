@@ -1,7 +1,7 @@
 import Postgres
 import Text
 
-/// A key found by its secret, with the states that can refuse it: one query, any tenant.
+/// A key found by its secret, with the states that can refuse it.
 package struct PresentedKey: Sendable {
     package var tenant: UUID
     package var id: UUID
@@ -22,49 +22,136 @@ package struct PresentedKey: Sendable {
     package var userRole: String?
     package var name: String
 
-    init(_ row: Row) throws(PostgresError) {
-        tenant = try row.get(0)
-        id = try row.get(1)
-        environment = try row.get(2)
-        isPrevious = try row.get(3)
-        previousUntil = try row.get(4)
-        scopes = try row.get(5)
-        ownerType = try row.get(6)
-        ownerUser = try row.get(7)
-        rateLimit = try row.get(8)
-        allowedIPs = try row.get(9)
-        allowedOrigins = try row.get(10)
-        expiresAt = try row.get(11)
-        revokedAt = try row.get(12)
-        tenantStatus = try row.get(13)
-        userStatus = try row.get(14)
-        userRole = try row.get(15)
-        name = try row.get(16)
+    /// A row of `lookUp`; the states of tenant and user are known from elsewhere.
+    fileprivate init(_ row: Row, of holder: KeyHolder, isPrevious: Bool) throws(PostgresError) {
+        tenant = holder.tenant
+        tenantStatus = holder.status
+        self.isPrevious = isPrevious
+        id = try row.get(0)
+        environment = try row.get(1)
+        previousUntil = try row.get(2)
+        scopes = try row.get(3)
+        ownerType = try row.get(4)
+        ownerUser = try row.get(5)
+        rateLimit = try row.get(6)
+        allowedIPs = try row.get(7)
+        allowedOrigins = try row.get(8)
+        expiresAt = try row.get(9)
+        revokedAt = try row.get(10)
+        name = try row.get(11)
     }
 }
 
+/// Whose keys a locator names.
+package struct KeyHolder: Sendable {
+    package var tenant: UUID
+    /// Nil: the platform's.
+    package var status: String?
+
+    package static let platform = KeyHolder(tenant: .platform, status: nil)
+}
+
 extension Database {
-    /// `hash`: SHA-256 of the whole secret; nil where no key has it.
-    package func apiKey(
-        locator: String, hash: [UInt8]
-    ) async throws(PostgresError) -> PresentedKey? {
-        let rows = try await app.read("SELECT * FROM api_key_by_secret(\(locator), \(hash))")
-        return try rows.first.map(PresentedKey.init)
+    package typealias KeyAnswer = Result<PresentedKey?, PostgresError>
+
+    /// The key of a secret's hash, nil where there is none, found without a task: `finish` as with
+    /// `Postgres.read`. Two small statements that share their place in the pipeline are quicker
+    /// than one that joins, and most keys need only the first.
+    package func lookUp(
+        _ hash: [UInt8], of holder: KeyHolder, then finish: @escaping (KeyAnswer) -> Void
+    ) {
+        lookups.read(
+            """
+            SELECT id, environment, previous_until, scopes, owner_type, owner_user_id, rate_limit,
+                allowed_ips, allowed_origins, expires_at, revoked_at, name
+            FROM api_keys WHERE tenant_id = \(holder.tenant) AND hash = \(hash)
+            """
+        ) { answer in
+            found(answer, of: holder, isPrevious: false, finish) {
+                lookUpPrevious(hash, of: holder, then: finish)
+            }
+        }
     }
 
-    /// The same for many, in their order.
-    func apiKeys(
-        _ asked: [(locator: String, hash: [UInt8])]
-    ) async throws(PostgresError) -> [PresentedKey?] {
-        let rows = try await app.read(
+    private func lookUpPrevious(
+        _ hash: [UInt8], of holder: KeyHolder, then finish: @escaping (KeyAnswer) -> Void
+    ) {
+        lookups.read(
             """
-            SELECT found.*, asked.place
-            FROM unnest(\(asked.map(\.locator)), \(asked.map(\.hash)))
-                WITH ORDINALITY AS asked (locator, hash, place)
-            CROSS JOIN LATERAL api_key_by_secret(asked.locator, asked.hash) AS found
-            """)
+            SELECT id, environment, previous_until, scopes, owner_type, owner_user_id, rate_limit,
+                allowed_ips, allowed_origins, expires_at, revoked_at, name
+            FROM api_keys WHERE tenant_id = \(holder.tenant) AND previous_hash = \(hash)
+            """
+        ) { answer in
+            found(answer, of: holder, isPrevious: true, finish) { finish(.success(nil)) }
+        }
+    }
+
+    private func found(
+        _ answer: Result<Rows, PostgresError>, of holder: KeyHolder, isPrevious: Bool,
+        _ finish: @escaping (KeyAnswer) -> Void, orElse: () -> Void
+    ) {
+        do throws(PostgresError) {
+            guard let row = try answer.get().first else { return orElse() }
+            let key = try PresentedKey(row, of: holder, isPrevious: isPrevious)
+            guard let owner = key.ownerUser else { return finish(.success(key)) }
+            addOwner(owner, to: key, then: finish)
+        } catch {
+            finish(.failure(error))
+        }
+    }
+
+    private func addOwner(
+        _ owner: UUID, to key: PresentedKey, then finish: @escaping (KeyAnswer) -> Void
+    ) {
+        lookups.read(
+            """
+            SELECT status, role FROM users WHERE tenant_id = \(key.tenant) AND id = \(owner)
+            """
+        ) { answer in
+            do throws(PostgresError) {
+                var key = key
+                if let row = try answer.get().first {
+                    key.userStatus = try row.get(0)
+                    key.userRole = try row.get(1)
+                }
+                finish(.success(key))
+            } catch {
+                finish(.failure(error))
+            }
+        }
+    }
+
+    /// `hash`: SHA-256 of the whole secret; nil where no key has it.
+    func apiKey(locator: String, hash: [UInt8]) async throws -> PresentedKey? {
+        guard let holder = try await knownKeyHolder(locator) else { return nil }
+        let answer: KeyAnswer = await withUnsafeContinuation { continuation in
+            lookUp(hash, of: holder) { continuation.resume(returning: $0) }
+        }
+        return try answer.get()
+    }
+
+    /// Whose keys carry the locator; nil where nobody's do.
+    func keyHolder(_ locator: String) async throws(PostgresError) -> KeyHolder? {
+        let found = try await app.read("SELECT directory_tenant_by_locator(\(locator))")
+        guard let row = found.first, let tenant: UUID = try row.get(0, as: UUID?.self) else {
+            return nil
+        }
+        if tenant == .platform { return .platform }
+        return try await scope(tenant).tenantRow().map {
+            KeyHolder(tenant: $0.id, status: $0.status)
+        }
+    }
+
+    /// The same for many, in their order: all in the pipeline at once.
+    func apiKeys(_ asked: [(locator: String, hash: [UInt8])]) async throws -> [PresentedKey?] {
         var keys = [PresentedKey?](repeating: nil, count: asked.count)
-        for row in rows { keys[try row.get("place", as: Int.self) - 1] = try PresentedKey(row) }
+        try await withThrowingTaskGroup(of: (Int, PresentedKey?).self) { group in
+            for (place, (locator, hash)) in asked.enumerated() {
+                group.addTask { (place, try await apiKey(locator: locator, hash: hash)) }
+            }
+            for try await (place, key) in group { keys[place] = key }
+        }
         return keys
     }
 }

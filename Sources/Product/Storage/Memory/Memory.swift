@@ -6,11 +6,13 @@ import Text
 package final class Memory: Sendable {
     package let keys: LeasedCache<KeyHash, PresentedKey?>
     package let tenants: LeasedCache<String, TenantRow?>
+    let locators: LeasedCache<String, KeyHolder?>
     package let origins: LeasedCache<OriginLookup, FoundOrigins>
 
     init(of replica: Replica) {
         keys = LeasedCache(of: replica, capacity: 200_000)
         tenants = LeasedCache(of: replica, capacity: 20_000)
+        locators = LeasedCache(of: replica, capacity: 20_000)
         origins = LeasedCache(of: replica, capacity: 20_000)
     }
 }
@@ -40,13 +42,6 @@ package struct OriginLookup: Hashable, Sendable {
 }
 
 extension Memory {
-    /// Tags of an answer about one key to a caller with another.
-    package static func tags(_ caller: PresentedKey, _ key: PresentedKey) -> Tags {
-        Tags(
-            Tag(caller.id), Tag(caller.tenant), caller.ownerUser.map(Tag.init), Tag(key.id),
-            Tag(key.tenant), key.ownerUser.map(Tag.init), .anyTenant)
-    }
-
     /// Tags of an answer made of lists of origins, whosoever they are.
     package static let originTags = Tags(.anyTenant)
 
@@ -80,8 +75,14 @@ extension Database {
     /// `tenant(_:)` from memory, where the tenant is active: for its id, its slug and its status.
     package func knownTenant(_ idOrSlug: String) async throws -> TenantRow? {
         try await memory.tenants.value(
-            idOrSlug, tags: { $0.flatMap { $0.status == "active" ? Tags(Tag($0.id)) : nil } },
-            query: { try await tenant(idOrSlug) })
+            idOrSlug, tags: { $0?.activeTags }, query: { try await tenant(idOrSlug) })
+    }
+
+    /// `keyHolder(_:)` from memory, where keys of the holder can be good.
+    func knownKeyHolder(_ locator: String) async throws -> KeyHolder? {
+        if sameBytes(locator, APIKeySecret.platformLocator) { return .platform }
+        return try await memory.locators.value(
+            locator, tags: { $0?.tags }, query: { try await keyHolder(locator) })
     }
 
     /// `origins(_:of:)` from memory.
@@ -99,6 +100,38 @@ extension Database {
     package func rememberedOrigins(_ listed: [String], of holder: OriginHolder) -> FoundOrigins? {
         memory.origins.fresh(OriginLookup(holder: holder, listed: listed))?.value
     }
+}
+
+extension Database {
+    package typealias RememberedKey = LeasedCache<KeyHash, PresentedKey?>.Entry
+
+    /// A good key that is in memory. Whoever answers by it asks `stillHolds` last.
+    package func rememberedKey(_ hash: KeyHash) -> RememberedKey? { memory.keys.fresh(hash) }
+
+    package func stillHolds(_ entry: RememberedKey) -> Bool {
+        replica.holds(entry.token, entry.tags)
+    }
+
+    /// Whose keys carry the locator, where that is in memory.
+    package func rememberedHolder(_ locator: String) -> KeyHolder? {
+        if sameBytes(locator, APIKeySecret.platformLocator) { return .platform }
+        return memory.locators.fresh(locator)?.value
+    }
+
+    /// `token`: of before the key was looked up.
+    package func remember(_ key: PresentedKey, _ hash: KeyHash, since token: Freshness.Token) {
+        if replica.isTrusted, let tags = key.tags {
+            memory.keys.keep(key, for: hash, token: token, tags: tags)
+        }
+    }
+}
+
+extension TenantRow {
+    fileprivate var activeTags: Tags? { status == "active" ? Tags(Tag(id)) : nil }
+}
+
+extension KeyHolder {
+    fileprivate var tags: Tags? { status ?? "active" == "active" ? Tags(Tag(tenant)) : nil }
 }
 
 extension PresentedKey {

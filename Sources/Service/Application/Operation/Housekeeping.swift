@@ -3,11 +3,14 @@ import Observability
 import Storage
 import Synchronization
 
-/// Removes what has ended, from time to time; an advisory lock lets one replica do it.
+/// Removes what has ended, from time to time; an advisory lock lets one replica do it. Writes down
+/// the uses of keys that this process has counted.
 final class Housekeeping: Sendable {
     /// Nanoseconds between rounds, and from the start to the first.
     static let interval: Int64 = 600_000_000_000
     static let firstAfter: Int64 = 30_000_000_000
+    /// Nanoseconds between two writings of the uses: as many may be lost when the process is killed.
+    static let keyUseInterval: Int64 = 10_000_000_000
 
     private let loop: EventLoop
     private let database: Database
@@ -22,7 +25,11 @@ final class Housekeeping: Sendable {
         self.logger = logger
     }
 
-    func start() { next(after: Self.firstAfter) }
+    func start() {
+        next(after: Self.firstAfter)
+        nextKeyUses()
+    }
+
     func stop() { stopped.store(true, ordering: .relaxed) }
 
     private func next(after time: Int64) {
@@ -32,6 +39,18 @@ final class Housekeeping: Sendable {
                 loop.spawn {
                     await self.round()
                     self.next(after: Self.interval)
+                }
+            }
+        }
+    }
+
+    private func nextKeyUses() {
+        loop.perform { [self] in
+            loop.after(Self.keyUseInterval) { [weak self] in
+                guard let self, !stopped.load(ordering: .relaxed) else { return }
+                loop.spawn {
+                    await self.database.writeKeyUses()
+                    self.nextKeyUses()
                 }
             }
         }
