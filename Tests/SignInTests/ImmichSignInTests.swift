@@ -184,4 +184,17 @@ struct ImmichSignInTests {
         #expect(identities.json["items"]?.array?.count == 1, "\(identities.text)")
         await stage.service.stop()
     }
+
+    @Test func `a credential in the address is refused, whatever else comes along`() async throws {
+        let stage = try await ImmichStage.make()
+        let token = try await stage.token()
+        for query in ["sessionKey=\(token)", "apiKey=\(token)", "apiKey=", "a=b&sessionKey=x"] {
+            for credential in [nil, token] {
+                expectError(
+                    try await stage.send(.get, "/api/users/me?\(query)", token: credential), 400,
+                    "A credential must not stand in the address.")
+            }
+        }
+        await stage.service.stop()
+    }
 }
