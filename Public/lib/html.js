@@ -82,7 +82,7 @@ export function fill(node, ...kids) {
 }
 
 /** A symbol of the sprite; decorative, so hidden from assistive technology. */
-export const icon = (name, more = "") => svgNode("svg", { class: `i ${more}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
+export const icon = name => svgNode("svg", { class: `i i-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
 	svgNode("use", { href: `#${name}` }))
 
 export function svgNode(tag, attributes = {}, ...kids) {
