@@ -46,7 +46,6 @@ def main(folder):
                 if look == "rtl":
                     console.context.add_init_script("localStorage.setItem('ui', '{\"dir\":\"rtl\"}')")
                 console.expects_refusals = True
-                console.context.set_default_timeout(60000)
                 for name, path in some.items():
                     console.go(path)
                     console.idle()
