@@ -12,7 +12,7 @@ let going = 0
 
 export function press(key) {
 	if (document.querySelector("dialog[open]")) return
-	if (Date.now() - going < 1200) {
+	if (Date.now() - going < 2000) {
 		going = 0
 		const place = places().find(one => one.key === key.toLowerCase())
 		if (place) go(place.href)

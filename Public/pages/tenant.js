@@ -9,8 +9,9 @@ const fileOf = (tab, id) => ({ decisions: "decisions", audit: "audit" }[tab]
 
 export default async function tenant(page) {
 	const { slug, tab = "users", id } = page.params
+	// A tab that may not be read is absent; who comes by a link is told why.
 	const tabs = TABS.filter(([, , right]) => !right || may(right))
-	const [known, name] = tabs.find(([name]) => name === tab) ?? tabs[0]
+	const [known, name] = TABS.find(([name]) => name === tab) ?? TABS[0]
 	const [one, { default: draw }] = await Promise.all([tenantOf(slug), import(`./${fileOf(known, id)}.js`)])
 	const base = `/console/t/${slug}`
 	const again = () => {

@@ -1,9 +1,10 @@
 """Runs every `test_…` of this folder in real Chromium: run.py [PART OF A NAME].
 
-Two halves run beside each other, each with a browser and a server of its own. Each test gets a fresh
+Two runners take from one queue, each with a browser and a server of its own. Each test gets a fresh
 signed-in page; whatever the page complains about fails the test.
 """
 import importlib
+import os
 import pathlib
 import subprocess
 import sys
@@ -16,25 +17,27 @@ sys.path.insert(0, str(HERE))
 from console import Console, Server  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 
-HALVES = 2
+RUNNERS = 2
+# What takes longest begins first, so that both end together.
+LONG = ["test_looks", "test_languages", "test_frame"]
 
 
 def tests(wanted):
     found = []
-    for path in sorted(HERE.glob("test_*.py")):
+    for path in sorted(HERE.glob("test_*.py"), key=lambda one: (one.stem not in LONG, one.stem)):
         module = importlib.import_module(path.stem)
         found += [(f"{path.stem}.{name}", function) for name, function in vars(module).items()
                   if name.startswith("test_") and function.__module__ == path.stem]
     return [one for one in found if wanted in one[0]]
 
 
-def run(chosen):
+def run(queue):
     passed = failed = 0
     with Server() as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         keeper = Console(server, browser)
         keeper.sign_in_by_link(server.token)
-        for name, function in chosen:
+        for name, function in queue:
             before = time.monotonic()
             console = Console(server, browser, keeper.cookies())
             try:
@@ -55,11 +58,14 @@ def run(chosen):
 
 def both(wanted):
     started = time.monotonic()
-    halves = [subprocess.Popen([sys.executable, __file__, wanted, str(half)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-              for half in range(HALVES)]
+    take, give = os.pipe()
+    os.write(give, bytes(range(len(tests(wanted)))))
+    os.close(give)
+    runners = [subprocess.Popen([sys.executable, __file__, wanted, str(take)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, pass_fds=[take])
+               for _ in range(RUNNERS)]
     passed = failed = 0
-    for half in halves:
-        *lines, last = half.communicate()[0].rstrip().splitlines()
+    for runner in runners:
+        *lines, last = runner.communicate()[0].rstrip().splitlines()
         print("\n".join(lines), flush=True)
         words = last.split()
         if len(words) == 4 and words[1] == "passed,":
@@ -75,6 +81,7 @@ def both(wanted):
 if __name__ == "__main__":
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if len(sys.argv) > 2:
-        run(tests(name)[int(sys.argv[2])::HALVES])
+        all_of_them = tests(name)
+        run(all_of_them[number[0]] for number in iter(lambda: os.read(int(sys.argv[2]), 1), b""))
     else:
         sys.exit(both(name))

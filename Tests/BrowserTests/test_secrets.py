@@ -41,6 +41,23 @@ def test_the_secret_survives_escape_and_backdrop_and_is_gone_after_done(console)
     assert secret not in page.content()
 
 
+def test_the_secret_is_gone_from_the_memory_of_the_page(console):
+    one = console.tenant()
+    page, dialog, secret = create(console, one)
+    dialog.get_by_label("I have stored it").check()
+    dialog.get_by_role("button", name="Done").click()
+    expect(dialog).to_have_count(0)
+    page.get_by_role("link", name="Invites").first.click()
+    expect(page.locator("[data-state=empty]")).to_be_visible()
+    tools = page.context.new_cdp_session(page)
+    parts = []
+    tools.on("HeapProfiler.addHeapSnapshotChunk", lambda event: parts.append(event["chunk"]))
+    tools.send("HeapProfiler.collectGarbage")
+    tools.send("HeapProfiler.takeHeapSnapshot", {"reportProgress": False})
+    assert "No invites yet" in "".join(parts)
+    assert secret not in "".join(parts)
+
+
 def test_leaving_with_the_secret_open_warns(console):
     one = console.tenant()
     page, dialog, _ = create(console, one)

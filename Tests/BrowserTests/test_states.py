@@ -43,6 +43,72 @@ def test_each_list_says_what_went_wrong_and_tries_again(console):
         expect(page.locator("main tbody tr").first).to_be_visible()
 
 
+def same_page(page, path):
+    """Asks for this list anew, by a link to where one is."""
+    page.locator(f'.nav a[href="{path}"], .tabs a[href="{path}"]').first.click()
+
+
+def test_each_list_says_that_it_is_offline_and_goes_on_afterwards(console):
+    console.expects_refusals = True
+    for path in LISTS:
+        page = console.go(path)
+        console.context.set_offline(True)
+        same_page(page, path)
+        expect(page.locator("main [data-state=error]")).to_contain_text("You are offline")
+        expect(page.locator(".offline")).to_be_visible()
+        console.context.set_offline(False)
+        page.get_by_role("button", name="Try again").click()
+        expect(page.locator("main tbody tr").first).to_be_visible()
+
+
+def test_each_list_whose_session_is_over_leads_to_the_sign_in_and_back(console):
+    console.expects_refusals = True
+    cookies = console.cookies()
+    for path in LISTS:
+        page = console.go(path)
+        console.context.clear_cookies()
+        same_page(page, path)
+        expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        assert f"next={path.replace('/', '%2F')}" in page.url, page.url
+        console.context.add_cookies(cookies)
+
+
+def test_each_page_that_a_role_may_not_read_names_the_missing_right(console):
+    support = console.as_operator("support")
+    support.expects_refusals = True
+    for path, right in (("/console/audit", "readAudit"), ("/console/operators", ""), ("/console/providers", ""), *((f"/console/t/demo/{tab}", "")
+                        for tab in ("policy", "domains", "origins", "clients", "audit"))):
+        page = support.go(path)
+        forbidden = page.locator("main [data-state=forbidden]")
+        expect(forbidden).to_contain_text("You may not see this")
+        expect(forbidden).to_contain_text(re.compile("right|may not|" + (right or "read")))
+        assert page.get_by_role("button", name="Try again").count() == 0
+    support.check_silence()
+    support.close()
+
+
+def test_back_and_reload_keep_the_filter_of_each_list(console):
+    for path, label, value in (
+        ("/console/tenants", "Status", "active"), ("/console/decisions", "Outcome", "refused"), ("/console/providers", "Kind", "google"),
+        ("/console/t/demo/users", "Role", "member"), ("/console/t/demo/invites", "Status", "pending"), ("/console/t/demo/keys", "Environment", "live"),
+        ("/console/t/demo/decisions", "Outcome", "refused"), ("/console/audit", "Action", "user.created"), ("/console/t/demo/audit", "Action", "user.created"),
+    ):
+        page = console.go(path)
+        field = page.get_by_label(label, exact=True)
+        if field.evaluate("node => node.tagName") == "SELECT":
+            field.select_option(value)
+        else:
+            field.fill(value)
+            page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile(re.escape(value)))
+        page.reload()
+        expect(field).to_have_value(value)
+        page.go_back()
+        expect(field).to_have_value("")
+        page.go_forward()
+        expect(field).to_have_value(value)
+
+
 def test_an_empty_list_teaches_and_offers_the_first_step(console):
     one = console.tenant()
     for tab, title, action in (
