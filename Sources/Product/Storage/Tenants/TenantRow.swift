@@ -30,6 +30,7 @@ package struct TenantRow: ListedRow {
         policyVersion = 0
         version = 0
         createdAt = now
+        nameKey = name
         updatedAt = now
     }
 
