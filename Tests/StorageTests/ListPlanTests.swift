@@ -109,8 +109,8 @@ struct ListPlanTests {
         for text in ["5999@", "grace hopper", "lovelace", "gr", "e"] {
             let keys = APIKeyFilter(text: text)
             let invites = InviteFilter(text: text)
-            let foundKeys = try await scope.search(keys)
-            let foundInvites = try await scope.search(invites)
+            let foundKeys = try await scope.search(text, in: .apiKeys)
+            let foundInvites = try await scope.search(text, in: .invites)
             for list in [ListQuery(), ListQuery(sort: .name, descending: false)] {
                 all.append(
                     Listed(
