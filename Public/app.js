@@ -151,7 +151,7 @@ async function frame(route) {
 	return true
 }
 
-if (kept().lang) speak((await import("./lib/pseudo.js")).pseudo)
+if (kept().lang) speak((await import(`./lang/${kept().lang}.js`)).default)
 top = h("header.top", { hidden: true })
 nav = h("nav.nav", { "aria-label": "Main", hidden: true })
 main.before(h("a.skip", { href: "#main" }, "Skip to content"), top, nav)

@@ -62,10 +62,8 @@ export async function probe(key) {
 }
 
 function remember(entry) {
-	const same = sent.findIndex(one => one.method === entry.method && one.path === entry.path)
-	if (same >= 0) sent.splice(same, 1)
-	sent.push(entry)
-	if (sent.length > 8) sent.shift()
+	const others = sent.filter(one => one.method !== entry.method || one.path !== entry.path)
+	sent.splice(0, sent.length, ...others.slice(-7), entry)
 }
 
 /** `{a: 1, b: null}` → `?a=1`; empty values are left out. */

@@ -103,21 +103,19 @@ function curlOf({ method, path, body, etag }) {
 
 const runnable = (text, more) => [h("code.code", { tabIndex: 0 }, text), h("div.acts", copies(text, "Copy curl"), more)]
 
-/** "Show me the curl" of a form, of what it would send now. */
-export function requestOf(read) {
+/** "Show me the curl" of a form: what it would send now. */
+export function requestOf(form, read) {
 	const box = h("div.stack-gap")
-	const node = h("details.small", { ontoggle: () => node.open && draw() }, h("summary", "Show the request"), box)
-	const draw = () => {
-		let text
+	const panel = h("details.small", { ontoggle: draw }, h("summary", "Show the request"), box)
+	function draw() {
 		try {
-			text = curlOf(shown(...read()))
+			if (panel.open) fill(box, runnable(curlOf(shown(...read()))))
 		} catch {
 			// What is being typed is not JSON yet.
-			return
 		}
-		fill(box, runnable(text))
 	}
-	return { node, draw: () => node.open && draw() }
+	form.addEventListener("input", draw)
+	return panel
 }
 
 export function showRequests() {

@@ -71,11 +71,7 @@ export function form(fields, { submit, request, send = values => api(...request(
 	}
 
 	// The panel's code comes only when it is wanted.
-	if (request) import("./dialog.js").then(({ requestOf }) => {
-		const panel = requestOf(() => request(collect()))
-		fill(about, panel.node)
-		node.addEventListener("input", panel.draw)
-	})
+	if (request) import("./dialog.js").then(({ requestOf }) => fill(about, requestOf(node, () => request(collect()))))
 	node.values = collect
 	return node
 }

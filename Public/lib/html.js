@@ -1,6 +1,6 @@
 // Every word that is shown, and the one way to make DOM of it: every string becomes a text node, so no value can turn into markup.
 
-// The words. The English text is the key of the catalogue, with {} for each value.
+// The words. The English text is the key of a catalogue in `lang`, with {} for each value.
 
 /** A text that is not to be looked up again: it was, or it is data. */
 class Said extends String {}
@@ -82,7 +82,7 @@ export function fill(node, ...kids) {
 }
 
 /** A symbol of the sprite; decorative, so hidden from assistive technology. */
-export const icon = (name, more = "") => svgNode("svg", { class: `i ${more}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
+export const icon = name => svgNode("svg", { class: `i i-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
 	svgNode("use", { href: `#${name}` }))
 
 export function svgNode(tag, attributes = {}, ...kids) {
@@ -95,6 +95,9 @@ export function svgNode(tag, attributes = {}, ...kids) {
 /** `button("Save", run, {look: ".primary", icon: "check", name: "of what"})` */
 export const button = (text, run, { look = "", icon: symbol, name, ...props } = {}) =>
 	h(`button.btn${look}`, { type: "button", onclick: run, "aria-label": name && t`${say(text)} ${name}`, ...props }, symbol && icon(symbol), text)
+
+/** Buttons of [text, run, is dangerous], without those that are not there. */
+export const buttons = (acts, look = "", name) => acts.filter(Boolean).map(([text, run, danger]) => button(text, run, { look: danger ? `${look}.warnish` : look, name }))
 
 export const facts = pairs => h("dl.facts", pairs.filter(Boolean).map(([name, value]) => [h("dt", name), h("dd", value)]))
 export const card = (title, ...kids) => h("section.card", h("h2", title), kids)
@@ -110,6 +113,9 @@ export const head = (title, { lead, acts, crumbs } = {}) => h("div.head",
 export const table = (caption, heads, rows) => h("div.table", { tabIndex: 0, role: "region", "aria-label": caption }, h("table",
 	h("thead", h("tr", heads.map(text => h("th", { scope: "col" }, text)))),
 	h("tbody", rows.map(([first, ...cells]) => h("tr", h("th", { scope: "row" }, first), cells.map(one => h("td", one)))))))
+
+/** A step of an `ol.trace`: a symbol, and what it says. */
+export const step = (look, tone, ...kids) => h("li", h(`span.dot.${tone}`, icon(look)), h("div", kids))
 
 const LOOKS = { empty: "mark", none: "search", error: "alert", forbidden: "lock", missing: "globe" }
 const KINDS = { 403: ["forbidden", "You may not see this"], 404: ["missing", "This is not here"] }

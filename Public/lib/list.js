@@ -1,5 +1,5 @@
 import { api, may, search } from "./api.js"
-import { add, button, fill, h, icon, say, state, t, tag, time, total } from "./html.js"
+import { add, button, buttons, fill, h, icon, say, state, t, tag, time, total } from "./html.js"
 import { query, setQuery } from "./router.js"
 import { chooser } from "./selection.js"
 
@@ -121,7 +121,8 @@ function bar(spec, filters, counted, change) {
 const adder = (text, run) => button(text, run, { look: ".primary", icon: "plus", "data-new": "" })
 
 export const STATUS = ["Status", one => tag(one.status), { state: true }]
-export const created = (label = "Created") => [label, one => time(one.created_at), { sort: "created_at" }]
+export const when = (label, name, more) => [label, one => time(one[name]), more]
+export const created = (label = "Created") => when(label, "created_at", { sort: "created_at" })
 
 /** A cell's value that filters the list by itself. */
 export const only = (name, value, shown) =>
@@ -138,7 +139,7 @@ function heading({ label, sort }, wanted, change) {
 
 const row = (item, columns, acts, named, chosen) => h("tr", chosen?.box(item),
 	columns.map(one => h(`td${one.state ? ".status" : ""}`, { "data-label": say(one.label) }, one.cell(item))),
-	acts && h("td.end", acts.filter(Boolean).map(([text, run, danger]) => button(text, run, { look: `.ghost.tiny${danger ? ".warnish" : ""}`, name: named(item) }))))
+	acts && h("td.end", buttons(acts, ".ghost.tiny", named(item))))
 
 function skeleton(table, columns) {
 	fill(table, h("table", { "aria-hidden": "true" }, h("tbody", Array.from({ length: 8 }, () => h("tr", columns.map(() => h("td", h("span.sk"))))))),

@@ -1,6 +1,6 @@
-import { add, button, deed, h, head, list, none, only, time, user, words } from "../lib/console.js"
+import { add, button, deed, h, head, list, none, only, user, when, words } from "../lib/console.js"
 
-const plain = value => (typeof value === "string" ? value : JSON.stringify(value))
+const plain = value => value.join?.(", ") ?? (typeof value === "object" ? JSON.stringify(value) : value)
 
 export const diff = changes => {
 	const all = Object.entries(changes ?? {})
@@ -20,7 +20,7 @@ export default function audit({ path = "", ...page }) {
 			["Action", one => [h("span.main", only("action", one.action, deed(one.action))), h("span.sub", user(one.target?.name || one.target?.id))]],
 			["Changes", one => diff(one.changes)],
 			["Actor", one => [only("actor", one.actor?.name || one.actor?.id, user(one.actor?.name || "Gatehouse")), one.ip && h("span.sub", user(one.ip))]],
-			["When", one => time(one.occurred_at)],
+			when("When", "occurred_at"),
 		],
 	})
 }

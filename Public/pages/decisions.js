@@ -1,4 +1,4 @@
-import { add, api, card, choices, copies, facts, h, head, icon, list, may, none, number, only, search, state, t, tag, time, user, words } from "../lib/console.js"
+import { add, api, card, choices, copies, facts, h, head, icon, list, may, none, number, only, search, state, step, t, tag, time, user, when, words } from "../lib/console.js"
 import { invite } from "./tenant/invites.js"
 
 const REASONS = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended tenant_deleted approval_pending "
@@ -22,7 +22,7 @@ export default function decisions({ path = "", ...page }) {
 			["Outcome", one => tag(one.outcome), { state: true }],
 			["Reason", one => (one.reason ? only("reason", one.reason, h("code", one.reason)) : none())],
 			["Took", one => t`${number(Math.round(one.duration_ms * 10) / 10)} ms`],
-			["When", one => time(one.created_at)],
+			when("When", "created_at"),
 		],
 		actions: one => [path && one.outcome === "refused" && one.email && may("invites") && !/suspended|deleted/.test(one.reason)
 			&& ["Invite", () => invite(`${path}/invites`, null, one.email)]],
@@ -36,8 +36,7 @@ const GOOD = ["linked", "created", "existing", "reserved", "deferred", "vouched 
 
 export const trace = steps => h("ol.trace", (steps ?? []).map(({ rule, result, detail }) => {
 	const [tone, look] = GOOD.includes(result) ? ["ok", "check"] : REASONS.split(" ").includes(result) ? ["danger", "x"] : ["quiet", "next"]
-	return h("li", h(`span.dot.${tone}`, icon(look)),
-		h("div", h("strong", RULES[rule] ?? words(rule)), " ", h("span.muted", words(result)), detail && user(typeof detail === "string" ? detail : JSON.stringify(detail), "div.small.muted")))
+	return step(look, tone, h("strong", RULES[rule] ?? words(rule)), " ", h("span.muted", words(result)), detail && user(typeof detail === "string" ? detail : JSON.stringify(detail), "div.small.muted"))
 }))
 
 /** Copies an attempt and what was answered to it, for a test of one's own. */

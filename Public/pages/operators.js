@@ -1,4 +1,4 @@
-import { act, add, confirm, formDialog, h, head, list, me, none, reveal, t, table, tag, time, who } from "../lib/console.js"
+import { act, add, confirm, formDialog, h, head, list, me, none, reveal, t, table, tag, when, who } from "../lib/console.js"
 
 const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], ["developer", "Developer: keys and origins"],
 	["admin", "Admin: manages"], ["owner", "Owner: everything"]]
@@ -21,7 +21,7 @@ export default async function operators(page) {
 			["Role", one => tag(one.role), { state: true }],
 			["Status", one => tag(one.status)],
 			["Scope", reach],
-			["Last sign-in", one => time(one.last_sign_in_at)],
+			when("Last sign-in", "last_sign_in_at"),
 		],
 		actions: (one, reload) => one.id === me().id ? [] : [
 			["Change role", () => change(one, reload)],

@@ -8,7 +8,7 @@ import { hideFragment, query } from "../lib/router.js"
 function door(page, title, lead, ...kids) {
 	const heading = h("h1", { tabIndex: -1 }, title)
 	fill(page.body, h("div.door",
-		h("div.wall", h("span.brand", icon("mark"), h("span", "Gatehouse")), h("p", "Who may come in, and why."), icon("mark", "big")),
+		h("div.wall", h("span.brand", icon("mark"), h("span", "Gatehouse")), h("p", "Who may come in, and why."), icon("mark")),
 		h("div.sheet", h("div", heading, h("p.lead", lead), kids))))
 	heading.focus()
 }

@@ -1,5 +1,5 @@
 import { api, may } from "../lib/api.js"
-import { add, button, card, day, deed, fill, h, head, icon, none, number, part, state, svgNode, t, table, time, user } from "../lib/html.js"
+import { add, button, card, day, deed, fill, h, head, icon, none, number, part, state, step, svgNode, t, table, time, user } from "../lib/html.js"
 import { query, setQuery } from "../lib/router.js"
 
 const WINDOWS = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" }
@@ -80,4 +80,4 @@ const steps = () => card("First steps", h("ol.trace", [
 	["flask", "Try the rules", "See what would happen before anyone knocks.", "/console/simulator"],
 	may("operators") && ["badge", "Share the keys", "Add a second owner, so that none is locked out.", "/console/operators"],
 	["book", "Call the API", "Everything here can be done by a program.", "/docs"],
-].filter(Boolean).map(([look, title, text, href]) => h("li", h("span.dot", icon(look)), h("div", h("a", { href }, title), h("div.small.muted", text))))))
+].filter(Boolean).map(([look, title, text, href]) => step(look, "quiet", h("a", { href }, title), h("div.small.muted", text)))))

@@ -1,4 +1,4 @@
-import { add, api, confirm, formDialog, h, head, list, may, none, number, scope, t, time, user, words } from "../lib/console.js"
+import { add, api, button, confirm, dialog, fill, formDialog, h, head, list, may, none, note, number, part, scope, step, t, user, when, words } from "../lib/console.js"
 import { KINDS } from "./tenant/users.js"
 
 const TRUST = [["", "As is usual for the kind"], ["none", "None"], ["verified_claim", "Its claim “verified” counts"], ["authoritative", "Authoritative for its domains"]]
@@ -15,9 +15,10 @@ export default async function providers(page) {
 			["Trust", one => (one.email_trust ? words(one.email_trust) : h("span.muted", "Usual"))],
 			["Domains", one => (one.domains?.length ? [user(one.domains[0]), one.domains.length > 1 && t` and ${number(one.domains.length - 1)} more`] : none())],
 			["Owner", one => (one.tenant_id ? h("a", { href: `/console/t/${one.tenant_id}/users` }, "One tenant") : "Platform")],
-			["Added", one => time(one.created_at)],
+			when("Added", "created_at"),
 		],
 		actions: may("writePolicy") && ((one, reload) => [
+			["Test", () => tryOut(one)],
 			["Edit", () => edit(one, reload)],
 			["Remove", () => remove(one, reload), true],
 		]),
@@ -38,6 +39,17 @@ const open = after => formDialog({
 	fields: [["kind", "Kind", { options: KINDS }], ...FIELDS, !scope() && ["tenant", "Only for this tenant", { hint: "Slug or id; empty is the whole platform." }]],
 	path: "/providers", said: made => t`${made.name} is registered`, after,
 })
+
+/** Asks the provider for what it publishes, now, and says what is wrong with it. */
+function tryOut(one) {
+	const found = h("div", { "aria-live": "polite" }, h("p.muted", "Asking the provider…"))
+	const node = dialog(t`Test of ${one.name}`, found, h("div.acts", button("Close", () => node.close())))
+	return part(found, async () => {
+		const { ok, findings } = await api(`/providers/${one.id}/test`, { method: "POST" })
+		fill(found, ok ? note("ok", "check", "People can sign in there, as far as can be seen.") : note("danger", "alert", "People cannot sign in there now."),
+			h("ol.trace", findings.map(({ check, ok, detail }) => step(ok ? "check" : "x", ok ? "ok" : "danger", h("strong", words(check)), user(detail, "div.small.muted")))))
+	})
+}
 
 async function edit(one, reload) {
 	const path = `/providers/${one.id}`

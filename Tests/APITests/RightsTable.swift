@@ -84,6 +84,7 @@ struct RouteRight: Sendable {
         .init("DELETE /v1/providers/{id}", "yy------", "providers:write", .home),
         .init("GET /v1/providers/{id}/hook-credentials", "yyy-y---", "providers:read", .home),
         .init("POST /v1/providers/{id}/hook-credentials", "yy------", "providers:write", .home),
+        .init("POST /v1/providers/{id}/test", "yy------", "providers:write", .home),
         .init(
             "DELETE /v1/providers/{id}/hook-credentials/{credential_id}", "yy------",
             "providers:write", .home),

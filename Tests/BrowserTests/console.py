@@ -12,7 +12,8 @@ import uuid
 
 from playwright.sync_api import expect
 
-expect.set_options(timeout=10000)
+# Ample, for a busy machine: no test waits for it unless it fails.
+expect.set_options(timeout=30000)
 
 
 class Server:
@@ -64,7 +65,7 @@ class Console:
         self.context = browser.new_context(**options)
         self.context.add_cookies(list(cookies))
         self.context.add_init_script(WATCH)
-        self.context.set_default_timeout(10000)
+        self.context.set_default_timeout(30000)
         self.page = self.context.new_page()
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))

@@ -55,7 +55,8 @@ struct DeepRecallDeviceTests {
         try await stage.invite("octo@acme.example")
         _ = try await stage.send(.post, "\(Self.path)/device-code", Self.released)
         func ask() async throws -> TestAnswer {
-            try await stage.send(.post, "\(Self.path)/device-token", Self.askedAsReleased)
+            stage.clock.advance(seconds: 5)
+            return try await stage.send(.post, "\(Self.path)/device-token", Self.askedAsReleased)
         }
         for error in ["authorization_pending", "slow_down"] {
             stage.refuse(error)
@@ -140,6 +141,7 @@ struct DeepRecallDeviceTests {
             try await stage.send(.post, "\(Self.path)/poll", Self.asked), 400,
             "authorization_pending")
         #expect(waited.withLock { $0 } == .seconds(55))
+        stage.clock.advance(seconds: 5)
         // The earlier release asks at a path of its own and waits by itself.
         expectOnlyError(
             try await stage.send(.post, "\(Self.path)/mobile", Self.asked), 400,
@@ -149,6 +151,56 @@ struct DeepRecallDeviceTests {
         let other = Self.asked.replacing(DeepRecallStage.device, with: "other")
         expectOnlyError(
             try await stage.send(.post, "\(Self.path)/poll", other), 400, "expired_token")
+        await stage.stop()
+    }
+
+    @Test func `GitHub is asked about one code as often as it allows, whoever asks`() async throws {
+        let stage = try await DeepRecallStage.make()
+        let replicas = [nil, try stage.service.replica()]
+        _ = try await stage.send(.post, "\(Self.path)/device-code", Self.released)
+        stage.refuse("authorization_pending")
+        for round in 1...3 {
+            var answers: [String: Int] = [:]
+            for number in 0..<10 {
+                let answer = try await stage.service.send(
+                    .post, "/t/acme/deeprecall\(Self.path)/device-token",
+                    json: Self.askedAsReleased, from: "192.0.2.\(number)",
+                    to: replicas[number % 2])
+                answers[answer.json["error"]?.string ?? answer.text, default: 0] += 1
+            }
+            #expect(answers == ["authorization_pending": 1, "slow_down": 9])
+            #expect(stage.provider.fetches(of: "/gh/token") == round)
+            stage.clock.advance(seconds: 5)
+        }
+        await stage.stop()
+    }
+
+    @Test func `one address begins 30 device sign-ins a minute, on all replicas together`()
+        async throws
+    {
+        let stage = try await DeepRecallStage.make()
+        stage.clock.startMinute()
+        let replicas = [nil, try stage.service.replica()]
+        func begin(_ number: Int, from address: String) async throws -> TestAnswer {
+            stage.provider.set(
+                "/gh/device",
+                .init(
+                    #"{"device_code":"c\#(number)","user_code":"WDJB","#
+                        + #""verification_uri":"https://github.com/login/device"}"#))
+            return try await stage.service.send(
+                .post, "/t/acme/deeprecall\(Self.path)/device-code", json: Self.released,
+                from: address, to: replicas[number % 2])
+        }
+        for number in 0..<30 {
+            #expect(try await begin(number, from: "192.0.2.1").status == 200)
+        }
+        let asked = stage.provider.fetches(of: "/gh/device")
+        let held = try await begin(30, from: "192.0.2.1")
+        #expect(held.status == 429 && held.first("retry-after") == "60", "\(held.text)")
+        #expect(stage.provider.fetches(of: "/gh/device") == asked)
+        #expect(try await begin(31, from: "192.0.2.2").status == 200)
+        stage.clock.advance(seconds: 60)
+        #expect(try await begin(32, from: "192.0.2.1").status == 200)
         await stage.stop()
     }
 }

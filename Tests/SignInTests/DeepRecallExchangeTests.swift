@@ -73,8 +73,8 @@ struct DeepRecallExchangeTests {
     {
         let stage = try await DeepRecallStage.make()
         try await stage.invite("ann@acme.example")
-        let now = Timestamp.systemClock().microseconds / 1_000_000
-        let mint = stage.provider.mint(clientID: "ios-app", now: Timestamp.systemClock())
+        let now = stage.clock.now.microseconds / 1_000_000
+        let mint = stage.provider.mint(clientID: "ios-app", now: stage.clock.now)
         // The app's own nonce is not known here, so that no nonce can be wrong.
         let tokens =
             [

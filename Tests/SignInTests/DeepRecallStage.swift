@@ -16,18 +16,24 @@ struct DeepRecallStage {
     let service: TestService
     let tenant: TenantRow
     let provider: TestProvider
+    let clock: TestClock
 
-    /// `pause`: what happens where the service would wait.
+    /// `pause`: what happens where the service would wait; the time passes by itself.
     static func make(
         settings: String = "{}",
         pause: @escaping @Sendable (TestProvider, Duration) -> Void = { _, _ in }
     ) async throws -> DeepRecallStage {
         let provider = try await TestProvider.start()
         var outside = Outside(providers: OutboundPolicy(allowsLoopback: true))
-        outside.pause = { pause(provider, $0) }
-        let service = try await TestService.make(outside: outside)
+        let clock = TestClock()
+        outside.pause = {
+            clock.advance(seconds: $0.components.seconds)
+            pause(provider, $0)
+        }
+        let service = try await TestService.make(outside: outside, clock: { clock.now })
         let tenant = try await service.makeTenant("acme")
-        let stage = DeepRecallStage(service: service, tenant: tenant, provider: provider)
+        let stage = DeepRecallStage(
+            service: service, tenant: tenant, provider: provider, clock: clock)
         try await stage.manage(
             .put, "/v1/tenants/acme/clients/deeprecall",
             #"{"enabled":true,"settings":\#(settings)}"#)
@@ -91,7 +97,7 @@ struct DeepRecallStage {
     }
 
     func googleToken(_ claims: [String: String?] = [:]) -> String {
-        provider.mint(clientID: "ios-app", now: Timestamp.systemClock()).token(
+        provider.mint(clientID: "ios-app", now: clock.now).token(
             ["sub": "\"10769\"", "email": "\"ann@acme.example\""].merging(claims) { $1 })
     }
 

@@ -168,4 +168,33 @@ struct ImmichSignInTests {
             "The server already has an admin")
         await stage.service.stop()
     }
+
+    @Test func `a password's owner is decided of by the rules, like everybody`() async throws {
+        let stage = try await ImmichStage.make()
+        for _ in 0..<2 { _ = try await stage.token() }
+        #expect(try await stage.signIn("wrong").status == 401)
+        let decisions = try await stage.service.send(
+            .get, "/v1/tenants/acme/provisioning/decisions", as: .platformOwner)
+        let items = decisions.json["items"]?.array ?? []
+        #expect(items.map { $0["outcome"]?.string } == ["existing", "existing"])
+        #expect(items.allSatisfy { $0["provider"]?.string == "password" }, "\(decisions.text)")
+        #expect(items.allSatisfy { $0["user_id"]?.string == stage.user.id.description })
+        let identities = try await stage.service.send(
+            .get, "/v1/tenants/acme/users/\(stage.user.id)/identities", as: .platformOwner)
+        #expect(identities.json["items"]?.array?.count == 1, "\(identities.text)")
+        await stage.service.stop()
+    }
+
+    @Test func `a credential in the address is refused, whatever else comes along`() async throws {
+        let stage = try await ImmichStage.make()
+        let token = try await stage.token()
+        for query in ["sessionKey=\(token)", "apiKey=\(token)", "apiKey=", "a=b&sessionKey=x"] {
+            for credential in [nil, token] {
+                expectError(
+                    try await stage.send(.get, "/api/users/me?\(query)", token: credential), 400,
+                    "A credential must not stand in the address.")
+            }
+        }
+        await stage.service.stop()
+    }
 }

@@ -149,4 +149,35 @@ struct RelateSignInTests {
         #expect(suspended.status == 403, "\(suspended.text)")
         await stage.stop()
     }
+
+    @Test func `one token is one sign-in, however often the app comes with it`() async throws {
+        let stage = try await RelateStage.make()
+        func decisions() async throws -> [String?] {
+            let answer = try await stage.service.send(
+                .get, "/v1/tenants/acme/provisioning/decisions?sort=created_at",
+                as: .platformOwner)
+            return (answer.json["items"]?.array ?? []).map { $0["outcome"]?.string }
+        }
+        for _ in 0..<3 {
+            let profile = try await stage.send(.get, "/api/profile", as: "Bearer opaque")
+            #expect(profile.status == 200, "\(profile.text)")
+        }
+        _ = try await stage.key()
+        #expect(try await decisions() == ["linked"])
+        // The next time the provider gives another token.
+        let again = try await stage.send(.get, "/api/profile", as: "Bearer another")
+        #expect(again.status == 200)
+        #expect(try await decisions() == ["linked", "existing"])
+        // Who is suspended meanwhile is refused with the token that was good.
+        let users = try await stage.service.send(
+            .get, "/v1/tenants/acme/users", as: .platformOwner)
+        let id = users.json["items"]?.array?.first?["id"]?.string ?? ""
+        try await stage.manage(.post, "/v1/tenants/acme/users/\(id)/suspend", "{}")
+        for _ in 0..<2 {
+            let refused = try await stage.send(.get, "/api/profile", as: "Bearer opaque")
+            #expect(refused.status == 403)
+        }
+        #expect(try await decisions() == ["linked", "existing", "refused"])
+        await stage.stop()
+    }
 }

@@ -1,4 +1,4 @@
-import { act, formDialog, h, list, may, none, t, tag, time, user } from "../../lib/console.js"
+import { act, formDialog, h, list, may, none, t, tag, user, when } from "../../lib/console.js"
 
 const ABOUT = { relate: "Mail", immich: "Photos", timetracker: "Time tracking", thinkwork: "Work", deeprecall: "Notes" }
 
@@ -9,7 +9,7 @@ export default page => list(page, page.body, {
 		["Status", one => tag(one.enabled ? "active" : "off"), { state: true }],
 		["Answers at", one => [h("code", `/t/${page.tenant.slug}/${one.name}/`), one.hosts.length > 0 && user(one.hosts.join(", "), "span.sub")]],
 		["Leads back to", one => (one.redirect_uris.length ? user(one.redirect_uris.join(", "), "code") : none())],
-		["Changed", one => time(one.updated_at)],
+		when("Changed", "updated_at"),
 	],
 	actions: may("writeOrigins") && ((one, reload) => [
 		["Edit", () => edit(page, one, reload)],

@@ -9,6 +9,7 @@ const link = invite => invite.accept_url && reveal({
 export default async function invites(page) {
 	const path = `${page.path}/invites`
 	const revoke = one => api(`${path}/${one.id}/revoke`, { method: "POST" })
+	const resend = (one, options, said, reload) => act(`${path}/${one.id}/resend`, options, said, made => (reload(), link(made)))
 	await list(page, page.body, {
 		path, noun: ["invite", "invites"], search: "Search by email", create: ["invites", "Invite", reload => invite(path, reload)],
 		empty: { title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends." },
@@ -23,8 +24,8 @@ export default async function invites(page) {
 			created("Sent"),
 		],
 		actions: may("invites") && ((one, reload) => one.status !== "pending" && one.status !== "expired" ? [] : [
-			["Resend", () => act(`${path}/${one.id}/resend`, {}, one.delivery === "link" ? "" : "Sent again", made => (reload(), link(made)))],
-			one.delivery === "mail" && ["Copy link", () => act(`${path}/${one.id}/resend`, { body: { delivery: "link" } }, "", made => (reload(), link(made)))],
+			["Resend", () => resend(one, {}, one.delivery === "mail" && "Sent again", reload)],
+			one.delivery === "mail" && ["Copy link", () => resend(one, { body: { delivery: "link" } }, null, reload)],
 			one.status === "pending" && ["Revoke", () => act(`${path}/${one.id}/revoke`, {}, t`The invite of ${one.email} is revoked`, reload), true],
 		]),
 		bulk: may("invites") && [{ text: "Revoke", danger: true, fits: one => one.status === "pending", run: revoke, asks: "The links stop working now. People can be invited again." }],

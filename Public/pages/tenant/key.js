@@ -1,11 +1,10 @@
-import { add, ago, api, button, card, facts, formDialog, h, may, none, note, number, redraw, t, tag, time, user } from "../../lib/console.js"
+import { add, ago, api, button, buttons, card, facts, formDialog, h, may, none, note, number, redraw, t, tag, time, user } from "../../lib/console.js"
 import { isIdle, keyActions } from "./keys.js"
 
 export default async function key(page) {
 	const one = await api(`${page.path}/api-keys/${page.id}`, { signal: page.signal })
 	const { previous } = one
 	const lives = one.status === "active" || one.status === "grace"
-	const buttons = keyActions(page, one, redraw).filter(Boolean).map(([text, run, danger]) => button(text, run, { look: danger ? ".warnish" : "" }))
 	const left = h("strong", previous && ago(previous.until))
 	if (previous) {
 		const timer = setInterval(() => (left.textContent = ago(previous.until)), 1000)
@@ -14,7 +13,7 @@ export default async function key(page) {
 	const codes = (items, otherwise) => (items?.length ? h("ul", items.map(item => h("li", user(item, "code")))) : none(otherwise))
 	add(page.body, [
 		h("div.head", h("div", h("h2", user(one.name), " ", tag(one.status)), h("code.muted", `${one.prefix}…${one.last4}`)),
-			h("div.acts", lives && may("writeKeys") && button("Edit", () => edit(page, one)), buttons)),
+			h("div.acts", lives && may("writeKeys") && button("Edit", () => edit(page, one)), buttons(keyActions(page, one, redraw)))),
 		previous && note("warn", "alert", "The old secret ", h("code", `…${previous.last4}`), " still works and ends ", left,
 			t`. Since the rotation it was used ${number(previous.uses)} times`, previous.last_used_at && [", last ", time(previous.last_used_at)], "."),
 		isIdle(one) && note("warn", "alert", "This key has not been used for 90 days. If nothing needs it, revoke it."),

@@ -1,4 +1,4 @@
-import { act, ago, api, choices, confirm, created, formDialog, h, icon, list, may, reveal, say, t, tag, time, user } from "../../lib/console.js"
+import { act, ago, api, choices, confirm, created, formDialog, h, icon, list, may, reveal, say, t, tag, user, when } from "../../lib/console.js"
 
 const GRACE = [["3600", "1 hour"], ["0", "None: cut at once"], ["900", "15 minutes"], ["86400", "24 hours"], ["604800", "7 days"]]
 export const isIdle = one => one.status === "active" && Date.now() - Date.parse(one.last_used_at ?? one.created_at) > 90 * 86400000
@@ -20,8 +20,8 @@ export default async function keys(page) {
 			["Name", one => [h("a.main", { href: `${page.base}/keys/${one.id}` }, user(one.name)), h("code.sub", `${one.prefix}…${one.last4}`)]],
 			["Status", one => [tag(one.status), one.previous && h("span.sub", t`old secret ends ${ago(one.previous.until)}`), isIdle(one) && h("span.sub", "unused for 90 days")], { state: true }],
 			["Scopes", ({ scopes }) => h("span.small", h("code", { title: t`${scopes.join(" ")}` }, scopes.slice(0, 2).join(", ")), scopes.length > 2 && t` and ${scopes.length - 2} more`)],
-			["Last used", one => time(one.last_used_at)],
-			["Expires", one => time(one.expires_at)],
+			when("Last used", "last_used_at"),
+			when("Expires", "expires_at"),
 			created(),
 		],
 		actions: (one, reload) => keyActions(page, one, reload).filter(act => act?.[0] !== "Roll back"),

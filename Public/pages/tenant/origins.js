@@ -1,4 +1,4 @@
-import { act, add, card, created, fill, form, formDialog, h, list, may, none, note, t, time, toast, undoable, user } from "../../lib/console.js"
+import { act, add, card, created, fill, form, formDialog, h, list, may, none, note, t, toast, undoable, user, when } from "../../lib/console.js"
 
 export default async function origins(page) {
 	const path = `${page.path}/cors-origins`
@@ -10,7 +10,7 @@ export default async function origins(page) {
 		columns: [
 			["Origin", one => [user(one.origin, "code.main"), one.label && user(one.label, "span.sub")]],
 			["Cookies", one => (one.credentials ? "Allowed" : none("none"))],
-			["Ends", one => time(one.expires_at)],
+			when("Ends", "expires_at"),
 			created("Added"),
 		],
 		actions: may("writeOrigins") && ((one, reload) => [["Remove", () => remove(path, one, reload), true]]),

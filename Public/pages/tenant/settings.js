@@ -1,4 +1,4 @@
-import { add, api, button, card, confirm, etagOf, facts, forgetTenants, form, go, h, may, note, t, time, toast, total, undoable, words } from "../../lib/console.js"
+import { add, api, button, card, confirm, etagOf, facts, forgetTenants, form, go, h, may, note, t, time, toast, total, undoable } from "../../lib/console.js"
 import { suspend } from "../tenants.js"
 
 export default async function settings(page) {
@@ -20,10 +20,10 @@ export default async function settings(page) {
 
 async function remove(page, one) {
 	const [users, keys] = await Promise.all(["users", "api-keys"].map(what =>
-		api(`${page.path}/${what}?limit=1`).then(found => total(found.total, ...what === "users" ? ["user", "users"] : ["API key", "API keys"]), () => words(what))))
+		api(`${page.path}/${what}?limit=1`).then(found => found.total, () => null)))
 	confirm({
 		title: t`Delete ${one.name}?`, act: "Delete tenant", type: one.slug,
-		text: t`${users}, ${keys} and all invites stop working now. It can be restored for 30 days.`,
+		text: t`${total(users, "user", "users")}, ${total(keys, "API key", "API keys")} and all invites stop working now. It can be restored for 30 days.`,
 		path: page.path, etag: etagOf(one),
 		done: () => {
 			forgetTenants()

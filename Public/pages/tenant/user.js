@@ -1,4 +1,4 @@
-import { act, add, ago, api, button, card, confirm, day, deed, facts, fill, formDialog, h, may, none, part, redraw, reveal, t, tag, time, user, who, words } from "../../lib/console.js"
+import { act, add, ago, api, button, buttons, card, confirm, day, deed, facts, fill, formDialog, h, may, none, part, redraw, reveal, t, tag, time, user, who, words } from "../../lib/console.js"
 import { actions, KINDS, ROLES } from "./users.js"
 
 export default async function person(page) {
@@ -17,7 +17,7 @@ export default async function person(page) {
 	}
 	add(page.body, [
 		h("div.head.person", h("h2.vh", "User"), who(one), h("div.acts", tag(one.status), edits && button("Edit", () => edit(path, one)),
-			actions(page, one, redraw).filter(Boolean).map(([text, run, danger]) => button(text, run, { look: danger ? ".warnish" : "" })))),
+			buttons(actions(page, one, redraw)))),
 		one.status === "deleted" && h("p.lead", "Deleted ", time(one.updated_at), "; it can be restored for 30 days."),
 		h("div.two",
 			h("div.stack-gap", card("Profile", facts([

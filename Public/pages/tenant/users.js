@@ -1,4 +1,4 @@
-import { act, api, choices, confirm, created, formDialog, list, may, none, only, STATUS, t, time, undoable, who, words } from "../../lib/console.js"
+import { act, api, choices, confirm, created, formDialog, list, may, none, only, STATUS, t, undoable, when, who, words } from "../../lib/console.js"
 
 const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
 export const ROLES = choices("member manager admin")
@@ -17,37 +17,36 @@ export default async function users(page) {
 			STATUS,
 			["Role", one => only("role", one.role, words(one.role))],
 			["Sign-in by", one => (one.identities ?? []).map(id => words(id.provider)).join(", ") || none()],
-			["Last sign-in", one => time(one.last_sign_in_at)],
+			when("Last sign-in", "last_sign_in_at"),
 			created(),
 		],
 		actions: (one, reload) => actions(page, one, reload).filter(act => act?.[0] !== "Delete"),
 		bulk: may("suspendUsers") && [
 			{ text: "Suspend", danger: true, fits: one => one.status === "active", run: post("suspend"), asks: "Their sign-ins, sessions and keys are refused at once. Resuming lets them work again." },
 			may("editUsers") && { text: "Resume", fits: one => one.status === "suspended", run: post("resume") },
-			may("editUsers") && { text: "Delete", danger: true, fits: one => ["active", "pending", "suspended"].includes(one.status), run: one => api(path(one), { method: "DELETE" }), asks: ENDS },
+			may("editUsers") && { text: "Delete", danger: true, fits: one => /active|pending|suspended/.test(one.status), run: one => api(path(one), { method: "DELETE" }), asks: ENDS },
 		].filter(Boolean),
 	})
 }
 
 export function actions(page, one, reload) {
 	const path = `${page.path}/users/${one.id}`
-	const name = one.email
+	const { email: name, status } = one
+	const [edits, suspends] = [may("editUsers"), may("suspendUsers")]
 	const turn = (word, said, back) => act(`${path}/${word}`, { back: back && (() => turn(back, "Taken back")) }, said, reload)
-	const verb = (text, word, said, back, danger) => [text, () => turn(word, said, back), danger]
+	const remove = () => confirm({
+		title: t`Delete ${name}?`, act: "Delete user", text: ENDS, path,
+		done: () => {
+			undoable(t`${name} is deleted`, () => turn("restore", "Restored"))
+			reload()
+		},
+	})
 	return [
-		one.status === "pending" && one.source === "approval" && may("editUsers") && verb("Approve", "approve", t`${name} may come in`),
-		one.status === "suspended" && may("editUsers") && verb("Resume", "resume", t`${name} may sign in again`, may("suspendUsers") && "suspend"),
-		one.status === "deleted" && may("editUsers") && verb("Restore", "restore", t`${name} is restored`),
-		one.status === "active" && may("suspendUsers") && verb("Suspend", "suspend", t`${name} is suspended: sessions and keys are refused`, may("editUsers") && "resume", true),
-		["active", "pending", "suspended"].includes(one.status) && may("editUsers") && ["Delete", () => confirm({
-				title: t`Delete ${name}?`, act: "Delete user",
-				text: ENDS,
-				run: async () => {
-					await api(path, { method: "DELETE" })
-					undoable(t`${name} is deleted`, () => act(`${path}/restore`, {}, "Restored", reload))
-					reload()
-				},
-			}), true],
+		edits && status === "pending" && one.source === "approval" && ["Approve", () => turn("approve", t`${name} may come in`)],
+		edits && status === "suspended" && ["Resume", () => turn("resume", t`${name} may sign in again`, suspends && "suspend")],
+		edits && status === "deleted" && ["Restore", () => turn("restore", t`${name} is restored`)],
+		suspends && status === "active" && ["Suspend", () => turn("suspend", t`${name} is suspended: sessions and keys are refused`, edits && "resume"), true],
+		edits && /active|pending|suspended/.test(status) && ["Delete", remove, true],
 	]
 }
 

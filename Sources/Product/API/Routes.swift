@@ -12,6 +12,7 @@ package enum Routes {
         + PasswordResetEndpoints.all
         + OverviewEndpoints.all
         + ProviderEndpoints.all
+        + ProviderTestEndpoint.all
         + HookCredentialEndpoints.all
         + HookEndpoints.all
         + CognitoEndpoints.all

@@ -24,6 +24,8 @@ package struct KeySet: Sendable {
         }
     }
 
+    var count: Int { entries.count }
+
     /// The keys that a token may be signed by: those of its id, else the only one there is.
     func keys(id: String?, algorithm: VerificationKey.Algorithm) -> [VerificationKey] {
         let fitting = entries.filter { $0.key.algorithm == algorithm }

@@ -164,7 +164,7 @@ package final class ProviderDocuments: Sendable {
 
     // MARK: fetching
 
-    private struct FetchFailure: Error { var reason: String }
+    struct FetchFailure: Error { var reason: String }
 
     private func fetch(_ party: RelyingParty) async -> Result<Documents, FetchFailure> {
         let deadline = ContinuousClock.now + Self.fetchTime
@@ -189,11 +189,11 @@ package final class ProviderDocuments: Sendable {
         }
     }
 
-    private static func isComplete(_ metadata: ProviderMetadata) -> Bool {
+    static func isComplete(_ metadata: ProviderMetadata) -> Bool {
         [.authorization, .token, .keys].allSatisfy { metadata.endpoints[$0] != nil }
     }
 
-    private func get(
+    func get(
         _ url: String, until deadline: ContinuousClock.Instant
     ) async throws(FetchFailure) -> [UInt8] {
         do throws(OutboundFailure) {

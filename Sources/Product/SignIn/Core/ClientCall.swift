@@ -32,6 +32,18 @@ package struct ClientCall: Sendable {
         }
     }
 
+    /// A call of a client that was looked up already.
+    init(
+        _ call: Call, _ client: ClientRow, of tenant: TenantRow, _ contract: Contract,
+        _ core: SignInCore
+    ) {
+        self.call = call
+        self.client = client
+        self.tenant = tenant
+        self.contract = contract
+        self.core = core
+    }
+
     package var request: Request { call.request }
     package var now: Timestamp { call.now }
     package var scope: TenantScope { core.database.scope(tenant.id) }

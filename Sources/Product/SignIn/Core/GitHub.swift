@@ -105,6 +105,9 @@ extension ClientCall {
             interval: answer["interval"]?.int ?? 5)
     }
 
+    /// Seconds between two questions about one code, as apps keep them: five, and a little haste.
+    private static let leastPause: Int64 = 4
+
     /// Asks once whether the person has decided. Throws `.stateUnknown` for a code that was not
     /// begun here, is over, or was used.
     package func pollDevice(_ code: String, device: String? = nil) async throws -> DevicePoll {
@@ -112,6 +115,10 @@ extension ClientCall {
         guard let begun = try await scope.login(hash, client: client.name),
             device == nil || begun.device == nil || begun.device == device
         else { throw SignInRefusal.stateUnknown }
+        // The provider slows a client down that asks for one code too often: all its people.
+        guard try await scope.mayAsk(hash, client: client.name, every: Self.leastPause) else {
+            return .pending("slow_down")
+        }
         let remote = try await remote(.github)
         let answer = try await remote.tokenAnswer([
             ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),

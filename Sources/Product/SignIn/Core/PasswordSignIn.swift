@@ -35,17 +35,38 @@ extension ClientCall {
         guard let found, verdict.matches, let hash = found.secrets.passwordHash else {
             throw SignInRefusal.wrongPassword
         }
+        let user = try await admitByPassword(found.user)
         try await core.database.clearSignInFailures(account)
         if !isKnown { try await core.database.forgiveTry(address) }
         let renewed =
             verdict.needsRehash ? try await core.hashed(Array(password.utf8)) : nil
-        try await scope.change(by: actor(found.user)) { change in
-            try await change.rememberDevice(deviceKey, of: found.user.id)
+        try await scope.change(by: actor(user)) { change in
+            try await change.rememberDevice(deviceKey, of: user.id)
             if let renewed {
-                try await change.rehashPassword(renewed, of: found.user.id, from: hash)
+                try await change.rehashPassword(renewed, of: user.id, from: hash)
             }
         }
-        return (found.user, found.secrets)
+        return (user, found.secrets)
+    }
+
+    /// The rules decide of a password's owner as of everybody; what they refuse reads as a wrong
+    /// password.
+    private func admitByPassword(_ user: UserRow) async throws -> UserRow {
+        var subject = user.passwordSubject
+        if subject == nil {
+            subject = try await scope.change(by: actor(user)) {
+                try await $0.linkPassword(of: user.id, in: core.database)
+            }
+        }
+        var attempt = ProvisioningCall(
+            provider: .attempt(
+                ProviderKind.password.rawValue, issuer: nil, subject: subject ?? ""))
+        attempt.email = user.email
+        do {
+            return try await admit(attempt)
+        } catch SignInRefusal.refused {
+            throw SignInRefusal.wrongPassword
+        }
     }
 
     /// Sets a new password and ends the user's other sessions. Throws `.passwordTooShort`,

@@ -14,7 +14,8 @@ enum DeepRecall {
                 "replication_audience", .string(min: 1, max: 255),
                 "Whom the replication token is for; `electric` when absent.")
         ],
-        routes: DeepRecallExchange.routes + DeepRecallDevice.routes + DeepRecallAccount.routes,
+        routes: DeepRecallExchange.routes + DeepRecallDevice.routes + DeepRecallAccount.routes
+            + DeepRecallLinks.routes,
         encode: { problem, _ in problem.plainError }, explain: explain)
 
     private static func explain(_ refusal: SignInRefusal) -> Problem? {

@@ -1,4 +1,5 @@
 import API
+import Cryptography
 import Domain
 import HTTP
 import JSON
@@ -69,7 +70,9 @@ enum Relate {
         }
         guard credential.text.utf8.starts(with: "gate_".utf8) else {
             let person = try await call.person(accessToken: credential.text)
-            return Holder(user: try await call.admit(person), scopes: nil)
+            // The app comes with the same token until it has its key: that is one sign-in.
+            let event = Base64URL.encode(SHA256.hash(Array(credential.text.utf8)))
+            return Holder(user: try await call.admit(person, event: event), scopes: nil)
         }
         guard case .key(let principal, owner: let owner?) = try await call.caller() else {
             throw SignInRefusal.invalidKey("The key belongs to no user.")

@@ -90,6 +90,21 @@ extension TenantScope {
         return try rows.first.map(LoginState.init)
     }
 
+    /// Leave to ask the provider about a device's sign-in: false until `seconds` after the last
+    /// question, whoever asked it.
+    package func mayAsk(_ hash: [UInt8], client: String, every seconds: Int64) async throws -> Bool
+    {
+        let now = database.clock()
+        let rows = try await write(
+            """
+            UPDATE login_states SET asked_at = \(now)
+            WHERE tenant_id = \(tenant) AND state_hash = \(hash) AND client = \(client)
+                AND (asked_at IS NULL OR asked_at <= \(now.adding(seconds: -seconds)))
+            RETURNING 1
+            """)
+        return rows.count == 1
+    }
+
     /// The same without using it up: a device asks again until its person has decided.
     package func login(
         _ hash: [UInt8], client: String

@@ -117,7 +117,7 @@ extension Change {
 
     /// Passwords are built in.
     private static let passwords = Provider(
-        id: .platform, kind: .password, name: "Password", issuer: "gatehouse")
+        id: .platform, kind: .password, name: "Password", issuer: Self.passwordIssuer)
 
     private static func person(
         _ call: ProvisioningCall, _ provider: Provider?

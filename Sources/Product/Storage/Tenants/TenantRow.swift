@@ -14,6 +14,23 @@ package struct TenantRow: ListedRow {
     package var updatedAt: Timestamp
     package var deletedAt: Timestamp?
 
+    /// Stands where no tenant is asked for, with the platform's own rows below it.
+    package static func platform(named name: String, at now: Timestamp) -> TenantRow {
+        TenantRow(platform: name, at: now)
+    }
+
+    private init(platform name: String, at now: Timestamp) {
+        id = .platform
+        slug = ""
+        self.name = name
+        locator = "000000"
+        status = "active"
+        policyVersion = 0
+        version = 0
+        createdAt = now
+        updatedAt = now
+    }
+
     static let columns: SQL =
         """
         id, slug, name, locator, status, policy_version, version, created_at, updated_at, deleted_at

@@ -64,6 +64,20 @@ extension Change {
         _ = try await touch(user)
     }
 
+    /// Makes an identity of a password that was set by other ways than an invite's; gives its
+    /// subject.
+    package func linkPassword(of user: UUID, in database: Database) async throws -> String {
+        let user = try await lockUser(user)
+        if let subject = user.passwordSubject { return subject }
+        let subject = user.id.description
+        _ = try await linkIdentity(
+            user, provider: ProviderKind.password.rawValue, issuer: Self.passwordIssuer,
+            subject: subject, email: user.email, database: database)
+        return subject
+    }
+
+    static let passwordIssuer = "gatehouse"
+
     /// A new version of the user, whose answer shows the identities.
     private func touch(_ user: UserRow) async throws -> UserRow {
         let rows = try await query(
@@ -72,6 +86,13 @@ extension Change {
             WHERE tenant_id = \(tenant) AND id = \(user.id) RETURNING \(UserRow.columns)
             """)
         return try rows.only(UserRow.init)
+    }
+}
+
+extension UserRow {
+    /// By what the user's password is known to the rules.
+    package var passwordSubject: String? {
+        identities.first { sameBytes($0.provider, ProviderKind.password.rawValue) }?.subject
     }
 }
 

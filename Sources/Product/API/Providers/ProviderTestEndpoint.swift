@@ -1,0 +1,64 @@
+import Domain
+import Federation
+import HTTP
+import JSON
+import Storage
+
+/// `/v1/providers/{id}/test`: tries a provider's setup out, before people do.
+enum ProviderTestEndpoint {
+    static let all = [test]
+
+    private static let finding = ObjectShape(
+        "ProviderFinding",
+        [
+            .readOnly("check", .enumeration(ProviderFinding.Check.allCases.map(\.rawValue))),
+            .readOnly("ok", .bool),
+            .readOnly("detail", .string(), "What is wrong, for an operator."),
+        ])
+
+    private static let shape = ObjectShape(
+        "ProviderTest",
+        [
+            .readOnly("ok", .bool, "Whether people can sign in there, as far as can be seen."),
+            .readOnly("findings", .array(of: .object(finding), max: 10)),
+        ])
+
+    private static let test = Endpoint(
+        .post, "/v1/providers/{id}/test", id: "testProvider", tag: "Providers",
+        summary: "Fetches what the provider publishes now, and says what is wrong with it. "
+            + "Nothing is changed or kept.",
+        access: .right("writeProviders"), answers: [.ok(shape)], exists: ProviderEndpoints.exists
+    ) { call in
+        let provider = try await call.ownProvider
+        let findings = try await findings(provider, call)
+        return .ok(
+            .object([
+                .init("ok", .bool(findings.allSatisfy(\.isGood))),
+                .init("findings", .array(findings.map(json))),
+            ]))
+    }
+
+    private static func findings(
+        _ provider: ProviderRow, _ call: Call
+    ) async throws -> [ProviderFinding] {
+        guard let party = provider.relyingParty else { return [] }
+        guard party.kind != .github else {
+            return [
+                ProviderFinding(
+                    check: .endpoints, isGood: provider.hasSecret,
+                    detail: provider.hasSecret
+                        ? "GitHub's are built in."
+                        : "GitHub's are built in; without the client's secret its tokens cannot be "
+                            + "checked to be ours.")
+            ]
+        }
+        return try await call.services.providerDocuments.examine(party)
+    }
+
+    private static func json(_ finding: ProviderFinding) -> JSONValue {
+        .object([
+            .init("check", .string(finding.check.rawValue)), .init("ok", .bool(finding.isGood)),
+            .init("detail", .string(finding.detail)),
+        ])
+    }
+}

@@ -1,0 +1,88 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// A second account of the person's, added to the one that they are signed in with: both are proved
+/// at the same time, which no matching address could.
+enum DeepRecallLinks {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.post, path) { try await link($0) },
+        ContractRoute(.delete, path) { try await unlink($0) },
+    ]
+
+    private static let path = "/api/profile/link/{provider}"
+
+    private static func link(_ call: ClientCall) async throws -> Response {
+        let user = try await call.signedIn().user
+        let kind = try kind(call)
+        let input = try call.object()
+        let name = kind == .google ? "id_token" : "access_token"
+        guard let token = DeepRecall.text(input, name) else {
+            throw DeepRecall.bad("Missing \(name)")
+        }
+        let person =
+            kind == .google
+            ? try await call.person(idToken: token, kind: .google)
+            : try await call.person(gitHubToken: token)
+        do {
+            try await call.link(person, to: user)
+        } catch let StorageFailure.conflict(_, _, holder) {
+            guard holder == user.id else {
+                return .json(
+                    409,
+                    bytes: told("conflict", "This account is linked to another user").encoded())
+            }
+            return .ok(told("already_linked", "This account is already linked"))
+        }
+        return .ok(
+            told(
+                "linked", "\(kind.rawValue) account linked successfully",
+                .init(
+                    "identity",
+                    .object([
+                        .init("provider", .string(kind.rawValue)),
+                        .init("email", person.email.map(JSONValue.string) ?? .null),
+                        .init("displayName", person.name.map(JSONValue.string) ?? .null),
+                    ]))))
+    }
+
+    /// Ends the person's sessions, this one too: what was begun with the account ends with it.
+    private static func unlink(_ call: ClientCall) async throws -> Response {
+        let user = try await call.signedIn().user
+        let kind = try kind(call)
+        let database = call.core.database
+        try await call.scope.change(by: call.actor(user)) { change in
+            let row = try await change.lockUser(user.id)
+            guard row.identities.count > 1 else {
+                throw DeepRecall.bad("Cannot unlink last identity")
+            }
+            let fitting = row.identities.filter { sameBytes($0.provider, kind.rawValue) }
+            guard !fitting.isEmpty else { throw Problem(.notFound, "Identity not found") }
+            guard fitting.count < row.identities.count else {
+                throw DeepRecall.bad("Cannot unlink last identity")
+            }
+            for identity in fitting {
+                try await change.unlinkIdentity(row, identity.id, database: database)
+            }
+        }
+        return .ok(told("unlinked", "\(kind.rawValue) account unlinked"))
+    }
+
+    private static func kind(_ call: ClientCall) throws -> ProviderKind {
+        let name = try call.parameter("provider")
+        guard let kind = ProviderKind(rawValue: name), [.google, .github].contains(kind) else {
+            throw DeepRecall.bad("Invalid provider")
+        }
+        return kind
+    }
+
+    private static func told(
+        _ status: String, _ message: String, _ more: JSONValue.Member...
+    ) -> JSONValue {
+        .object(
+            [.init("status", .string(status)), .init("message", .string(message))] + more)
+    }
+}

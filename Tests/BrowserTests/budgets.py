@@ -1,0 +1,121 @@
+"""The budgets of the console, measured with a tenant of many users; see deploy/budgets."""
+import glob
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+from console import Console, Server
+from playwright.sync_api import sync_playwright
+
+ROOT = pathlib.Path(__file__).parents[2]
+ROWS = int(os.environ.get("BUDGET_ROWS", "1000000"))
+PAINTS = """() => new Promise((done) => {
+    const seen = {cls: 0, fcp: performance.getEntriesByName("first-contentful-paint")[0]?.startTime};
+    new PerformanceObserver((list) => list.getEntries().forEach((one) => (seen.lcp = one.startTime))).observe({type: "largest-contentful-paint", buffered: true});
+    new PerformanceObserver((list) => list.getEntries().forEach((one) => (seen.cls += one.hadRecentInput ? 0 : one.value))).observe({type: "layout-shift", buffered: true});
+    setTimeout(() => done(seen), 100);
+})"""
+# The longest of the interactions so far, from the event to the next paint.
+WATCH = """globalThis.slowest = 0;
+new PerformanceObserver((list) => list.getEntries().forEach((one) => (slowest = Math.max(slowest, one.duration)))).observe({type: "event", durationThreshold: 16, buffered: true})"""
+
+
+def seed(console, sockets):
+    """A tenant `grown` with ROWS users, each with a key, an invite, an event and a decision."""
+    tenant = console.api("POST", "/tenants", {"slug": "grown", "name": "Grown"})["id"]
+    socket, = set(glob.glob("/tmp/gatehouse-*/.s.PGSQL.5432")) - sockets
+    subprocess.run(["psql", "-X", "-q", "-d", f"host={pathlib.Path(socket).parent} user=postgres dbname=gatehouse", "-v", f"tenant={tenant}",
+                    "-v", "first=1", "-v", f"last={ROWS}", "-f", ROOT / "deploy/growth.sql"], check=True)
+
+
+def first_view(browser, server, cookies, path):
+    rounds = []
+    for _ in range(5):
+        console = Console(server, browser, cookies, reduced_motion="no-preference")
+        weights = []
+        console.page.on("requestfinished", lambda one: weights.append(one.sizes()["responseBodySize"]))
+        console.go(path)
+        console.idle()
+        rounds.append({**console.page.evaluate(PAINTS), "requests": len(weights), "bytes": sum(weights)})
+        console.check_silence()
+        console.close()
+    return {name: statistics.median(one[name] for one in rounds) for name in rounds[0]}
+
+
+def find_one(console):
+    """From the last letter to the drawn row, the requests of one search, and the server's time of each, in ms."""
+    took, served, asked = [], [], []
+    for number in range(3, 43):
+        email = console.emails[number % len(console.emails)]
+        page = console.go("/console/t/grown/users")
+        page.get_by_role("searchbox").press_sequentially(email[:-1], delay=15)
+        before = len(console.asked("/users?"))
+        page.keyboard.press(email[-1])
+        start = page.evaluate("performance.now()")
+        page.locator("tbody tr", has_text=email).first.wait_for()
+        page.locator("tbody tr").nth(1).wait_for(state="detached")
+        took.append(page.evaluate("performance.now()") - start)
+        served.append(page.evaluate("performance.getEntriesByType('resource').filter(one => one.name.includes('q=')).map(one => one.responseStart - one.requestStart).at(-1)"))
+        asked.append(len(console.asked("/users?")) - before)
+    return statistics.median(took), sorted(served)[int(len(served) * 0.95)], max(asked)
+
+
+def interactions(console):
+    """Typing, sorting, selecting, the palette, a dialog, tabs: the longest of them, in ms."""
+    page = console.go("/console/t/grown/users")
+    page.evaluate(WATCH)
+    page.get_by_role("searchbox").press_sequentially("grace", delay=60)
+    page.get_by_role("button", name="User", exact=True).click()
+    page.locator("tbody input").first.click()
+    page.locator("thead input").click()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("ada", delay=60)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Add user").click()
+    page.keyboard.type("someone@example.org", delay=30)
+    page.keyboard.press("Escape")
+    for tab in ("Invites", "API keys", "Audit", "Users"):
+        page.get_by_role("navigation", name="Tenant").get_by_role("link", name=tab).click()
+        page.locator("tbody tr").first.wait_for()
+    return page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(slowest), 100)))")
+
+
+def main():
+    over = []
+
+    def row(name, value, budget, unit="", firm=False):
+        good = value <= budget
+        if firm and not good:
+            over.append(name)
+        print(f"| {name} | {value:,.0f}{unit} | {budget:,}{unit} | {'yes' if good else 'no'} |", flush=True)
+
+    sockets = set(glob.glob("/tmp/gatehouse-*/.s.PGSQL.5432"))
+    with Server() as server, sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        console = Console(server, browser)
+        console.sign_in_by_link(server.token)
+        seed(console, sockets)
+        console.emails = [one["email"] for one in console.api("GET", "/tenants/grown/users?limit=100&q=grace.h")["items"]]
+        print(f"{ROWS:,} users in one tenant, {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}\n\n| | measured | budget | kept |\n|---|---|---|---|")
+        row("all files", sum(path.stat().st_size for path in (ROOT / "Public").rglob("*") if path.is_file()), 150_000, " bytes", True)
+        for name, path in (("overview", "/console/"), ("users", "/console/t/grown/users")):
+            seen = first_view(browser, server, console.cookies(), path)
+            row(f"{name}, first view cold: over the wire", seen["bytes"], 60_000, " bytes", True)
+            row(f"{name}: requests", seen["requests"], 12, "", name == "overview")
+            row(f"{name}: first paint", seen["fcp"], 500, " ms")
+            row(f"{name}: largest paint", seen["lcp"], 800, " ms")
+            row(f"{name}: layout shift", seen["cls"], 0, "", True)
+        row("longest interaction", interactions(console), 100, " ms")
+        took, served, asked = find_one(console)
+        row("find one user: requests after the last letter", asked, 1, "", True)
+        row("find one user: from the last letter to the row", took, 250, " ms")
+        row("find one user: the server's p95", served, 50, " ms")
+        console.check_silence()
+        browser.close()
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

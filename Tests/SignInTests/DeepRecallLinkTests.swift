@@ -1,0 +1,114 @@
+import HTTP
+import JSON
+import TestSupport
+import Testing
+
+/// `/api/profile/link/{provider}`: a second account for the same person.
+struct DeepRecallLinkTests {
+    private static let path = "/api/profile/link"
+
+    private func github(_ stage: DeepRecallStage) async throws -> TestAnswer {
+        try await stage.exchange("github", #"{"access_token":"gho_1","device_id":"mobile-1-a"}"#)
+    }
+
+    @Test func `a second account is linked, signs the same person in, and is taken away again`()
+        async throws
+    {
+        let stage = try await DeepRecallStage.make()
+        try await stage.invite("ann@acme.example")
+        let token = try await stage.signInWithGoogle()
+        // Its address is another one, and nobody invited it.
+        #expect(try await github(stage).status == 403)
+        let linked = try await stage.send(
+            .post, "\(Self.path)/github", #"{"access_token":"gho_1"}"#, token: token)
+        #expect(linked.status == 200)
+        #expect(
+            linked.text == #"{"status":"linked","message":"github account linked successfully","#
+                + #""identity":{"provider":"github","email":"octo@acme.example","#
+                + #""displayName":"octo"}}"#)
+        let again = try await stage.send(
+            .post, "\(Self.path)/github", #"{"access_token":"gho_1"}"#, token: token)
+        #expect(
+            again.text
+                == #"{"status":"already_linked","message":"This account is already linked"}"#)
+        let other = try await github(stage)
+        #expect(other.status == 200, "\(other.text)")
+        let user = try stage.payload(token)["userId"]?.string
+        #expect(other.json["user"]?["id"]?.string == user)
+        let taken = try await stage.send(.delete, "\(Self.path)/github", token: token)
+        #expect(taken.text == #"{"status":"unlinked","message":"github account unlinked"}"#)
+        // What it had begun is over, and so is everything else.
+        for ended in [token, other.json["app_jwt"]?.string ?? ""] {
+            #expect(try await stage.send(.get, "/api/profile", token: ended).status == 401)
+        }
+        #expect(try await github(stage).status == 403)
+        await stage.stop()
+    }
+
+    @Test func `the last account stays, and one that is not there is not taken`() async throws {
+        let stage = try await DeepRecallStage.make()
+        try await stage.invite("ann@acme.example")
+        let token = try await stage.signInWithGoogle()
+        expectOnlyError(
+            try await stage.send(.delete, "\(Self.path)/google", token: token), 400,
+            "Cannot unlink last identity")
+        expectOnlyError(
+            try await stage.send(.delete, "\(Self.path)/apple", token: token), 400,
+            "Invalid provider")
+        _ = try await stage.send(
+            .post, "\(Self.path)/google",
+            #"{"id_token":"\#(stage.googleToken(["sub": "\"2\""]))"}"#, token: token)
+        expectOnlyError(
+            try await stage.send(.delete, "\(Self.path)/github", token: token), 404,
+            "Identity not found")
+        // Both are Google's: without them nothing would be left.
+        expectOnlyError(
+            try await stage.send(.delete, "\(Self.path)/google", token: token), 400,
+            "Cannot unlink last identity")
+        #expect(try await stage.send(.get, "/api/profile", token: token).status == 200)
+        await stage.stop()
+    }
+
+    @Test func `an account of another person's is 409 and does not tell whose`() async throws {
+        let stage = try await DeepRecallStage.make()
+        try await stage.invite("ann@acme.example")
+        try await stage.invite("octo@acme.example")
+        let token = try await stage.signInWithGoogle()
+        #expect(try await github(stage).status == 200)
+        let taken = try await stage.send(
+            .post, "\(Self.path)/github", #"{"access_token":"gho_1"}"#, token: token)
+        #expect(taken.status == 409)
+        #expect(
+            taken.text
+                == #"{"status":"conflict","message":"This account is linked to another user"}"#)
+        await stage.stop()
+    }
+
+    @Test func `only a signed-in person with a good token of a known provider links`()
+        async throws
+    {
+        let stage = try await DeepRecallStage.make()
+        try await stage.invite("ann@acme.example")
+        let token = try await stage.signInWithGoogle()
+        for (provider, body, status, error) in [
+            ("apple", "{}", 400, "Invalid provider"),
+            ("google", "{}", 400, "Missing id_token"),
+            ("github", #"{"id_token":"x"}"#, 400, "Missing access_token"),
+            ("google", #"{"id_token":"x.y.z"}"#, 401, "Token exchange failed"),
+        ] {
+            expectOnlyError(
+                try await stage.send(.post, "\(Self.path)/\(provider)", body, token: token),
+                status, error)
+        }
+        stage.provider.set("/gh/check", .init(status: 404, #"{"message":"Not Found"}"#))
+        let foreign = try await stage.send(
+            .post, "\(Self.path)/github", #"{"access_token":"gho_2"}"#, token: token)
+        #expect(foreign.status == 401)
+        for method in [HTTP.Method.post, .delete] {
+            expectOnlyError(
+                try await stage.send(method, "\(Self.path)/google", "{}"), 401,
+                "Authentication required")
+        }
+        await stage.stop()
+    }
+}
