@@ -70,7 +70,7 @@ let package = Package(
             "Product", "Federation", ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"]),
         room(
             "Product", "Storage",
-            ["Domain", "Networking", "Postgres", "Replication", "JSON", "Text", "Cryptography"]),
+            ["Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"]),
         room("Product", "Mail", ["Storage", "Outbound", "Text"]),
         room(
             "Product", "API",

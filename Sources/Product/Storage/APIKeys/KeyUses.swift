@@ -1,5 +1,6 @@
 import Domain
 import Postgres
+import Replication
 import Synchronization
 import Text
 
