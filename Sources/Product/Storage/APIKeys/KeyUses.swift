@@ -12,15 +12,27 @@ package final class KeyUses: Sendable {
     struct Pending: Sendable {
         var at: Timestamp
         var ip: String?
+        /// By the start of the day, in microseconds.
+        var uses: [Int64: Int] = [:]
         /// Uses of the secret before the last rotation, and the last of them.
         var previous = 0
         var previousAt: Timestamp?
+
+        mutating func note(at now: Timestamp, ip: String?, isPrevious: Bool) {
+            at = max(at, now)
+            self.ip = ip
+            uses[now.microseconds / day * day, default: 0] += 1
+            guard isPrevious else { return }
+            previous += 1
+            previousAt = now
+        }
 
         /// The address is that of the last use.
         func merged(with other: Pending) -> Pending {
             let last = other.at >= at ? other : self
             return Pending(
-                at: last.at, ip: last.ip, previous: previous + other.previous,
+                at: last.at, ip: last.ip, uses: uses.merging(other.uses, uniquingKeysWith: +),
+                previous: previous + other.previous,
                 previousAt: [previousAt, other.previousAt].compactMap(\.self).max())
         }
     }
@@ -32,12 +44,8 @@ package final class KeyUses: Sendable {
         var verified: [Int64: Int] = [:]
 
         mutating func note(_ key: PresentedKey, at now: Timestamp, ip: String?, isVerified: Bool) {
-            var use = Pending(at: now, ip: ip)
-            if key.isPrevious {
-                use.previous = 1
-                use.previousAt = now
-            }
-            keys[key.id] = keys[key.id].map { $0.merged(with: use) } ?? use
+            keys[key.id, default: Pending(at: now, ip: ip)].note(
+                at: now, ip: ip, isPrevious: key.isPrevious)
             if isVerified { verified[now.microseconds / hour * hour, default: 0] += 1 }
         }
 
@@ -52,7 +60,8 @@ package final class KeyUses: Sendable {
         let pending = Mutex<[UUID: Batch]>([:])
     }
 
-    private static let hour: Int64 = 3_600_000_000
+    static let hour: Int64 = 3_600_000_000
+    static let day = 24 * hour
 
     /// Only keys with a limit are counted, and so many in one minute are not seen.
     private let minute = MinuteCounts<UUID>(keyLimit: 1_000_000)
@@ -126,6 +135,16 @@ extension Database {
                     \(keys.map { $0.value.ip ?? "" }), \(keys.map { Int64($0.value.previous) }))
                     AS given (id, at, ip, previous)) AS used
                 WHERE k.tenant_id = \(tenant) AND k.id = used.id
+                """)
+            let days = keys.flatMap { key, use in use.uses.map { (key, $0.key, $0.value) } }
+            try await transaction.query(
+                """
+                INSERT INTO api_key_uses (tenant_id, key_id, day, uses)
+                SELECT \(tenant), given.key, given.day, given.uses
+                FROM unnest(\(days.map(\.0)), \(days.map { Timestamp(microseconds: $0.1) }),
+                    \(days.map { Int64($0.2) })) AS given (key, day, uses)
+                ON CONFLICT (tenant_id, key_id, day)
+                    DO UPDATE SET uses = api_key_uses.uses + EXCLUDED.uses
                 """)
             if hours.isEmpty { return }
             try await transaction.query(
