@@ -195,6 +195,20 @@ struct ImmichSignInTests {
                     "A credential must not stand in the address.")
             }
         }
+        func leaks() async throws -> [String?] {
+            let events = try await stage.service.send(
+                .get, "/v1/tenants/acme/audit-events?action=api_key.leaked",
+                as: .platformOwner)
+            return (events.json["items"]?.array ?? []).map { $0["target"]?["name"]?.string }
+        }
+        #expect(try await leaks() == [])
+        let made = try await stage.send(
+            .post, "/api/api-keys", #"{"name":"mine","permissions":["all"]}"#, token: token)
+        let key = made.json["secret"]?.string ?? ""
+        expectError(
+            try await stage.send(.get, "/api/users/me?apiKey=\(key)"), 400,
+            "A credential must not stand in the address.")
+        #expect(try await leaks() == ["mine"], "\(made.text)")
         await stage.service.stop()
     }
 }
