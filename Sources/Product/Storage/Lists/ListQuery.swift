@@ -56,7 +56,8 @@ package struct ListQuery: Sendable {
         }
     }
 
-    private var keyset: SQL {
+    /// What the rows behind the page before fulfil, with its AND.
+    var keyset: SQL {
         guard let after else { return "" }
         let comparison: SQL = descending ? "<" : ">"
         switch sort {

@@ -60,10 +60,17 @@ struct SearchedList: Sendable {
         let counted = search.some.map { rows + " AND id = ANY (\($0))" } ?? source
         var counting = ListStatement(columns: "", source: counted).counting(list)
         var page: SQL = "SELECT * FROM \(source)\(list.tail)"
-        if list.total == nil, search.some == nil, !search.ids.isEmpty {
-            // They are few, and all of them are met for the page's order anyhow.
-            counting = ", counted"
-            page = "SELECT *, count(*) OVER () AS counted FROM \(source)\(list.tail)"
+        if !search.ids.isEmpty {
+            // They are few, and all of them are met for the page's order anyhow, so that they are
+            // counted on the way. OFFSET 0 keeps the planner from walking the order to them
+            // instead: it takes them for evenly spread, and they may all lie at its far end.
+            let isWhole = list.total == nil && list.after == nil && search.some == nil
+            if isWhole { counting = ", counted" }
+            page = """
+                SELECT * FROM (SELECT *\(isWhole ? ", count(*) OVER () AS counted" : "" as SQL)
+                    FROM \(source)\(list.keyset) OFFSET 0) AS few
+                \(list.order(of: "")) LIMIT \(raw: "\(list.fetched)")
+                """
         }
         if let text = search.frequent {
             var walk = list
