@@ -98,6 +98,39 @@ struct AuditEventsTests {
         let own = try await service.send(.get, "/v1/search?q=AC", as: .tenantAdmin(acme))
         #expect(own.json["items"]?.array?.first?["type"]?.string == "tenant")
         #expect(try await service.send(.get, "/v1/search", as: .platformOwner).status == 422)
+        let key = try await service.send(
+            .post, "/v1/tenants/acme/api-keys", json: #"{"name":"Zebra mail","scopes":["smtp"]}"#,
+            as: .platformOwner)
+        let invite = try await service.send(
+            .post, "/v1/tenants/acme/invites", json: #"{"email":"zebra@acme.example"}"#,
+            as: .platformOwner)
+        #expect(invite.status == 201, "\(invite.text)")
+        func types(_ query: String, as who: TestService.Credential) async throws -> [String] {
+            let answer = try await service.send(.get, "/v1/search?q=\(query)", as: who)
+            return answer.json["items"]?.array?.compactMap { $0["type"]?.string } ?? []
+        }
+        // The invited person waits as a user.
+        let all = ["user", "api_key", "invite"]
+        #expect(try await types("ZEBRA", as: .tenantAdmin(acme)) == all)
+        #expect(try await types("zebra", as: .platformOwner) == [])
+        #expect(try await types("zebra&tenant=acme", as: .platformOwner) == all)
+        let other = try await service.storage.tenant("other")
+        #expect(try await types("zebra", as: .tenantAdmin(try #require(other))) == [])
+        #expect(
+            try await service.send(
+                .get, "/v1/search?q=zebra&tenant=acme", as: .tenantAdmin(try #require(other))
+            ).status == 404)
+        for (made, type) in [(key, "api_key"), (invite, "invite")] {
+            let id = made.json["id"]?.string ?? ""
+            #expect(try await types(id, as: .tenantAdmin(acme)) == [type])
+            #expect(try await types(id, as: .tenantAdmin(try #require(other))) == [])
+        }
+        #expect(try await types("\(acme.id)", as: .platformOwner) == ["tenant"])
+        let weak = try await service.send(
+            .post, "/v1/tenants/acme/api-keys", json: #"{"name":"r","scopes":["users:read"]}"#,
+            as: .platformOwner)
+        let secret = try #require(weak.json["key"]?.string)
+        #expect(try await types("zebra", as: .bearer(secret)) == ["user"])
         #expect(try await service.send(.get, "/v1/search?q=a").status == 401)
         await service.stop()
     }

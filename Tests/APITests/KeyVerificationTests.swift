@@ -186,6 +186,41 @@ import Text
         }
     }
 
+    @Test func `the uses of a key are counted by the day`() async throws {
+        let clock = TestClock()
+        let service = try await TestService.make(clock: { clock.now })
+        try await service.makeTenant("acme")
+        let asked = try await key(service, #""smtp""#)
+        let list = try await service.send(.get, "/v1/tenants/acme/api-keys", as: .platformOwner)
+        let who = TestService.Credential.bearer(
+            try await key(
+                service, at: "/v1/api-keys", #""api-keys:read","keys:verify","tenants:read""#))
+        let id = list.json["items"]?.array?.first?["id"]?.string ?? ""
+        func uses() async throws -> [Int] {
+            let answer = try await service.send(
+                .get, "/v1/tenants/acme/api-keys/\(id)/uses", as: who)
+            #expect(answer.status == 200, "\(answer.text)")
+            return answer.json["items"]?.array?.compactMap { $0["uses"]?.int } ?? []
+        }
+        let none = [Int](repeating: 0, count: 29)
+        #expect(try await uses() == none + [0])
+        for _ in 0..<3 { #expect(try await verdict(service, asked, as: who) == "valid") }
+        _ = try await service.send(.get, "/v1/me", as: .bearer(asked))
+        #expect(try await uses() == none + [4])
+        #expect(try await verdict(service, asked, as: who) == "valid")
+        #expect(try await uses() == none + [5])
+        clock.advance(seconds: 86_400)
+        #expect(
+            try await verdict(service, asked, more: #","scopes":["pop3"]"#, as: who)
+                == "scope_missing")
+        #expect(try await verdict(service, asked, as: who) == "valid")
+        #expect(try await uses() == none.dropFirst() + [5, 1])
+        let strange = try await service.send(
+            .get, "/v1/tenants/acme/api-keys/\(UUID.random())/uses", as: who)
+        #expect(strange.status == 404)
+        await service.stop()
+    }
+
     @Test func `a limit is exact at one replica, and n replicas admit n times as many at most`()
         async throws
     {

@@ -45,6 +45,32 @@ struct ProvisioningLimitTests {
         await scene.service.stop()
     }
 
+    @Test func `the limits count what all replicas saw`() async throws {
+        let clock = TestClock()
+        clock.startMinute()
+        let scene = try await ProvisioningScene.make(clock: { clock.now })
+        let replicas = [nil, try scene.service.replica(), try scene.service.replica()]
+        func stranger(_ number: Int) async throws -> String? {
+            try await scene.service.send(
+                .post, "/v1/hooks/pre-signup",
+                json: #"{"provider":"google","subject":"s\#(number)","#
+                    + #""email":"eve@ex.com","email_verified":true}"#,
+                as: .platformOwner, to: replicas[number % 3]
+            ).json["reason"]?.string
+        }
+        for number in 0..<30 { #expect(try await stranger(number) == "no_tenant") }
+        for number in 30..<33 { #expect(try await stranger(number) == "rate_limited") }
+        func preview(_ number: Int) async throws -> Int {
+            try await scene.service.send(
+                .post, "/v1/invites/preview", json: #"{"token":"t\#(number)"}"#,
+                from: "192.0.2.1", to: replicas[number % 3]
+            ).status
+        }
+        for number in 0..<60 { #expect(try await preview(number) == 404) }
+        for number in 60..<63 { #expect(try await preview(number) == 429) }
+        await scene.service.stop()
+    }
+
     @Test func `one tenant's hook does not use up another's`() async throws {
         let clock = TestClock()
         clock.startMinute()

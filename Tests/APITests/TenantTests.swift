@@ -52,6 +52,35 @@ struct TenantTests {
         await service.stop()
     }
 
+    @Test func `the platform lists tenants by name, with how many users each has`() async throws {
+        let service = try await TestService.make()
+        for (slug, name) in [("c", "gamma"), ("b", "Beta"), ("a", "ALPHA"), ("d", "Ålesund")] {
+            let made = try await service.send(
+                .post, "/v1/tenants", json: #"{"slug":"\#(slug)-1","name":"\#(name)"}"#,
+                as: .platformOwner)
+            #expect(made.status == 201, "\(made.text)")
+        }
+        for email in ["ada@b.example", "bob@b.example"] {
+            _ = try await service.send(
+                .post, "/v1/tenants/b-1/users", json: #"{"email":"\#(email)"}"#, as: .platformOwner)
+        }
+        func names(_ query: String) async throws -> [String] {
+            let list = try await service.send(.get, "/v1/tenants?" + query, as: .platformOwner)
+            return list.json["items"]?.array?.compactMap { $0["name"]?.string } ?? []
+        }
+        #expect(try await names("sort=name") == ["ALPHA", "Beta", "gamma", "Ålesund"])
+        #expect(try await names("sort=-name&limit=2") == ["Ålesund", "gamma"])
+        let list = try await service.send(
+            .get, "/v1/tenants?sort=name&limit=2", as: .platformOwner)
+        #expect(list.json["items"]?.array?.map { $0["users"]?["value"]?.int ?? -1 } == [0, 2])
+        #expect(list.json["items"]?.array?.last?["users"]?["exact"]?.bool == true)
+        let cursor = try #require(list.json["next_cursor"]?.string)
+        #expect(try await names("sort=name&limit=2&cursor=\(cursor)") == ["gamma", "Ålesund"])
+        let one = try await service.send(.get, "/v1/tenants/b-1", as: .platformOwner)
+        #expect(one.json["users"] == nil)
+        await service.stop()
+    }
+
     @Test func `a tenant's operator sees that tenant alone`() async throws {
         let service = try await TestService.make()
         let acme = try await service.makeTenant("acme")

@@ -184,4 +184,31 @@ struct ImmichSignInTests {
         #expect(identities.json["items"]?.array?.count == 1, "\(identities.text)")
         await stage.service.stop()
     }
+
+    @Test func `a credential in the address is refused, whatever else comes along`() async throws {
+        let stage = try await ImmichStage.make()
+        let token = try await stage.token()
+        for query in ["sessionKey=\(token)", "apiKey=\(token)", "apiKey=", "a=b&sessionKey=x"] {
+            for credential in [nil, token] {
+                expectError(
+                    try await stage.send(.get, "/api/users/me?\(query)", token: credential), 400,
+                    "A credential must not stand in the address.")
+            }
+        }
+        func leaks() async throws -> [String?] {
+            let events = try await stage.service.send(
+                .get, "/v1/tenants/acme/audit-events?action=api_key.leaked",
+                as: .platformOwner)
+            return (events.json["items"]?.array ?? []).map { $0["target"]?["name"]?.string }
+        }
+        #expect(try await leaks() == [])
+        let made = try await stage.send(
+            .post, "/api/api-keys", #"{"name":"mine","permissions":["all"]}"#, token: token)
+        let key = made.json["secret"]?.string ?? ""
+        expectError(
+            try await stage.send(.get, "/api/users/me?apiKey=\(key)"), 400,
+            "A credential must not stand in the address.")
+        #expect(try await leaks() == ["mine"], "\(made.text)")
+        await stage.service.stop()
+    }
 }

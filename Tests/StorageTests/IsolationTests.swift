@@ -11,7 +11,7 @@ struct IsolationTests {
     private static let tenantTables: Set<String> = [
         "tenants", "policies", "domains", "users", "identities", "invites", "api_keys",
         "cors_origins", "audit_events", "decisions", "sessions", "link_grants", "clients",
-        "known_devices", "login_states", "verification_counts", "password_resets",
+        "known_devices", "login_states", "verification_counts", "password_resets", "api_key_uses",
     ]
     private static let directoryTables = [
         "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",

@@ -92,7 +92,8 @@ package struct Composition: Sendable {
         }
         self.record = record
         dispatcher = try Dispatcher(
-            endpoints: Routes.all + Contracts.endpoints(core) + [KeySetEndpoint.endpoint(tokens)],
+            endpoints: Routes.all + Contracts.endpoints(core) + HostedSignIn.endpoints(core)
+                + [KeySetEndpoint.endpoint(tokens)],
             services: services,
             hooks: Hooks(
                 authenticate: {

@@ -10,7 +10,7 @@ enum APIKeyEndpoints {
         endpoints(.tenant) + endpoints(.platform) + [revokeMany] + KeyVerificationEndpoints.all
 
     private static func endpoints(_ place: APIKeyPlace) -> [Endpoint] {
-        [list(place), create(place), get(place), update(place), revoke(place)]
+        [list(place), create(place), get(place), uses(place), update(place), revoke(place)]
             + APIKeyRotationEndpoints.endpoints(place)
     }
 
@@ -120,6 +120,39 @@ enum APIKeyEndpoints {
             }
             try place.require(call, .listKeys, row.key)
             return .ok(row.json(at: call.now), etag: row.etag)
+        }
+    }
+
+    private static func uses(_ place: APIKeyPlace) -> Endpoint {
+        Endpoint(
+            .get, "\(place.path)/{id}/uses", id: place.operation("list", "ApiKeyUses"),
+            tag: "API keys",
+            summary: "How often the key was good on each of the last 30 days (UTC), today last.",
+            access: place.access(.listKeys),
+            answers: [
+                .ok(
+                    ObjectShape(
+                        "APIKeyUses",
+                        [
+                            .readOnly(
+                                "items",
+                                .array(
+                                    of: .object(
+                                        ObjectShape([
+                                            .readOnly("at", .timestamp),
+                                            .readOnly("uses", .integer(0...Int.max)),
+                                        ]))))
+                        ]))
+            ]
+        ) { call in
+            let scope = try place.scope(call)
+            let id = try call.id()
+            guard let row = try await scope.apiKey(id) else { throw Problem.notFound("API key") }
+            try place.require(call, .listKeys, row.key)
+            let days = try await scope.uses(ofAPIKey: id, days: 30).map { day in
+                JSONValue.object([.init("at", .time(day.at)), .init("uses", .int(day.uses))])
+            }
+            return .ok(.object([.init("items", .array(days))]))
         }
     }
 

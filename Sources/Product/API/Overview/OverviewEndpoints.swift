@@ -4,9 +4,9 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/stats/overview` and `/v1/search`: what the console's first page and its palette ask.
+/// `/v1/stats/overview`: what the console's first page asks.
 enum OverviewEndpoints {
-    static let all: [Endpoint] = [overview, search]
+    static let all: [Endpoint] = [overview, SearchEndpoint.search]
 
     private static let count = Kind.integer(0...Int.max)
 
@@ -56,62 +56,5 @@ enum OverviewEndpoints {
                 .init("sign_ups", .array(signUps)),
                 .init("key_verifications", .int(found.verifications)),
             ]))
-    }
-
-    private static let most = 10
-    /// A total given is not counted.
-    private static let best = ListQuery(limit: most, total: ListTotal(most, exact: false))
-
-    private static let search = Endpoint(
-        .get, "/v1/search", id: "search", tag: "Overview",
-        summary: "Tenants by slug or name and, for a tenant's credential, its users.",
-        access: .right("readUsers"),
-        query: [QueryParameter("q", .string(min: 1, max: 255), required: true)],
-        answers: [
-            .ok(
-                ObjectShape(
-                    "SearchResult",
-                    [
-                        .readOnly(
-                            "items",
-                            .array(
-                                of: .object(
-                                    ObjectShape([
-                                        .readOnly("type", .enumeration(["tenant", "user"])),
-                                        .readOnly("id", .uuid), .readOnly("name", .string()),
-                                        .readOnly("slug", .string(), always: false),
-                                        .readOnly("email", .string(), always: false),
-                                        .readOnly("tenant_id", .uuid, always: false),
-                                    ]))))
-                    ]))
-        ]
-    ) { call in
-        let text = try call.query.string("q")
-        let database = try call.services.database
-        guard let home = call.principal.tenant else {
-            let tenants = try await database.tenants(best, status: nil, matching: text)
-            return .ok(.object([.init("items", .array(tenants.rows.map(found)))]))
-        }
-        let scope = database.scope(home)
-        let own = try await scope.tenantRow().map { [$0] } ?? []
-        let wanted = text.lowercased()
-        let tenants = own.filter {
-            $0.slug.contains(wanted) || $0.name.lowercased().contains(wanted)
-        }
-        let users = try await scope.users(best, UserFilter(text: text)).rows.map { user in
-            JSONValue.object([
-                .init("type", .string("user")), .init("id", .uuid(user.id)),
-                .init("name", .string(user.name ?? user.email)),
-                .init("email", .string(user.email)), .init("tenant_id", .uuid(home)),
-            ])
-        }
-        return .ok(.object([.init("items", .array(tenants.map(found) + users))]))
-    }
-
-    private static func found(_ tenant: TenantRow) -> JSONValue {
-        .object([
-            .init("type", .string("tenant")), .init("id", .uuid(tenant.id)),
-            .init("name", .string(tenant.name)), .init("slug", .string(tenant.slug)),
-        ])
     }
 }

@@ -12,9 +12,10 @@ enum TenantEndpoints {
         .get, "/v1/tenants", id: "listTenants", tag: "Tenants",
         summary: "The tenants that the credential may read, newest first.",
         access: .own("readTenant"),
-        query: QueryParameter.list(sorts: ["-created_at", "created_at"], search: true)
+        query: QueryParameter.list(
+            sorts: ["-created_at", "created_at", "name", "-name"], search: true)
             + [QueryParameter("status", .enumeration(["active", "suspended", "deleted"]))],
-        answers: [.list(TenantRow.shape)]
+        answers: [.list(TenantRow.listedShape)]
     ) { call in
         let database = try call.services.database
         let list = try call.listQuery()
@@ -25,10 +26,11 @@ enum TenantEndpoints {
             }
             return call.list(ListPage(whole: own.map { [$0] } ?? []))
         }
-        return call.list(
-            try await database.tenants(
-                list, status: call.query.optionalString("status"),
-                matching: call.query.optionalString("q")))
+        let page = try await database.tenants(
+            list, status: call.query.optionalString("status"),
+            matching: call.query.optionalString("q"))
+        let users = try await database.userCounts(of: page.rows.map(\.id))
+        return call.list(page) { $0.write(to: &$1, users: users[$0.id]) }
     }
 
     private static let create = Endpoint(

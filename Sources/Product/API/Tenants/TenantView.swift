@@ -4,7 +4,9 @@ import Text
 
 extension TenantRow: JSONView {
     /// The tenant as `/v1` shows it.
-    func write(to json: inout JSONWriter) {
+    func write(to json: inout JSONWriter) { write(to: &json, users: nil) }
+
+    func write(to json: inout JSONWriter, users: ListTotal?) {
         json.object {
             $0.member("id", id)
             $0.member("slug", slug)
@@ -12,13 +14,30 @@ extension TenantRow: JSONView {
             $0.member("status", status)
             $0.member("created_at", createdAt)
             $0.member("updated_at", updatedAt)
+            guard let users else { return }
+            $0.object("users") {
+                $0.member("value", users.value)
+                $0.member("exact", users.exact)
+            }
         }
     }
 
     var etag: String { ETag.version(version) }
 
-    static let shape = ObjectShape(
-        "Tenant",
+    static let shape = ObjectShape("Tenant", fields)
+    /// The platform's list counts the users.
+    static let listedShape = ObjectShape(
+        "ListedTenant",
+        fields + [
+            .readOnly(
+                "users",
+                .object(
+                    ObjectShape([
+                        .readOnly("value", .integer(0...Int.max)), .readOnly("exact", .bool),
+                    ])), always: false, "For the platform; not exact: at least so many.")
+        ])
+
+    private static let fields: [FieldShape] =
         [
             .readOnly("id", .uuid),
             FieldShape(
@@ -28,5 +47,5 @@ extension TenantRow: JSONView {
             .readOnly("status", .enumeration(["active", "suspended", "deleted"])),
             .readOnly("created_at", .timestamp),
             .readOnly("updated_at", .timestamp),
-        ])
+        ]
 }

@@ -38,26 +38,12 @@ extension ClientCall {
 
     /// What the rules would decide of the person here; nothing is written.
     package func foresee(_ person: BearerPerson) async throws -> ProvisioningResult {
-        try await decide(person, isDryRun: true)
+        try await decide(person.attempt, event: nil, isDryRun: true)
     }
 
     /// Lets the rules decide of the person here.
     package func provision(_ person: BearerPerson) async throws -> ProvisioningResult {
-        try await decide(person, isDryRun: false)
-    }
-
-    private func decide(
-        _ person: BearerPerson, isDryRun: Bool
-    ) async throws -> ProvisioningResult {
-        var attempt = person.attempt
-        // No caller of this door reads a kept answer.
-        attempt.eventID = "sign-in \(UUID.random())"
-        let result = try await core.database.provision(attempt, dryRun: isDryRun, by: clientActor) {
-            _ in
-            ""
-        }
-        guard let result else { throw Problem.internalError }
-        return result
+        try await decide(person.attempt, event: nil)
     }
 
     /// The tenant's own provider before the platform's; another tenant's is not asked.

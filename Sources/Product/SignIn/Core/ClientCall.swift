@@ -27,9 +27,34 @@ package struct ClientCall: Sendable {
         self.core = core
         tenant = found.tenant
         client = found.client
-        for name in ["apiKey", "sessionKey"] where query(name) != nil {
+        for name in ["apiKey", "sessionKey"] {
+            guard let credential = query(name) else { continue }
+            try await noteLeak(of: credential)
             throw Problem(.invalidRequest, "A credential must not stand in the address.")
         }
+    }
+
+    /// A key that stood in an address stands in logs by now, which its tenant has to know.
+    private func noteLeak(of credential: String) async throws {
+        guard credential.utf8.starts(with: "gate_".utf8),
+            let key = try? await core.checkKey(credential, request), key.tenant == tenant.id,
+            let id = key.id
+        else { return }
+        try await scope.change(by: clientActor) {
+            try await $0.audit("api_key.leaked", AuditTarget("api_key", id, key.name))
+        }
+    }
+
+    /// A call of a client that was looked up already.
+    init(
+        _ call: Call, _ client: ClientRow, of tenant: TenantRow, _ contract: Contract,
+        _ core: SignInCore
+    ) {
+        self.call = call
+        self.client = client
+        self.tenant = tenant
+        self.contract = contract
+        self.core = core
     }
 
     package var request: Request { call.request }

@@ -109,6 +109,11 @@ extension ClientCall {
     /// the person is. Throws `.stateUnknown`, `.wrongVerifier`, `.verifierMissing`, `.notProved`,
     /// `.providerAway`, `.refused`.
     package func completeLogin(_ answer: LoginReturn) async throws -> UserRow {
+        try await admit(proveLogin(answer))
+    }
+
+    /// The same up to who the provider says the person is.
+    func proveLogin(_ answer: LoginReturn) async throws -> ProvedPerson {
         let hash = Self.hash(answer.state)
         guard
             let begun = try await scope.consumeLogin(
@@ -122,10 +127,9 @@ extension ClientCall {
         if let issuer = answer.issuer, !remote.isIssuer(issuer) {
             throw SignInRefusal.notProved("mix-up: iss is another issuer's")
         }
-        let person = try await remote.redeem(
+        return try await remote.redeem(
             code: answer.code, redirectURI: begun.redirectURI, verifier: verifier,
             nonce: begun.nonce, namesIssuer: answer.issuer != nil || answer.hidesIssuer)
-        return try await admit(person)
     }
 
     private func verifier(_ begun: LoginState, _ answer: LoginReturn) throws -> String {

@@ -23,6 +23,17 @@ extension ClientCall {
     /// like every other. `event`: what the sign-in is known by where it is told of again and again;
     /// it is one decision then. Throws `.refused` with its reason and reference.
     package func admit(_ person: ProvedPerson, event: String? = nil) async throws -> UserRow {
+        try await admit(attempt(of: person), event: event)
+    }
+
+    /// What the rules say of the person: in that tenant, or in all that may know them.
+    func decide(_ person: ProvedPerson, in tenant: UUID?) async throws -> ProvisioningResult {
+        var attempt = self.attempt(of: person)
+        attempt.tenant = tenant?.description
+        return try await decide(attempt, event: nil)
+    }
+
+    private func attempt(of person: ProvedPerson) -> ProvisioningCall {
         var attempt = ProvisioningCall(
             provider: .attempt(
                 person.provider.id.description, issuer: nil, subject: person.subject))
@@ -31,7 +42,7 @@ extension ClientCall {
         attempt.hostedDomain = person.hostedDomain
         attempt.name = person.name
         attempt.clientID = person.audience
-        return try await admit(attempt, event: event)
+        return attempt
     }
 
     /// Adds a sign-in that was proved just now to a person who is signed in. Throws
@@ -50,10 +61,7 @@ extension ClientCall {
     func admit(_ attempt: ProvisioningCall, event: String? = nil) async throws -> UserRow {
         var attempt = attempt
         attempt.tenant = tenant.id.description
-        // No caller of this door reads a kept answer: each sign-in is an attempt of its own.
-        attempt.eventID = "sign-in \(event ?? UUID.random().description)"
-        let result = try await core.database.provision(attempt, by: clientActor) { _ in "" }
-        guard let result else { throw Problem.internalError }
+        let result = try await decide(attempt, event: event)
         guard result.verdict.maySignIn, let user = result.user, user.tenantID == tenant.id,
             let row = try await scope.user(user.id)
         else {
@@ -62,5 +70,18 @@ extension ClientCall {
         }
         if let identity = result.identityID { try await scope.noteUse(ofIdentity: identity) }
         return row
+    }
+
+    func decide(
+        _ attempt: ProvisioningCall, event: String?, isDryRun: Bool = false
+    ) async throws -> ProvisioningResult {
+        var attempt = attempt
+        // No caller of this door reads a kept answer: each sign-in is an attempt of its own.
+        attempt.eventID = "sign-in \(event ?? UUID.random().description)"
+        let result = try await core.database.provision(
+            attempt, dryRun: isDryRun, by: clientActor
+        ) { _ in "" }
+        guard let result else { throw Problem.internalError }
+        return result
     }
 }

@@ -1,5 +1,4 @@
 import API
-import Cryptography
 import Domain
 import Federation
 import HTTP
@@ -179,14 +178,7 @@ struct RemoteProvider: Sendable {
     }
 
     func basic(_ user: String, _ password: String) -> Field {
-        let text = Base64URL.encode(Array("\(user):\(password)".utf8))
-        let standard = text.utf8.map { byte -> UInt8 in
-            byte == UInt8(ascii: "-")
-                ? UInt8(ascii: "+") : byte == UInt8(ascii: "_") ? UInt8(ascii: "/") : byte
-        }
-        let padding = String(repeating: "=", count: (4 - standard.count % 4) % 4)
-        return Field(
-            "authorization", "Basic \(String(decoding: standard, as: UTF8.self))\(padding)")
+        Field("authorization", "Basic " + Base64.encode(Array("\(user):\(password)".utf8)))
     }
 
     private func takesSecretInHeader() async throws -> Bool {

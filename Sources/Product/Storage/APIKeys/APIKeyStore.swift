@@ -79,6 +79,25 @@ extension TenantScope {
         return try rows.first.map(APIKeyRow.init)
     }
 
+    /// How often the key was good on each of the last days, today last.
+    package func uses(
+        ofAPIKey id: UUID, days: Int
+    ) async throws(PostgresError) -> [(at: Timestamp, uses: Int)] {
+        await database.writeKeyUses(of: tenant)
+        let today = database.clock().microseconds / KeyUses.day
+        let starts = (0..<Int64(days)).map {
+            Timestamp(microseconds: (today - Int64(days) + 1 + $0) * KeyUses.day)
+        }
+        let rows = try await read(
+            """
+            SELECT day, uses FROM api_key_uses
+            WHERE tenant_id = \(tenant) AND key_id = \(id) AND day = ANY (\(starts))
+            """)
+        var counted: [Timestamp: Int] = [:]
+        for row in rows { counted[try row.get(0)] = try row.get(1) }
+        return starts.map { ($0, counted[$0] ?? 0) }
+    }
+
     /// The scopes that the tenant's own product knows, by the policy in force.
     package func scopeCatalogue() async throws -> [String] {
         let rows = try await read(

@@ -11,6 +11,8 @@ package final class KeyUses: Sendable {
     struct Pending: Sendable {
         var at: Timestamp
         var ip: String?
+        /// By the start of the day, in microseconds.
+        var uses: [Int64: Int] = [:]
         /// Uses of the secret before the last rotation, and the last of them.
         var previous = 0
         var previousAt: Timestamp?
@@ -27,7 +29,8 @@ package final class KeyUses: Sendable {
         var pending: [UUID: Batch] = [:]
     }
 
-    private static let hour: Int64 = 3_600_000_000
+    static let hour: Int64 = 3_600_000_000
+    static let day = 24 * hour
 
     /// Only keys with a limit are counted, and so many in one minute are not seen.
     private let minute = MinuteCounts<UUID>(keyLimit: 1_000_000)
@@ -47,6 +50,7 @@ package final class KeyUses: Sendable {
                 state.pending[key.tenant]?.keys[key.id] ?? Pending(at: now, ip: ip)
             use.at = max(use.at, now)
             use.ip = ip
+            use.uses[now.microseconds / Self.day * Self.day, default: 0] += 1
             if key.isPrevious {
                 use.previous += 1
                 use.previousAt = now
@@ -78,6 +82,7 @@ package final class KeyUses: Sendable {
                     merged.keys[id] = old
                     continue
                 }
+                new.uses.merge(old.uses, uniquingKeysWith: +)
                 new.previous += old.previous
                 new.previousAt = new.previousAt ?? old.previousAt
                 merged.keys[id] = new
@@ -117,6 +122,16 @@ extension Database {
                     \(keys.map { $0.value.ip ?? "" }), \(keys.map { Int64($0.value.previous) }))
                     AS given (id, at, ip, previous)) AS used
                 WHERE k.tenant_id = \(tenant) AND k.id = used.id
+                """)
+            let days = keys.flatMap { key, use in use.uses.map { (key, $0.key, $0.value) } }
+            try await transaction.query(
+                """
+                INSERT INTO api_key_uses (tenant_id, key_id, day, uses)
+                SELECT \(tenant), given.key, given.day, given.uses
+                FROM unnest(\(days.map(\.0)), \(days.map { Timestamp(microseconds: $0.1) }),
+                    \(days.map { Int64($0.2) })) AS given (key, day, uses)
+                ON CONFLICT (tenant_id, key_id, day)
+                    DO UPDATE SET uses = api_key_uses.uses + EXCLUDED.uses
                 """)
             if hours.isEmpty { return }
             try await transaction.query(

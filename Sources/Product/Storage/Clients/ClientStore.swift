@@ -72,6 +72,8 @@ extension Change {
         for host in next.hosts.sorted() {
             let held = try await query("SELECT directory_claim_host(\(host), \(next.name))")
                 .only { row in try row.get(0, as: Bool.self) }
+            let isNew = !row.hosts.contains { sameBytes($0, host) }
+            if isNew { try await requireUnproved(host) }
             guard held, try await isFreeOfOthers(host) else {
                 throw StorageFailure.conflict(
                     code: "conflict", detail: "The host \(host) is bound to another client.",
@@ -96,6 +98,22 @@ extension Change {
         changes.add("settings", row.settings, next.settings)
         try await audit("client.updated", next.target, changes)
         return try rows.only { try ClientRow($0) }
+    }
+
+    /// A domain that another tenant has proved is that tenant's, and so are the names below it.
+    private func requireUnproved(_ host: String) async throws {
+        let name = String(decoding: host.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
+        let others = try await query(
+            """
+            SELECT 1 FROM unnest(\(FactsReading.suffixes(of: name))) AS suffix
+            WHERE directory_tenant_by_domain(suffix) <> \(tenant)
+            """)
+        guard others.isEmpty else {
+            throw StorageFailure.conflict(
+                code: "conflict",
+                detail: "The host \(host) is below a domain that another tenant has proved.",
+                id: nil)
+        }
     }
 
     /// A host with a port goes before the host alone, so whoever has the host has its ports too:

@@ -58,8 +58,13 @@ struct SearchedList: Sendable {
         for ids in search.ids { source += " AND id = ANY (\(ids))" }
         for condition in search.conditions { source += condition }
         let counted = search.some.map { rows + " AND id = ANY (\($0))" } ?? source
-        let counting = ListStatement(columns: "", source: counted).counting(list)
+        var counting = ListStatement(columns: "", source: counted).counting(list)
         var page: SQL = "SELECT * FROM \(source)\(list.tail)"
+        if list.total == nil, search.some == nil, !search.ids.isEmpty {
+            // They are few, and all of them are met for the page's order anyhow.
+            counting = ", counted"
+            page = "SELECT *, count(*) OVER () AS counted FROM \(source)\(list.tail)"
+        }
         if let text = search.frequent {
             var walk = list
             walk.limit = most ?? Self.walked(list)

@@ -14,7 +14,7 @@ extension Change {
             """)
         guard let row = rows.first else { return nil }
         let tenant = try TenantRow(row)
-        return (tenant, TenantPolicy(document: try row.json(10), version: tenant.policyVersion))
+        return (tenant, TenantPolicy(document: try row.json(11), version: tenant.policyVersion))
     }
 
     /// The live row and the deleted ones at an address, newest first.

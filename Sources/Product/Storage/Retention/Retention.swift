@@ -12,6 +12,9 @@ package struct Retention: Sendable, Equatable {
     /// That a mail was sent or not; its letter is gone long before.
     package var mail: Int64 = 30 * 86_400
 
+    /// How often a key was used, by the day.
+    package var uses: Int64 = 90 * 86_400
+
     package init() {}
 }
 
@@ -51,6 +54,7 @@ struct EndedRows: Sendable {
         EndedRows(table: "login_states", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "link_grants", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "password_resets", kind: .tenant, column: "expires_at") { $0.tokens },
+        EndedRows(table: "api_key_uses", kind: .tenant, column: "day") { $0.uses },
         EndedRows(table: "mail", kind: .system, column: "created_at") { $0.mail },
     ]
 }

@@ -13,10 +13,31 @@ package struct TenantRow: ListedRow {
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
     package var deletedAt: Timestamp?
+    /// The name in lower case, as the list is ordered by it.
+    package var nameKey: String
+
+    /// Stands where no tenant is asked for, with the platform's own rows below it.
+    package static func platform(named name: String, at now: Timestamp) -> TenantRow {
+        TenantRow(platform: name, at: now)
+    }
+
+    private init(platform name: String, at now: Timestamp) {
+        id = .platform
+        slug = ""
+        self.name = name
+        locator = "000000"
+        status = "active"
+        policyVersion = 0
+        version = 0
+        createdAt = now
+        nameKey = name
+        updatedAt = now
+    }
 
     static let columns: SQL =
         """
-        id, slug, name, locator, status, policy_version, version, created_at, updated_at, deleted_at
+        id, slug, name, locator, status, policy_version, version, created_at, updated_at,
+        deleted_at, name_key
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -30,5 +51,10 @@ package struct TenantRow: ListedRow {
         createdAt = try row.get(7)
         updatedAt = try row.get(8)
         deletedAt = try row.get(9)
+        nameKey = try row.get(10)
+    }
+
+    package func value(of sort: ListQuery.Sort) -> String {
+        sort == .name ? nameKey : "\(createdAt.microseconds)"
     }
 }

@@ -34,6 +34,24 @@ extension Database {
         return try await platform.read(statement.page(list)).page(list, TenantRow.init)
     }
 
+    /// How many users each tenant has, up to 1,000 exactly.
+    package func userCounts(of tenants: [UUID]) async throws(PostgresError) -> [UUID: ListTotal] {
+        let most = 1000
+        let rows = try await platform.read(
+            """
+            SELECT t.id, (SELECT count(*) FROM (
+                SELECT 1 FROM users u WHERE u.tenant_id = t.id AND u.status <> 'deleted'
+                LIMIT \(raw: "\(most + 1)")) AS capped)
+            FROM unnest(\(tenants)) AS t (id)
+            """)
+        var counts: [UUID: ListTotal] = [:]
+        for row in rows {
+            let count: Int = try row.get(1)
+            counts[try row.get(0)] = ListTotal(min(count, most), exact: count <= most)
+        }
+        return counts
+    }
+
     /// Makes a tenant with its slug, its locator and the first policy.
     package func createTenant(
         id: UUID = .random(), slug: String, name: String, policy: JSONValue, by actor: Actor

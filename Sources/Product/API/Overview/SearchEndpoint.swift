@@ -1,0 +1,143 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/search`: what the console's palette asks. A text finds tenants and, in one tenant, people,
+/// keys and invites; an id finds the one thing that has it.
+enum SearchEndpoint {
+    private static let most = 10
+    /// A total given is not counted.
+    private static let best = ListQuery(limit: most, total: ListTotal(most, exact: false))
+
+    static let search = Endpoint(
+        .get, "/v1/search", id: "search", tag: "Overview",
+        summary: "Tenants by slug or name; in one tenant also users, keys, invites, and any id.",
+        access: .right("readUsers"),
+        query: [
+            QueryParameter("q", .string(min: 1, max: 255), required: true),
+            QueryParameter(
+                "tenant", .string(min: 1, max: 63),
+                "Id or slug: looks into this tenant. A tenant's credential always looks into its own."
+            ),
+        ],
+        answers: [.ok(ObjectShape("SearchResult", [.readOnly("items", .array(of: item))]))],
+        problems: [.notFound]
+    ) { call in
+        let text = try call.query.string("q")
+        let database = try call.services.database
+        var items: [JSONValue] = []
+        var place = call.principal.tenant
+        if let wanted = call.query.optionalString("tenant") {
+            guard let tenant = try await database.tenant(wanted),
+                place == nil || tenant.id == place
+            else { throw Problem.notFound("tenant") }
+            place = tenant.id
+        }
+        if call.principal.tenant == nil {
+            let tenants = try await database.tenants(best, status: nil, matching: text).rows
+            items += tenants.map(found)
+            if UUID(text) != nil, let one = try await database.tenant(text) {
+                items.append(found(one))
+            }
+        }
+        guard let place else { return answer(items) }
+        let scope = database.scope(place)
+        if call.principal.tenant != nil, let own = try await scope.tenantRow() {
+            let wanted = text.lowercased()
+            let isMeant = own.id == UUID(text) || own.nameKey.contains(wanted)
+            if isMeant || own.slug.contains(wanted) { items.append(found(own)) }
+        }
+        if let id = UUID(text) {
+            items += try await things(of: scope, id, call)
+        } else {
+            items += try await things(of: scope, named: text, call)
+        }
+        return answer(items)
+    }
+
+    private static func answer(_ items: [JSONValue]) -> Response {
+        .ok(.object([.init("items", .array(items))]))
+    }
+
+    private static func may(_ call: Call, _ right: Right, in scope: TenantScope) -> Bool {
+        Permissions.permits(call.domainPrincipal, right, in: scope.tenant) == .allowed
+    }
+
+    private static func things(
+        of scope: TenantScope, named text: String, _ call: Call
+    ) async throws -> [JSONValue] {
+        var items = try await scope.users(best, UserFilter(text: text)).rows.map(found)
+        if may(call, .listKeys, in: scope) {
+            items += try await scope.apiKeys(best, APIKeyFilter(text: text)).rows
+                .map { found($0, in: scope) }
+        }
+        if may(call, .readInvites, in: scope) {
+            items += try await scope.invites(best, InviteFilter(text: text)).rows.map(found)
+        }
+        return items
+    }
+
+    private static func things(
+        of scope: TenantScope, _ id: UUID, _ call: Call
+    ) async throws -> [JSONValue] {
+        var items: [JSONValue] = []
+        if let user = try await scope.user(id) { items.append(found(user)) }
+        if may(call, .listKeys, in: scope), let key = try await scope.apiKey(id) {
+            items.append(found(key, in: scope))
+        }
+        if may(call, .readInvites, in: scope), let invite = try await scope.invite(id) {
+            items.append(found(invite))
+        }
+        let database = try call.services.database
+        if may(call, .readDecisions, in: scope),
+            let row = try await database.decision(id, tenant: scope.tenant)
+        {
+            items.append(
+                item("decision", row.id, row.email ?? row.subject, row.email, scope.tenant))
+        }
+        return items
+    }
+
+    // MARK: what is found
+
+    private static let item = Kind.object(
+        ObjectShape([
+            .readOnly("type", .enumeration(["tenant", "user", "api_key", "invite", "decision"])),
+            .readOnly("id", .uuid), .readOnly("name", .string()),
+            .readOnly("slug", .string(), always: false),
+            .readOnly("email", .string(), always: false),
+            .readOnly("tenant_id", .uuid, always: false),
+        ]))
+
+    private static func item(
+        _ type: String, _ id: UUID, _ name: String, _ email: String?, _ tenant: UUID
+    ) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("type", .string(type)), .init("id", .uuid(id)), .init("name", .string(name)),
+            .init("tenant_id", .uuid(tenant)),
+        ]
+        if let email { members.append(.init("email", .string(email))) }
+        return .object(members)
+    }
+
+    private static func found(_ user: UserRow) -> JSONValue {
+        item("user", user.id, user.name ?? user.email, user.email, user.tenant)
+    }
+
+    private static func found(_ key: APIKeyRow, in scope: TenantScope) -> JSONValue {
+        item("api_key", key.id, key.key.name, nil, scope.tenant)
+    }
+
+    private static func found(_ invite: InviteRow) -> JSONValue {
+        item("invite", invite.id, invite.email, invite.email, invite.tenantID)
+    }
+
+    private static func found(_ tenant: TenantRow) -> JSONValue {
+        .object([
+            .init("type", .string("tenant")), .init("id", .uuid(tenant.id)),
+            .init("name", .string(tenant.name)), .init("slug", .string(tenant.slug)),
+        ])
+    }
+}

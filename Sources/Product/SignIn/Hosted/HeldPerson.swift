@@ -1,0 +1,64 @@
+import Cryptography
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// A person who was proved at a provider and has still to choose or to confirm: sealed in a cookie of
+/// their browser, for ten minutes, so that any replica goes on and nothing waits in the database.
+struct HeldPerson: Sendable {
+    var person: ProvedPerson
+    /// Where they asked to be let in; the platform's id where nowhere yet.
+    var tenant: UUID
+    /// Whose account this is to be added to, once that was proved too.
+    var user: UUID?
+
+    static let cookie = "gatehouse_held"
+    static let seconds: Int64 = 600
+
+    init(_ person: ProvedPerson, tenant: UUID, user: UUID? = nil) {
+        self.person = person
+        self.tenant = tenant
+        self.user = user
+    }
+
+    /// nil where the request holds none, or one that is over or not ours.
+    init?(_ request: Request, _ core: SignInCore) async throws {
+        guard let text = Credential.cookie(Self.cookie, in: request),
+            let sealed = Base64URL.decode(text),
+            let plain = try? core.sealer.open(sealed, context: Self.context),
+            let value = try? JSONValue(parsing: plain),
+            let until = value["until"]?.int,
+            core.database.clock().microseconds / 1_000_000 < Int64(until),
+            let tenant = value["tenant"]?.string.flatMap({ UUID($0) }),
+            let provider = value["provider"]?.string.flatMap({ UUID($0) }),
+            let row = try await core.database.provider(provider, owner: nil),
+            let subject = value["subject"]?.string
+        else { return nil }
+        person = ProvedPerson(
+            provider: row, subject: subject, email: value["email"]?.string,
+            emailVerified: value["verified"]?.bool, name: value["name"]?.string,
+            hostedDomain: value["hosted_domain"]?.string, audience: value["audience"]?.string)
+        self.tenant = tenant
+        user = value["user"]?.string.flatMap { UUID($0) }
+    }
+
+    /// For the browser, and for nobody else to read or to write.
+    func sealed(_ core: SignInCore) throws -> String {
+        func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
+        let until = core.database.clock().microseconds / 1_000_000 + Self.seconds
+        let value = JSONValue.object([
+            .init("until", .int(Int(until))), .init("tenant", .string(tenant.description)),
+            .init("user", text(user?.description)),
+            .init("provider", .string(person.provider.id.description)),
+            .init("subject", .string(person.subject)), .init("email", text(person.email)),
+            .init("verified", person.emailVerified.map(JSONValue.bool) ?? .null),
+            .init("name", text(person.name)), .init("hosted_domain", text(person.hostedDomain)),
+            .init("audience", text(person.audience)),
+        ])
+        return Base64URL.encode(
+            try core.sealer.seal(value.encoded(), context: Self.context))
+    }
+
+    private static let context = Array("held person".utf8)
+}

@@ -1,0 +1,139 @@
+import Cryptography
+import HTTP
+import Storage
+import Text
+
+/// Pages for people that this server shows itself: plain HTML, without script, in a tenant's name.
+struct HostedPage {
+    private let title: String
+    private var body = ""
+
+    /// `name`: the tenant's, or the platform's.
+    init(_ title: String, of name: String) {
+        self.title = "\(title) · \(name)"
+        body = "<p class=\"name\">\(Self.escaped(name))</p><h1>\(Self.escaped(title))</h1>"
+    }
+
+    mutating func say(_ text: String) { body += "<p>\(Self.escaped(text))</p>" }
+
+    /// What went wrong, told to those who cannot see as well.
+    mutating func warn(_ text: String) {
+        body += "<p role=\"alert\" class=\"alert\">\(Self.escaped(text))</p>"
+    }
+
+    /// One button that posts these values.
+    mutating func button(_ label: String, to path: String, _ hidden: [(String, String)]) {
+        body += Self.form(path, hidden) + Self.button(label) + "</form>"
+    }
+
+    /// A way of signing in for each provider.
+    mutating func providers(_ providers: [ProviderRow], to path: String) {
+        for provider in providers {
+            button(
+                "Continue with \(provider.name)", to: path,
+                [("provider", provider.id.description)])
+        }
+    }
+
+    mutating func passwordForm(
+        of email: String, to path: String, _ hidden: [(String, String)]
+    ) {
+        body +=
+            Self.form(path, hidden) + """
+                <label for="email">Address</label>\
+                <input id="email" type="email" value="\(Self.escaped(email))" readonly \
+                autocomplete="username">\
+                <label for="password">Password</label>\
+                <input id="password" name="password" type="password" required \
+                autocomplete="current-password">\(Self.button("Continue with the password"))</form>
+                """
+    }
+
+    /// One of these names is chosen.
+    mutating func choice(
+        _ legend: String, _ name: String, _ values: [(id: String, label: String)],
+        to path: String, _ hidden: [(String, String)]
+    ) {
+        body += Self.form(path, hidden) + "<fieldset><legend>\(Self.escaped(legend))</legend>"
+        for value in values {
+            body += """
+                <label class="choice"><input type="radio" name="\(name)" required \
+                value="\(Self.escaped(value.id))"> \(Self.escaped(value.label))</label>
+                """
+        }
+        body += "</fieldset>\(Self.button("Continue"))</form>"
+    }
+
+    func response(_ status: Int = 200, cookies: [Field] = []) -> Response {
+        let html = """
+            <!doctype html><html lang="en"><head><meta charset="utf-8">\
+            <title>\(Self.escaped(title))</title>\
+            <meta name="viewport" content="width=device-width,initial-scale=1">\
+            <meta name="color-scheme" content="light dark"><meta name="robots" content="noindex">\
+            <link rel="icon" href="/favicon.svg" type="image/svg+xml">\
+            <style>\(Self.style)</style></head><body><main>\(body)</main></body></html>
+            """
+        var answer = Response(status, type: "text/html; charset=utf-8", Array(html.utf8))
+        answer.fields += Self.fields + cookies
+        return answer
+    }
+
+    private static func form(_ path: String, _ hidden: [(String, String)]) -> String {
+        hidden.reduce(into: "<form method=\"post\" action=\"\(escaped(path))\">") { form, pair in
+            form += "<input type=\"hidden\" name=\"\(pair.0)\" value=\"\(escaped(pair.1))\">"
+        }
+    }
+
+    private static func button(_ label: String) -> String {
+        "<button>\(escaped(label))</button>"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { out, scalar in
+            switch scalar {
+            case "&": out += "&amp;"
+            case "<": out += "&lt;"
+            case ">": out += "&gt;"
+            case "\"": out += "&quot;"
+            case "'": out += "&#39;"
+            default: out.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    /// A form leads on to the provider, which browsers hold against `form-action` as well.
+    private static let fields: [Field] = {
+        let digest = Base64.encode(SHA256.hash(Array(style.utf8)))
+        let policy =
+            "default-src 'none'; style-src 'sha256-\(digest)'; img-src 'self'; "
+            + "base-uri 'none'; frame-ancestors 'none'; "
+            + "form-action 'self' https: http://127.0.0.1:* http://localhost:*"
+        return [
+            Field("content-security-policy", policy), Field("x-content-type-options", "nosniff"),
+            // Without a referrer a form would be sent with `Origin: null`.
+            Field("referrer-policy", "same-origin"), Field("cache-control", "no-store"),
+            Field("cross-origin-opener-policy", "same-origin"),
+        ]
+    }()
+
+    private static let style = """
+        :root{color-scheme:light dark;--bg:light-dark(#f6f7f9,#0f1216);\
+        --card:light-dark(#fff,#161a20);--text:light-dark(#15181e,#e8ebf0);\
+        --dim:light-dark(#5a6371,#98a2b0);--line:light-dark(#767f8c,#78828f);\
+        --act:light-dark(#1f4fd8,#9bb6ff);--on:light-dark(#fff,#0f1216);\
+        --bad:light-dark(#a11221,#ff9a9f)}\
+        *{box-sizing:border-box}body{margin:0;min-height:100vh;display:grid;place-items:center;\
+        background:var(--bg);color:var(--text);font:16px/1.5 system-ui,sans-serif}\
+        main{width:min(26rem,100vw - 2rem);margin:1rem;padding:2rem;background:var(--card);\
+        border-radius:12px}.name{margin:0;color:var(--dim);font-weight:600}\
+        h1{margin:.25rem 0 1rem;font-size:1.4rem;line-height:1.25}.alert{color:var(--bad)}\
+        form{margin:.75rem 0}label{display:block;margin:.5rem 0 .25rem}\
+        fieldset{border:0;margin:0;padding:0}legend{padding:0;margin-bottom:.5rem}\
+        input[type=email],input[type=password]{width:100%;min-height:44px;padding:.5rem .75rem;\
+        border:1px solid var(--line);border-radius:8px;background:transparent;color:inherit;\
+        font:inherit}.choice{padding:.5rem 0}button{width:100%;min-height:44px;margin-top:.5rem;\
+        border:0;border-radius:8px;background:var(--act);color:var(--on);font:inherit;\
+        font-weight:600;cursor:pointer}:focus-visible{outline:3px solid var(--act);\
+        outline-offset:2px}
+        """
+}

@@ -1,0 +1,174 @@
+import API
+import Cryptography
+import Domain
+import Federation
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// Pages for what no app can ask its person: in which tenant they want to be, and whether a second
+/// sign-in is to be added to the account that they have. They begin no session.
+package enum HostedSignIn {
+    package static func endpoints(_ core: SignInCore) -> [Endpoint] {
+        [
+            endpoint(.get, platformPath, core) { try await HostedCall($0, nil, core).show() },
+            endpoint(.post, platformPath, core) { try await HostedCall($0, nil, core).begin() },
+            endpoint(.get, tenantPath, core) { call in
+                try await HostedCall(call, call.parameter("tenant"), core).show()
+            },
+            endpoint(.post, tenantPath, core) { call in
+                try await HostedCall(call, call.parameter("tenant"), core).begin()
+            },
+            endpoint(.get, callback, core) { try await HostedReturn.end($0, core) },
+            endpoint(.post, "\(platformPath)/tenant", core) {
+                try await HostedSteps.choose($0, core)
+            },
+            endpoint(.post, "\(platformPath)/password", core) {
+                try await HostedSteps.prove($0, core)
+            },
+            endpoint(.post, "\(platformPath)/link", core) {
+                try await HostedSteps.link($0, core)
+            },
+        ]
+    }
+
+    static let platformPath = "/sign-in"
+    private static let tenantPath = "/t/{tenant}/sign-in"
+    /// One for all tenants, since it has to be registered at each provider.
+    static let callback = "\(platformPath)/callback"
+    static let stateCookie = "gatehouse_sign_in"
+
+    static let contract = Contract(
+        name: "hosted", routes: [], encode: { $0.response(requestID: $1.id) })
+
+    private static func endpoint(
+        _ method: HTTP.Method, _ path: String, _ core: SignInCore,
+        handle: @escaping @Sendable (Call) async throws -> Response
+    ) -> Endpoint {
+        var endpoint = Endpoint(
+            method, path, id: "hosted \(method.rawValue) \(path)", tag: "Clients", summary: "",
+            access: .open, body: .raw(["application/x-www-form-urlencoded"]), answers: [],
+            maxBody: 1 << 14
+        ) { call in
+            do {
+                if method == .post { try requireOwnPage(call.request, core) }
+                return try await handle(call)
+            } catch let refusal as SignInRefusal {
+                var problem = refusal.problem
+                problem.cause = refusal.cause
+                return problem.page(core)
+            } catch let problem as Problem {
+                return problem.page(core)
+            }
+        }
+        endpoint.isForeign = true
+        return endpoint
+    }
+
+    /// A form of another site's must not act here (Fetch Metadata; else the origin).
+    private static func requireOwnPage(_ request: Request, _ core: SignInCore) throws {
+        if let site = request.first("sec-fetch-site") {
+            guard site == "same-origin" else { throw Problem.forbidden(foreign) }
+        } else if let origin = request.first("origin"), !sameBytes(origin, core.publicURL) {
+            throw Problem.forbidden(foreign)
+        }
+    }
+
+    private static let foreign = "The form came from another page."
+}
+
+/// A request of a person to the pages of a tenant, or of the platform where none is asked for.
+struct HostedCall: Sendable {
+    let client: ClientCall
+    let path: String
+
+    /// 404 for an unknown tenant.
+    init(_ call: Call, _ tenant: String?, _ core: SignInCore) async throws {
+        var row = TenantRow.platform(named: "Gatehouse", at: call.now)
+        if let tenant {
+            guard let found = try await core.database.tenant(tenant), found.status != "deleted"
+            else { throw Problem.notFound("page") }
+            row = found
+        }
+        self.init(call, row, core)
+        if row.status == "suspended" { throw SignInRefusal.tenantSuspended }
+    }
+
+    init(_ call: Call, _ tenant: TenantRow, _ core: SignInCore, provider: UUID? = nil) {
+        client = ClientCall(hosted: call, tenant: tenant, provider: provider, core)
+        path =
+            tenant.id == .platform
+            ? HostedSignIn.platformPath : "/t/\(tenant.slug)\(HostedSignIn.platformPath)"
+    }
+
+    func show() async throws -> Response {
+        var page = HostedPage("Sign in", of: client.tenant.name)
+        let providers = try await client.offeredProviders()
+        if providers.isEmpty { page.warn("No provider is set up yet. Ask your administrator.") }
+        page.providers(providers, to: path)
+        return page.response()
+    }
+
+    /// Sends the browser to the provider; the cookie ties its return to it.
+    func begin() async throws -> Response {
+        let form = FormText(String(decoding: client.request.body, as: UTF8.self))
+        guard let id = form.first("provider").flatMap({ UUID($0) }) else {
+            throw SignInRefusal.noProvider
+        }
+        let chosen = HostedCall(client.call, client.tenant, client.core, provider: id).client
+        let state = "\(TokenSecret.make()).\(client.tenant.id)"
+        let begun = try await chosen.beginLogin(
+            LoginWish(redirectURI: chosen.returnAddress, state: state, isBrowsers: true))
+        return Response(
+            303,
+            fields: [
+                Field("location", begun.url),
+                chosen.hostedCookie(
+                    HostedSignIn.stateCookie, "\(state).\(begun.browser ?? "")"),
+            ])
+    }
+}
+
+extension ClientCall {
+    /// The hosted pages act as a client that every tenant has.
+    init(hosted call: Call, tenant: TenantRow, provider: UUID?, _ core: SignInCore) {
+        var row = ClientRow(unset: HostedSignIn.contract.name)
+        row.enabled = true
+        row.redirectURIs = [core.publicURL + HostedSignIn.callback]
+        if let provider {
+            row.settings = .object([.init("provider", .string(provider.description))])
+        }
+        self.init(call, row, of: tenant, HostedSignIn.contract, core)
+    }
+
+    var returnAddress: String { core.publicURL + HostedSignIn.callback }
+
+    /// Those that a person can be sent to, the tenant's before the platform's.
+    func offeredProviders() async throws -> [ProviderRow] {
+        try await core.database.providers(near: tenant.id).filter { row in
+            ["oidc", "google", "github"].contains { sameBytes($0, row.kind) }
+                && row.document["client_id"]?.string != nil
+        }
+    }
+
+    /// Of this browser, for all pages here; ten minutes, or taken away where there is no value.
+    func hostedCookie(_ name: String, _ value: String?) -> Field {
+        var text = "\(name)=\(value ?? ""); Path=\(HostedSignIn.platformPath)"
+        text += "; Max-Age=\(value == nil ? 0 : HeldPerson.seconds); HttpOnly; SameSite=Lax"
+        if request.isTLS { text += "; Secure" }
+        return Field("set-cookie", text)
+    }
+}
+
+extension Problem {
+    /// For a person: what the problem says, and no code.
+    fileprivate func page(_ core: SignInCore) -> Response {
+        var page = HostedPage("This did not work", of: "Gatehouse")
+        page.warn(detail)
+        page.say("Go back and begin again. If it goes on, ask your administrator.")
+        var answer = page.response(status)
+        answer.fields += fields.filter { $0.name == "retry-after" }
+        return answer
+    }
+}

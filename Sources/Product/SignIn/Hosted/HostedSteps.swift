@@ -1,0 +1,184 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import Storage
+import Text
+
+/// The browser comes back from a provider.
+enum HostedReturn {
+    static func end(_ call: Call, _ core: SignInCore) async throws -> Response {
+        let query = FormText(call.request.query)
+        guard let state = query.first("state"), !query.isRepeated("state"),
+            let cookie = Credential.cookie(HostedSignIn.stateCookie, in: call.request),
+            cookie.utf8.starts(with: "\(state).".utf8),
+            let name = state.utf8.split(separator: UInt8(ascii: ".")).last
+        else { throw SignInRefusal.stateUnknown }
+        guard let code = query.first("code"), !query.isRepeated("code") else {
+            throw SignInRefusal.notProved("no code")
+        }
+        let asked = String(decoding: name, as: UTF8.self)
+        let isPlatforms = UUID(asked) == .platform
+        let hosted = try await HostedCall(call, isPlatforms ? nil : asked, core)
+        let secret = String(
+            decoding: cookie.utf8.dropFirst(state.utf8.count + 1), as: UTF8.self)
+        let person = try await hosted.client.proveLogin(
+            LoginReturn(
+                state: state, code: code, redirectURI: hosted.client.returnAddress,
+                issuer: query.first("iss"), browser: secret))
+        if let held = try await HeldPerson(call.request, core), held.user == nil,
+            held.tenant == hosted.client.tenant.id, !isPlatforms
+        {
+            let user = try await hosted.client.admit(person)
+            return try HostedSteps.confirm(held, user, hosted.client)
+        }
+        return try await HostedSteps.settle(person, hosted.client)
+    }
+}
+
+/// What a person who was proved is asked, and what comes of it.
+enum HostedSteps {
+    // MARK: pages
+
+    /// Lets the rules decide, and asks what they leave open.
+    static func settle(
+        _ person: ProvedPerson, _ client: ClientCall
+    ) async throws -> Response {
+        let asked = client.tenant.id == .platform ? nil : client.tenant.id
+        let result = try await client.decide(person, in: asked)
+        if !result.choices.isEmpty, asked == nil {
+            return try choose(person, result.choices, client)
+        }
+        guard !result.verdict.maySignIn else {
+            return done(
+                "You are signed up", of: result.tenant?.name ?? client.tenant.name,
+                as: result.user?.email, client)
+        }
+        let reason = result.verdict.reason ?? .approvalPending
+        guard reason == .identityLinkRequired, let tenant = result.tenant else {
+            throw SignInRefusal.refused(reason, reference: result.reference)
+        }
+        return try await askForProof(
+            person, HostedCall(client.call, tenant, client.core).client)
+    }
+
+    private static func choose(
+        _ person: ProvedPerson, _ tenants: [TenantRow], _ client: ClientCall
+    ) throws -> Response {
+        let held = try HeldPerson(person, tenant: .platform).sealed(client.core)
+        var page = HostedPage("Where do you want to go?", of: client.tenant.name)
+        page.choice(
+            "More than one place knows you.", "tenant",
+            tenants.map { ($0.id.description, $0.name) },
+            to: "\(HostedSignIn.platformPath)/tenant", [token(held, client.core)])
+        return page.response(cookies: [client.hostedCookie(HeldPerson.cookie, held)])
+    }
+
+    /// The address is an account's already: only its owner adds a sign-in to it.
+    private static func askForProof(
+        _ person: ProvedPerson, _ client: ClientCall
+    ) async throws -> Response {
+        let held = try HeldPerson(person, tenant: client.tenant.id).sealed(client.core)
+        var page = HostedPage("Is this your account?", of: client.tenant.name)
+        page.say(
+            "There is an account with the address \(person.email ?? "") already. Sign in the way "
+                + "that you did before; then \(person.provider.name) can be added to it.")
+        page.providers(
+            try await client.offeredProviders().filter { $0.id != person.provider.id },
+            to: "/t/\(client.tenant.slug)\(HostedSignIn.platformPath)")
+        if let email = person.email {
+            page.passwordForm(
+                of: email, to: "\(HostedSignIn.platformPath)/password",
+                [token(held, client.core)])
+        }
+        return page.response(cookies: [client.hostedCookie(HeldPerson.cookie, held)])
+    }
+
+    /// Both were proved; the person says whether they belong together.
+    static func confirm(
+        _ held: HeldPerson, _ user: UserRow, _ client: ClientCall
+    ) throws -> Response {
+        var next = held
+        next.user = user.id
+        let sealed = try next.sealed(client.core)
+        let provider = held.person.provider.name
+        var page = HostedPage("Add \(provider)?", of: client.tenant.name)
+        page.say(
+            "\(provider)\(held.person.email.map { " as \($0)" } ?? "") will sign you in as "
+                + "\(user.email).")
+        page.button(
+            "Add \(provider)", to: "\(HostedSignIn.platformPath)/link",
+            [token(sealed, client.core)])
+        page.say("If you did not ask for this, close the page.")
+        return page.response(cookies: [client.hostedCookie(HeldPerson.cookie, sealed)])
+    }
+
+    private static func done(
+        _ title: String, of name: String, as email: String?, _ client: ClientCall
+    ) -> Response {
+        var page = HostedPage(title, of: name)
+        page.say(
+            (email.map { "You are known as \($0). " } ?? "")
+                + "Go back to your app and sign in there.")
+        return page.response(cookies: [
+            client.hostedCookie(HeldPerson.cookie, nil),
+            client.hostedCookie(HostedSignIn.stateCookie, nil),
+        ])
+    }
+
+    // MARK: answers to them
+
+    static func choose(_ call: Call, _ core: SignInCore) async throws -> Response {
+        let (held, form) = try await held(call, core)
+        let hosted = try await HostedCall(call, form.first("tenant") ?? "", core)
+        return try await settle(held.person, hosted.client)
+    }
+
+    static func prove(_ call: Call, _ core: SignInCore) async throws -> Response {
+        let (held, form) = try await held(call, core)
+        let hosted = try await HostedCall(call, held.tenant.description, core)
+        let (user, _) = try await hosted.client.user(
+            email: held.person.email ?? "", password: form.first("password") ?? "",
+            device: DeviceTold(type: "browser"))
+        return try confirm(held, user, hosted.client)
+    }
+
+    static func link(_ call: Call, _ core: SignInCore) async throws -> Response {
+        let (held, _) = try await held(call, core)
+        let client = try await HostedCall(call, held.tenant.description, core).client
+        guard let id = held.user, let user = try await client.scope.user(id),
+            user.status == "active"
+        else { throw SignInRefusal.stateUnknown }
+        do {
+            try await client.link(held.person, to: user)
+        } catch let StorageFailure.conflict(_, _, holder) where holder == user.id {
+            // Sent twice: it is done.
+        } catch StorageFailure.conflict {
+            throw Problem(.identityConflict, "The sign-in is another account's already.")
+        }
+        return done(
+            "\(held.person.provider.name) is added", of: client.tenant.name, as: user.email,
+            client)
+    }
+
+    /// The person whom the browser holds, for a form that was made for it.
+    private static func held(
+        _ call: Call, _ core: SignInCore
+    ) async throws -> (HeldPerson, FormText) {
+        let form = FormText(String(decoding: call.request.body, as: UTF8.self))
+        guard let held = try await HeldPerson(call.request, core),
+            let cookie = Credential.cookie(HeldPerson.cookie, in: call.request),
+            let sent = form.first("token"), sameBytes(sent, token(cookie, core).1)
+        else { throw SignInRefusal.stateUnknown }
+        return (held, form)
+    }
+
+    /// Ties a form to the cookie, which no other site's page has.
+    private static func token(_ held: String, _ core: SignInCore) -> (String, String) {
+        let text = Array("form \(held)".utf8)
+        return (
+            "token",
+            Base64URL.encode(SHA256.authenticate(text, key: core.database.directoryKey))
+        )
+    }
+}
