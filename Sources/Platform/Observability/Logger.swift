@@ -27,6 +27,12 @@ package enum LogValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntege
     package init(integerLiteral value: Int) { self = .int(value) }
 }
 
+/// Where lines go in place of the descriptor.
+package protocol LogSink: Sendable {
+    /// A whole line, its end included.
+    func write(_ line: [UInt8])
+}
+
 /// Writes one line for each event, as JSON or as text, by one write(2), so that lines of several
 /// threads and processes do not mix. Messages are literals: what varies goes into fields, where
 /// control characters are escaped, so that no input can forge a line.
@@ -37,11 +43,18 @@ package struct Logger: Sendable {
     package var format: Format
     /// Where lines go; standard error unless said otherwise.
     package var descriptor: Int32
+    private var sink: (any LogSink)?
 
     package init(level: Level = .info, format: Format = .json, descriptor: Int32 = 2) {
         self.level = level
         self.format = format
         self.descriptor = descriptor
+    }
+
+    package func writing(to sink: any LogSink) -> Logger {
+        var logger = self
+        logger.sink = sink
+        return logger
     }
 
     package func log(
@@ -55,9 +68,13 @@ package struct Logger: Sendable {
         case .json: line.writeJSON(now, level, message, fields)
         case .text: line.writeText(now, level, message, fields)
         }
-        line.bytes.withUnsafeBytes { bytes in
+        if let sink { sink.write(line.bytes) } else { Self.write(line.bytes, to: descriptor) }
+    }
+
+    package static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        bytes.withUnsafeBytes { bytes in
             // A log that cannot be written must not stop the service.
-            while write(descriptor, bytes.baseAddress, bytes.count) < 0, errno == EINTR {}
+            while Glibc.write(descriptor, bytes.baseAddress, bytes.count) < 0, errno == EINTR {}
         }
     }
 }

@@ -32,7 +32,8 @@ struct QuickVerification: Sendable {
             callerKey.rateLimit == nil
         else { return .declined }
         let subject = database.rememberedKey(asked.key.hash)
-        let holder = database.rememberedHolder(asked.key.secret.locator)
+        let holder =
+            subject == nil ? database.rememberedHolder(asked.key.secret.locator) : nil
         guard subject != nil || holder != nil,
             let principal = try? authenticator.admit(
                 callerKey, from: request.remoteAddress, origin: nil)

@@ -6,9 +6,9 @@ import Storage
 import Text
 
 /// Whole answers of the hottest requests (our own small pages, preflights that pass), given again
-/// without any of the ordinary steps. What depends on rows is remembered under
-/// the lease, and that it still holds is asked last, when the answer stands composed; so a process
-/// that was frozen before that moment gives none. They are counted as all others are.
+/// without any of the ordinary steps. What depends on rows is remembered under the lease, and that it
+/// still holds is asked last, when the answer stands composed; so a process that was frozen before
+/// that moment gives none. They are counted as all others are.
 final class RememberedAnswers: Sendable {
     private struct Answer: Sendable {
         var status: Int

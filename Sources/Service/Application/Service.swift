@@ -18,6 +18,7 @@ package final class Service: Sendable {
     private let server: Server
     private let metricsServer: Server?
     private let housekeeping: Housekeeping
+    private let log: LoopLog
     private let mailRounds: MailRounds?
     package let composition: Composition
     package let port: Int
@@ -39,7 +40,8 @@ package final class Service: Sendable {
         _ prepare: @Sendable (Composition) async throws -> Void
     ) async throws {
         self.loops = loops
-        let logger = configuration.logger
+        log = LoopLog(loops, descriptor: configuration.logger.descriptor)
+        let logger = configuration.logger.writing(to: log)
         let metrics = ServiceMetrics()
         var appConfiguration = PostgresConfiguration(conninfo: configuration.appConninfo)
         appConfiguration.log = { event, detail in
@@ -124,5 +126,6 @@ package final class Service: Sendable {
         await app.close()
         await platform.close()
         await lookups.close()
+        await log.flush()
     }
 }

@@ -1,5 +1,6 @@
 import Domain
 import Postgres
+import Replication
 import Synchronization
 import Text
 
@@ -16,6 +17,24 @@ package final class KeyUses: Sendable {
         /// Uses of the secret before the last rotation, and the last of them.
         var previous = 0
         var previousAt: Timestamp?
+
+        mutating func note(at now: Timestamp, ip: String?, isPrevious: Bool) {
+            at = max(at, now)
+            self.ip = ip
+            uses[now.microseconds / day * day, default: 0] += 1
+            guard isPrevious else { return }
+            previous += 1
+            previousAt = now
+        }
+
+        /// The address is that of the last use.
+        func merged(with other: Pending) -> Pending {
+            let last = other.at >= at ? other : self
+            return Pending(
+                at: last.at, ip: last.ip, uses: uses.merging(other.uses, uniquingKeysWith: +),
+                previous: previous + other.previous,
+                previousAt: [previousAt, other.previousAt].compactMap(\.self).max())
+        }
     }
 
     /// What is still to be written of one tenant.
@@ -23,10 +42,22 @@ package final class KeyUses: Sendable {
         var keys: [UUID: Pending] = [:]
         /// By the start of the hour, in microseconds.
         var verified: [Int64: Int] = [:]
+
+        mutating func note(_ key: PresentedKey, at now: Timestamp, ip: String?, isVerified: Bool) {
+            keys[key.id, default: Pending(at: now, ip: ip)].note(
+                at: now, ip: ip, isPrevious: key.isPrevious)
+            if isVerified { verified[now.microseconds / hour * hour, default: 0] += 1 }
+        }
+
+        func merged(with other: Batch) -> Batch {
+            Batch(
+                keys: keys.merging(other.keys) { $0.merged(with: $1) },
+                verified: verified.merging(other.verified, uniquingKeysWith: +))
+        }
     }
 
-    private struct State {
-        var pending: [UUID: Batch] = [:]
+    private final class Part: Sendable {
+        let pending = Mutex<[UUID: Batch]>([:])
     }
 
     static let hour: Int64 = 3_600_000_000
@@ -34,7 +65,8 @@ package final class KeyUses: Sendable {
 
     /// Only keys with a limit are counted, and so many in one minute are not seen.
     private let minute = MinuteCounts<UUID>(keyLimit: 1_000_000)
-    private let state = Mutex(State())
+    /// By `Lane`.
+    private let parts = (0..<Lane.count).map { _ in Part() }
 
     /// Counts one attempt to use the key; false where it is over the key's limit for the minute.
     package func isWithinLimit(_ key: PresentedKey, at now: Timestamp) -> Bool {
@@ -45,50 +77,31 @@ package final class KeyUses: Sendable {
     /// Notes that the key was good. `isVerified`: it was asked about, and not what the caller came
     /// with.
     package func note(_ key: PresentedKey, at now: Timestamp, ip: String?, isVerified: Bool) {
-        state.withLock { state in
-            var use =
-                state.pending[key.tenant]?.keys[key.id] ?? Pending(at: now, ip: ip)
-            use.at = max(use.at, now)
-            use.ip = ip
-            use.uses[now.microseconds / Self.day * Self.day, default: 0] += 1
-            if key.isPrevious {
-                use.previous += 1
-                use.previousAt = now
-            }
-            state.pending[key.tenant, default: Batch()].keys[key.id] = use
-            guard isVerified else { return }
-            let hour = now.microseconds / Self.hour * Self.hour
-            state.pending[key.tenant]?.verified[hour, default: 0] += 1
+        parts[Lane.current].pending.withLock { pending in
+            pending[key.tenant, default: Batch()].note(key, at: now, ip: ip, isVerified: isVerified)
         }
     }
 
     /// Hands over what is to be written: of one tenant, or of all.
     func take(_ tenant: UUID? = nil) -> [UUID: Batch] {
-        state.withLock { state in
-            guard let tenant else {
-                defer { state.pending = [:] }
-                return state.pending
+        var taken: [UUID: Batch] = [:]
+        for part in parts {
+            let more = part.pending.withLock { pending in
+                guard let tenant else {
+                    defer { pending = [:] }
+                    return pending
+                }
+                return pending.removeValue(forKey: tenant).map { [tenant: $0] } ?? [:]
             }
-            return state.pending.removeValue(forKey: tenant).map { [tenant: $0] } ?? [:]
+            taken.merge(more) { $0.merged(with: $1) }
         }
+        return taken
     }
 
     /// Takes back what could not be written.
     func restore(_ batch: Batch, of tenant: UUID) {
-        state.withLock { state in
-            var merged = state.pending[tenant] ?? Batch()
-            for (id, old) in batch.keys {
-                guard var new = merged.keys[id] else {
-                    merged.keys[id] = old
-                    continue
-                }
-                new.uses.merge(old.uses, uniquingKeysWith: +)
-                new.previous += old.previous
-                new.previousAt = new.previousAt ?? old.previousAt
-                merged.keys[id] = new
-            }
-            for (hour, count) in batch.verified { merged.verified[hour, default: 0] += count }
-            state.pending[tenant] = merged
+        parts[Lane.current].pending.withLock { pending in
+            pending[tenant] = pending[tenant].map { $0.merged(with: batch) } ?? batch
         }
     }
 }

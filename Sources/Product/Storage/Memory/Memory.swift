@@ -10,10 +10,10 @@ package final class Memory: Sendable {
     package let origins: LeasedCache<OriginLookup, FoundOrigins>
 
     init(of replica: Replica) {
-        keys = LeasedCache(of: replica, capacity: 200_000)
-        tenants = LeasedCache(of: replica, capacity: 20_000)
-        locators = LeasedCache(of: replica, capacity: 20_000)
-        origins = LeasedCache(of: replica, capacity: 20_000)
+        keys = LeasedCache(of: replica, capacity: 100_000)
+        tenants = LeasedCache(of: replica, capacity: 10_000)
+        locators = LeasedCache(of: replica, capacity: 10_000)
+        origins = LeasedCache(of: replica, capacity: 10_000)
     }
 }
 
@@ -23,15 +23,8 @@ package struct KeyHash: Hashable, Sendable {
 
     /// Nil unless there are 32 bytes.
     package init?(_ bytes: [UInt8]) {
-        var words = SIMD4<UInt64>()
-        var count = 0
-        for byte in bytes {
-            guard count < 32 else { return nil }
-            words[count / 8] = words[count / 8] << 8 | UInt64(byte)
-            count += 1
-        }
-        guard count == 32 else { return nil }
-        self.words = words
+        guard bytes.count == 32 else { return nil }
+        words = bytes.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
     }
 }
 

@@ -1,0 +1,53 @@
+import Networking
+import Observability
+
+/// Collects the lines of one turn of each loop and writes them at its end: a write(2) for every
+/// answer was a twentieth of the processor's time for a verification.
+final class LoopLog: LogSink {
+    private final class Part {
+        var bytes: [UInt8] = []
+    }
+
+    /// PIPE_BUF: what several writers put into a pipe does not mix up to here (pipe(7)).
+    private static let most = 4096
+
+    private let parts: [LoopBound<Part>]
+    private let descriptor: Int32
+
+    init(_ loops: [EventLoop], descriptor: Int32) {
+        self.descriptor = descriptor
+        let parts = loops.map { LoopBound(Part(), loop: $0) }
+        self.parts = parts
+        for part in parts {
+            part.loop.perform {
+                part.loop.atCycleEnd { Self.flush(part.value, to: descriptor) }
+            }
+        }
+    }
+
+    func write(_ line: [UInt8]) {
+        guard let part = parts.first(where: { $0.loop.isCurrent })?.value else {
+            return Logger.write(line, to: descriptor)
+        }
+        if part.bytes.count + line.count > Self.most { Self.flush(part, to: descriptor) }
+        part.bytes += line
+    }
+
+    /// Returns when what was logged before is written.
+    func flush() async {
+        for part in parts {
+            await withUnsafeContinuation { (done: UnsafeContinuation<Void, Never>) in
+                part.loop.perform { [descriptor] in
+                    Self.flush(part.value, to: descriptor)
+                    done.resume()
+                }
+            }
+        }
+    }
+
+    private static func flush(_ part: Part, to descriptor: Int32) {
+        guard !part.bytes.isEmpty else { return }
+        Logger.write(part.bytes, to: descriptor)
+        part.bytes.removeAll(keepingCapacity: true)
+    }
+}
