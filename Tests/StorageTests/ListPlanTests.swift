@@ -20,15 +20,20 @@ struct ListPlanTests {
     /// So many rows are ordered sooner than an index is walked.
     private static let few = 500
 
-    @Test func `every list reads by an index of its tenant and orders no more than a page`()
+    @Test(arguments: [2, 7])
+    func `every list reads by an index of its tenant and orders no more than a page`(
+        tenants: Int
+    )
         async throws
     {
         let service = try await TestService.make()
-        let scope = try await GrownTenant.make(service, tenants: 7)
+        let scope = try await GrownTenant.make(service, tenants: tenants)
         for one in try await lists(of: scope) {
             for mode in ["force_custom_plan", "force_generic_plan"] {
                 let plan = try await plan(one.sql, scope, mode)
-                for fault in faults(in: plan, isOfAllTenants: one.isOfAllTenants) {
+                for fault in faults(in: plan, isOfAllTenants: one.isOfAllTenants)
+                // Half a small table may be read by reading it all.
+                where tenants > 2 || fault.contains("without the tenant") {
                     Issue.record("\(one.name), \(mode): \(fault)\n\(plan.encodedText)")
                 }
             }
@@ -109,8 +114,8 @@ struct ListPlanTests {
         for text in ["5999@", "grace hopper", "lovelace", "gr", "e"] {
             let keys = APIKeyFilter(text: text)
             let invites = InviteFilter(text: text)
-            let foundKeys = try await scope.search(keys)
-            let foundInvites = try await scope.search(invites)
+            let foundKeys = try await scope.search(text, in: .apiKeys)
+            let foundInvites = try await scope.search(text, in: .invites)
             for list in [ListQuery(), ListQuery(sort: .name, descending: false)] {
                 all.append(
                     Listed(

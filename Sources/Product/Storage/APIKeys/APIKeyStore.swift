@@ -44,30 +44,16 @@ extension TenantScope {
         _ list: ListQuery, _ filter: APIKeyFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<APIKeyRow> {
         await database.writeKeyUses(of: tenant)
-        return try await page(of: apiKeyList(filter), try await search(filter), list, walking: most)
-        {
-            rows throws(PostgresError) in try rows.all(APIKeyRow.init)
-        }
+        return try await page(
+            of: apiKeyList(filter), try await search(filter.text, in: .apiKeys), list,
+            walking: most
+        ) { rows throws(PostgresError) in try rows.all(APIKeyRow.init) }
     }
 
     func apiKeyList(_ filter: APIKeyFilter) -> SearchedList {
         SearchedList(
-            name: .apiKeys, content: "name_key", searched: "name_key",
-            condition: "tenant_id = \(tenant)\(filter.condition(at: database.clock()))"
-        ) { page, counting, list in
-            """
-            SELECT \(APIKeyRow.columns)\(counting) FROM (\(page)) AS api_keys
-            \(list.order(of: "api_keys."))
-            """
-        }
-    }
-
-    func search(_ filter: APIKeyFilter) async throws(PostgresError) -> ListSearch {
-        var search = ListSearch()
-        if let text = filter.text {
-            try await look(for: SearchedText(text), in: .apiKeys, &search)
-        }
-        return search
+            .apiKeys, in: "name_key", of: APIKeyRow.columns,
+            where: "tenant_id = \(tenant)\(filter.condition(at: database.clock()))")
     }
 
     package func apiKey(_ id: UUID) async throws(PostgresError) -> APIKeyRow? {

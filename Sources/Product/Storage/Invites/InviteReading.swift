@@ -39,29 +39,16 @@ extension TenantScope {
     package func invites(
         _ list: ListQuery, _ filter: InviteFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<InviteRow> {
-        try await page(of: inviteList(filter), try await search(filter), list, walking: most) {
-            rows throws(PostgresError) in try rows.all(InviteRow.init)
-        }
+        try await page(
+            of: inviteList(filter), try await search(filter.text, in: .invites), list,
+            walking: most
+        ) { rows throws(PostgresError) in try rows.all(InviteRow.init) }
     }
 
     func inviteList(_ filter: InviteFilter) -> SearchedList {
         SearchedList(
-            name: .invites, content: "email_key", searched: "email_key",
-            condition: "tenant_id = \(tenant)\(filter.condition(database.clock()))"
-        ) { page, counting, list in
-            """
-            SELECT \(InviteRow.columns)\(counting) FROM (\(page)) AS invites
-            \(list.order(of: "invites."))
-            """
-        }
-    }
-
-    func search(_ filter: InviteFilter) async throws(PostgresError) -> ListSearch {
-        var search = ListSearch()
-        if let text = filter.text {
-            try await look(for: SearchedText(text), in: .invites, &search)
-        }
-        return search
+            .invites, in: "email_key", of: InviteRow.columns,
+            where: "tenant_id = \(tenant)\(filter.condition(database.clock()))")
     }
 }
 

@@ -85,7 +85,29 @@ struct SearchedList: Sendable {
     }
 }
 
+extension SearchedList {
+    /// A list of one table's rows that are searched in one column.
+    init(_ name: Name, in column: SQL, of columns: SQL, where condition: SQL) {
+        let table: SQL = "\(raw: name.rawValue)"
+        self.init(name: name, content: column, searched: column, condition: condition) {
+            page, counting, list in
+            """
+            SELECT \(columns)\(counting) FROM (\(page)) AS \(table)\(list.order(of: table + "."))
+            """
+        }
+    }
+}
+
 extension TenantScope {
+    /// What a text leaves of a list; all where there is none.
+    func search(
+        _ text: String?, in name: SearchedList.Name
+    ) async throws(PostgresError) -> ListSearch {
+        var search = ListSearch()
+        if let text { try await look(for: SearchedText(text), in: name, &search) }
+        return search
+    }
+
     /// Beyond so many a set of rows is many: at a million both ways of making a page then cost
     /// about the same.
     static let few = 4000
@@ -122,7 +144,7 @@ extension TenantScope {
     }
 
     /// The rows that have the text, or some of them where they are many.
-    func look(
+    private func look(
         for text: SearchedText, in name: SearchedList.Name, _ search: inout ListSearch
     ) async throws(PostgresError) {
         let rows = try await read(

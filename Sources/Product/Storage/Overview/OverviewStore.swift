@@ -44,7 +44,8 @@ extension Database {
             SELECT floor(extract(epoch FROM created_at - \(first)) / \(seconds))::bigint AS bucket,
                 count(*) FILTER (WHERE outcome IN ('created', 'linked', 'existing', 'reserved')),
                 count(*) FILTER (WHERE outcome = 'refused')
-            FROM decisions WHERE \(own) AND created_at >= \(first) GROUP BY bucket
+            FROM decisions WHERE \(own) AND created_at >= \(first) AND created_at > '-infinity'
+            GROUP BY bucket
             """)
         var signUps = (0..<buckets).map { index in
             Overview.Bucket(

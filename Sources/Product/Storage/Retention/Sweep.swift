@@ -99,6 +99,7 @@ extension Database {
             """
             SELECT DISTINCT tenant_id FROM (
                 SELECT tenant_id FROM \(raw: rows.table) WHERE \(raw: rows.column) <= \(end)
+                    AND \(raw: rows.column) > '-infinity'
                 ORDER BY \(raw: rows.column) LIMIT \(Self.sweepBatch)) AS oldest
             """)
         return try found.map { row throws(PostgresError) in try row.get(0, as: UUID.self) }

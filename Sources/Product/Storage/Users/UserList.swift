@@ -77,10 +77,7 @@ extension TenantScope {
     }
 
     func search(_ filter: UserFilter) async throws(PostgresError) -> ListSearch {
-        var search = ListSearch()
-        if let text = filter.text {
-            try await look(for: SearchedText(text), in: .users, &search)
-        }
+        var search = try await search(filter.text, in: .users)
         if let provider = filter.provider { try await look(forProvider: provider, &search) }
         return search
     }
