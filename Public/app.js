@@ -36,7 +36,7 @@ export function places() {
 
 function isHere(href) {
 	const [here, mine] = [location.pathname, href].map(path => path.replace(/\/$/, ""))
-	// Tabs of a tenant that have no entry of their own.
+	// Tabs without an entry.
 	if (mine === "/console/tenants" && /^\/console\/t\/.*\/(decisions|audit|settings|domains|clients)$/.test(here)) return true
 	return here === mine || (mine !== "/console" && here.startsWith(`${mine}/`))
 }

@@ -161,6 +161,14 @@ def immich(step, person, issuer):
     return email
 
 
+def signed_out(step, mount, head):
+    """Whose session it was, and that it is over."""
+    email = step("GET", f"{mount}/auth/me", head=head).json()["email"]
+    step("POST", f"{mount}/auth/logout", head=head)
+    step("GET", f"{mount}/auth/me", head=head, expect=401)
+    return email
+
+
 def timetracker(step, person, issuer):
     mount = "/t/acme/timetracker"
     begun = step("GET", f"{mount}/auth/login?redirect_uri={TIMETRACKER}", expect=302)
@@ -168,10 +176,7 @@ def timetracker(step, person, issuer):
     token = step("POST", f"{mount}/auth/token", {
         "code": back["code"], "state": back["state"], "redirect_uri": TIMETRACKER}).json()
     head = bearer(token["access_token"])
-    email = step("GET", f"{mount}/auth/me", head=head).json()["email"]
-    step("POST", f"{mount}/auth/logout", head=head)
-    step("GET", f"{mount}/auth/me", head=head, expect=401)
-    return email
+    return signed_out(step, mount, head)
 
 
 def timetracker_web(step, person, issuer):
@@ -182,10 +187,7 @@ def timetracker_web(step, person, issuer):
     if ended.head["Location"] != PAGE + "/auth/callback?success=true":
         raise Failed("sent to " + ended.head["Location"])
     head = cookies(ended)
-    email = step("GET", f"{mount}/auth/me", head=head).json()["email"]
-    step("POST", f"{mount}/auth/logout", head=head)
-    step("GET", f"{mount}/auth/me", head=head, expect=401)
-    return email
+    return signed_out(step, mount, head)
 
 
 def relate(step, person, issuer):

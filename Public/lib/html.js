@@ -96,7 +96,7 @@ export function svgNode(tag, attributes = {}, ...kids) {
 export const button = (text, run, { look = "", icon: symbol, name, ...props } = {}) =>
 	h(`button.btn${look}`, { type: "button", onclick: run, "aria-label": name && t`${say(text)} ${name}`, ...props }, symbol && icon(symbol), text)
 
-/** Buttons of [text, run, is dangerous], without those that are not there. */
+/** From [text, run, is dangerous]. */
 export const buttons = (acts, look = "", name) => acts.filter(Boolean).map(([text, run, danger]) => button(text, run, { look: danger ? `${look}.warnish` : look, name }))
 
 export const facts = pairs => h("dl.facts", pairs.filter(Boolean).map(([name, value]) => [h("dt", name), h("dd", value)]))
@@ -114,7 +114,7 @@ export const table = (caption, heads, rows) => h("div.table", { tabIndex: 0, rol
 	h("thead", h("tr", heads.map(text => h("th", { scope: "col" }, text)))),
 	h("tbody", rows.map(([first, ...cells]) => h("tr", h("th", { scope: "row" }, first), cells.map(one => h("td", one)))))))
 
-/** A step of an `ol.trace`: a symbol, and what it says. */
+/** Of an `ol.trace`. */
 export const step = (look, tone, ...kids) => h("li", h(`span.dot.${tone}`, icon(look)), h("div", kids))
 
 const LOOKS = { empty: "mark", none: "search", error: "alert", forbidden: "lock", missing: "globe" }

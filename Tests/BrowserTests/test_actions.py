@@ -46,6 +46,22 @@ def test_a_user_is_added_suspended_and_taken_back(console):
     expect(page.get_by_role("link", name="mary@acme.example")).to_be_visible()
 
 
+def test_an_edit_sends_what_was_changed_and_an_emptied_field_is_cleared(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}/api-keys"
+    key = console.api("POST", path, {"name": "Mail", "scopes": ["keys:verify"], "note": "Old", "allowed_ips": ["10.0.0.0/8"]})
+    page = console.go(f"/console/t/{one['slug']}/keys/{key['id']}")
+    page.get_by_role("button", name="Edit").click()
+    console.field("Only from these addresses").fill("")
+    console.field("Note").fill("")
+    with page.expect_request(lambda request: request.method == "PATCH") as sent:
+        dialog(page).get_by_role("button", name="Save").click()
+    assert sent.value.post_data_json == {"allowed_ips": [], "note": None}
+    expect(dialog(page)).to_have_count(0)
+    saved = console.api("GET", f"{path}/{key['id']}")
+    assert (saved["name"], saved["allowed_ips"], saved["note"]) == ("Mail", [], None)
+
+
 def test_users_are_chosen_and_deleted_together(console):
     one = console.tenant()
     for name in "abc":

@@ -24,6 +24,12 @@ def button(page, name, **more):
     return page.get_by_role("button", name=name, **more)
 
 
+def begin(page):
+    """Opens what makes a new one, and waits for the focus, as a person does."""
+    page.keyboard.press("Shift+N")
+    expect(page.locator("form :focus")).to_have_count(1)
+
+
 def store(page):
     """Ends the dialog that shows a secret."""
     press(page, page.get_by_label("I have stored it"), "Space")
@@ -34,7 +40,7 @@ def store(page):
 def test_a_user_is_added_edited_and_suspended(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/users")
-    page.keyboard.press("Shift+N")
+    begin(page)
     expect(console.field("Email")).to_be_focused()
     page.keyboard.type("mary@acme.example")
     page.keyboard.press("Enter")
@@ -58,7 +64,7 @@ def test_a_user_is_added_edited_and_suspended(console):
 def test_a_key_is_created_rotated_and_revoked(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/keys")
-    page.keyboard.press("Shift+N")
+    begin(page)
     expect(console.field("Name")).to_be_focused()
     page.keyboard.type("By keys")
     press(page, button(page, "Verify keys"), "Space")
@@ -84,7 +90,7 @@ def test_a_policy_is_published_and_a_domain_claimed(console):
     expect(page.get_by_text("Version 2 is in force.", exact=True)).to_be_visible()
     press(page, page.get_by_role("navigation", name="Tenant").get_by_role("link", name="Domains"))
     expect(page.locator("[data-state=empty]")).to_be_visible()
-    page.keyboard.press("Shift+N")
+    begin(page)
     page.keyboard.type(f"{one['slug']}.example")
     page.keyboard.press("Enter")
     press(page, button(page, "Verify by your word"))
@@ -96,7 +102,7 @@ def test_a_policy_is_published_and_a_domain_claimed(console):
 def test_an_origin_is_added_tested_removed_and_put_back(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/origins")
-    page.keyboard.press("Shift+N")
+    begin(page)
     page.keyboard.type("https://app.acme.example")
     page.keyboard.press("Enter")
     expect(page.get_by_role("row", name=re.compile("app.acme.example"))).to_be_visible()
@@ -128,7 +134,7 @@ def test_a_client_is_switched_on_and_a_tenant_renamed(console):
 
 def test_a_provider_and_an_operator_come_and_go(console):
     page = console.go("/console/providers")
-    page.keyboard.press("Shift+N")
+    begin(page)
     reach(page, console.field("Name"))
     page.keyboard.type("By keys")
     reach(page, console.field("Issuer"))
@@ -144,7 +150,7 @@ def test_a_provider_and_an_operator_come_and_go(console):
     page.keyboard.type("Operators")
     page.keyboard.press("Enter")
     expect(page.locator("main h1")).to_have_text("Operators")
-    page.keyboard.press("Shift+N")
+    begin(page)
     page.keyboard.type("keys@gatehouse.test")
     page.keyboard.press("Enter")
     expect(page.locator(".secret")).to_be_focused()

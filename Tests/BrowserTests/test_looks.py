@@ -4,6 +4,7 @@ import re
 
 import axe_playwright_python
 from places import all_pages, each_dialog, outside
+from playwright.sync_api import expect
 
 AXE = (pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -92,7 +93,29 @@ def test_the_console_keeps_its_budgets_of_bytes_and_requests(console):
     console.idle()
     assert len(console.requests) <= 12, [one.url for one in console.requests]
     assert sum(weights) <= 60_000, sum(weights)
-    shifts = console.page.evaluate("""() => new Promise((done) => { let sum = 0;
+    assert shifts(console.page) == 0
+
+
+def shifts(page):
+    return page.evaluate("""() => new Promise((done) => { let sum = 0;
         new PerformanceObserver((list) => list.getEntries().forEach((one) => (sum += one.hadRecentInput ? 0 : one.value))).observe({type: "layout-shift", buffered: true});
         setTimeout(() => done(sum), 50); })""")
-    assert shifts == 0, shifts
+
+
+def test_nothing_moves_when_answers_come_late(console):
+    page = console.page
+    for tab, rows in (("users", "/users?"), ("keys", "/api-keys?"), ("invites", "/invites?"), ("audit", "/audit-events?")):
+        tenant, data = [], []
+        page.route("**/v1/tenants/demo", lambda route: tenant.append(route))
+        page.route(re.compile(re.escape(rows)), lambda route: data.append(route))
+        with page.expect_request("**/v1/tenants/demo"):
+            page.goto(f"{console.base}/console/t/demo/{tab}")
+        expect(page.locator(".finder")).to_be_visible()
+        with page.expect_request(re.compile(re.escape(rows))):
+            tenant[0].continue_()
+        expect(page.locator("tbody .sk").first).to_be_visible()
+        data[0].continue_()
+        expect(page.locator("tbody .sk")).to_have_count(0)
+        expect(page.locator("tbody tr").first).to_be_visible()
+        assert shifts(page) == 0, tab
+        page.unroute_all()

@@ -50,13 +50,13 @@ struct BadProviderTests {
                 ("immich", "oidc"), ("timetracker", "oidc"), ("relate", "oidc"),
                 ("deeprecall", "google"),
             ] {
-                try await manage(
+                try await service.manage(
                     .put, "/v1/tenants/acme/clients/\(client)",
                     #"{"enabled":true,"redirect_uris":["\#(BadProviderTests.redirect)"],"#
                         + #""settings":{"provider":"\#(kind)"}}"#)
             }
             for kind in ["oidc", "google"] {
-                try await manage(
+                try await service.manage(
                     .post, "/v1/providers",
                     #"{"kind":"\#(kind)","name":"P","issuer":"\#(issuer)","client_id":"web"}"#)
             }
@@ -79,11 +79,6 @@ struct BadProviderTests {
             case .breaksOff:
                 connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"id_token\":\"ey")
             }
-        }
-
-        private func manage(_ method: HTTP.Method, _ path: String, _ json: String) async throws {
-            let answer = try await service.send(method, path, json: json, as: .platformOwner)
-            #expect(answer.status < 300, "\(answer.text)")
         }
 
         func send(

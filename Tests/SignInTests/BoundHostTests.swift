@@ -18,7 +18,7 @@ struct BoundHostTests {
             tenant = try await service.makeTenant("acme")
             provider = try await TestProvider.start()
             for kind in ["oidc", "google"] {
-                try await manage(
+                try await service.manage(
                     .post, "/v1/providers",
                     #"{"kind":"\#(kind)","name":"P","issuer":"\#(provider.issuer)","client_id":"#
                         + #""web","email_trust":"verified_claim"}"#)
@@ -29,20 +29,15 @@ struct BoundHostTests {
                 ("thinkwork", "oidc", ""), ("deeprecall", "google", ""),
             ] {
                 let callback = "http://\(client).acme.example/auth/callback"
-                try await manage(
+                try await service.manage(
                     .put, "/v1/tenants/acme/clients/\(client)",
                     #"{"enabled":true,"hosts":["\#(client).acme.example"],"redirect_uris":"#
                         + #"["\#(callback)"],"settings":{"provider":"\#(kind)"\#(settings)}}"#)
             }
-            try await manage(
+            try await service.manage(
                 .post, "/v1/tenants/acme/invites", #"{"email":"ann@example.com"}"#)
-            try await manage(
+            try await service.manage(
                 .post, "/v1/tenants/acme/cors-origins", #"{"origin":"capacitor://localhost"}"#)
-        }
-
-        func manage(_ method: HTTP.Method, _ path: String, _ json: String) async throws {
-            let answer = try await service.send(method, path, json: json, as: .platformOwner)
-            #expect(answer.status < 300, "\(answer.text)")
         }
 
         /// At the host of that client.
@@ -166,7 +161,7 @@ struct BoundHostTests {
     @Test func `a host below a domain that another tenant has proved is not bound`() async throws {
         let scene = try await Scene()
         try await scene.service.makeTenant("other")
-        try await scene.manage(
+        try await scene.service.manage(
             .post, "/v1/tenants/acme/domains", #"{"domain":"acme.example"}"#)
         func bind(_ host: String, _ tenant: String) async throws -> Int {
             try await scene.service.send(
@@ -180,7 +175,7 @@ struct BoundHostTests {
         let domains = try await scene.service.send(
             .get, "/v1/tenants/acme/domains", as: .platformOwner)
         let id = domains.json["items"]?.array?.first?["id"]?.string ?? ""
-        try await scene.manage(
+        try await scene.service.manage(
             .post, "/v1/tenants/acme/domains/\(id)/verify", #"{"method":"operator"}"#)
         for host in ["acme.example", "photos2.acme.example", "a.b.acme.example:8443"] {
             #expect(try await bind(host, "other") == 409, "\(host)")

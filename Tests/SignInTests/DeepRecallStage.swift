@@ -34,12 +34,12 @@ struct DeepRecallStage {
         let tenant = try await service.makeTenant("acme")
         let stage = DeepRecallStage(
             service: service, tenant: tenant, provider: provider, clock: clock)
-        try await stage.manage(
+        try await stage.service.manage(
             .put, "/v1/tenants/acme/clients/deeprecall",
             #"{"enabled":true,"settings":\#(settings)}"#)
-        try await stage.manage(
+        try await stage.service.manage(
             .post, "/v1/tenants/acme/cors-origins", #"{"origin":"\#(origin)"}"#)
-        try await stage.manage(
+        try await stage.service.manage(
             .post, "/v1/providers",
             #"{"kind":"google","name":"G","issuer":"\#(provider.issuer)","client_id":"ios-app","#
                 + #""email_trust":"verified_claim"}"#)
@@ -47,7 +47,7 @@ struct DeepRecallStage {
             ("token_endpoint", "/gh/token"), ("userinfo_endpoint", "/gh/user"),
             ("device_authorization_endpoint", "/gh/device"), ("token_check_endpoint", "/gh/check"),
         ].map { #""\#($0)":"\#(provider.issuer)\#($1)""# }.joined(separator: ",")
-        try await stage.manage(
+        try await stage.service.manage(
             .post, "/v1/providers",
             #"{"kind":"github","name":"H","client_id":"Ov23li","secret":"s3cret","#
                 + #""email_trust":"verified_claim","endpoints":{\#(endpoints)}}"#)
@@ -60,13 +60,8 @@ struct DeepRecallStage {
         await service.stop()
     }
 
-    private func manage(_ method: HTTP.Method, _ path: String, _ json: String) async throws {
-        let answer = try await service.send(method, path, json: json, as: .platformOwner)
-        #expect(answer.status < 300, "\(answer.text)")
-    }
-
     func invite(_ email: String) async throws {
-        try await manage(.post, "/v1/tenants/acme/invites", #"{"email":"\#(email)"}"#)
+        try await service.manage(.post, "/v1/tenants/acme/invites", #"{"email":"\#(email)"}"#)
     }
 
     /// A GitHub that knows one person, whose token is ours.

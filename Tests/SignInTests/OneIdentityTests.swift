@@ -43,31 +43,26 @@ struct OneIdentityTests {
             let endpoints =
                 #""authorization_endpoint":"\#(provider.issuer)/authorize","token_endpoint":"#
                 + #""\#(provider.issuer)/token","jwks_uri":"\#(provider.issuer)/keys""#
-            try await manage(
+            try await service.manage(
                 .post, "/v1/providers",
                 #"{"kind":"google","name":"Google","client_id":"web","endpoints":{\#(endpoints)}}"#)
-            try await manage(
+            try await service.manage(
                 .post, "/v1/providers",
                 #"{"kind":"cognito","name":"Pool","issuer":"\#(pool)","client_id":"pool-web","#
                     + #""email_trust":"verified_claim","endpoints":{\#(endpoints),"#
                     + #""issuer":"\#(provider.issuer)/\#(pool)"}}"#)
             for client in ["immich", "thinkwork", "deeprecall"] {
-                try await manage(
+                try await service.manage(
                     .put, "/v1/tenants/acme/clients/\(client)",
                     #"{"enabled":true,"redirect_uris":["\#(redirect)"]}"#)
             }
-            try await manage(
+            try await service.manage(
                 .post, "/v1/tenants/acme/invites", #"{"email":"\#(email)","role":"manager"}"#)
         }
 
         func stop() async {
             await provider.stop()
             await service.stop()
-        }
-
-        private func manage(_ method: HTTP.Method, _ path: String, _ json: String) async throws {
-            let answer = try await service.send(method, path, json: json, as: .platformOwner)
-            #expect(answer.status < 300, "\(answer.text)")
         }
 
         private func googleToken(nonce: String? = nil) -> String {

@@ -31,7 +31,7 @@ struct RealProviderStage {
     private func prepare() async throws {
         var ids: [String: String] = [:]
         for kind in ["oidc", "google"] {
-            let made = try await manage(
+            let made = try await service.manage(
                 .post, "/v1/providers",
                 #"{"kind":"\#(kind)","name":"Canaille","issuer":"\#(provider.issuer)","client_id":"#
                     + #""\#(RealProvider.clientID)","secret":"\#(RealProvider.secret)","#
@@ -47,13 +47,13 @@ struct RealProviderStage {
             ("relate", "oidc", [Self.relate], ""), ("deeprecall", "google", [], ""),
         ] {
             let list = redirects.map { "\"\($0)\"" }.joined(separator: ",")
-            try await manage(
+            try await service.manage(
                 .put, "/v1/tenants/acme/clients/\(client)",
                 #"{"enabled":true,"redirect_uris":[\#(list)],"settings":{"provider":"#
                     + #""\#(ids[kind] ?? "")"\#(more)}}"#)
         }
         for number in 1...9 {
-            try await manage(
+            try await service.manage(
                 .post, "/v1/tenants/acme/invites", #"{"email":"person\#(number)@example.com"}"#)
         }
     }
@@ -61,13 +61,6 @@ struct RealProviderStage {
     func stop() async {
         provider.stop()
         await service.stop()
-    }
-
-    @discardableResult
-    func manage(_ method: HTTP.Method, _ path: String, _ json: String) async throws -> JSONValue {
-        let answer = try await service.send(method, path, json: json, as: .platformOwner)
-        #expect(answer.status < 300, "\(answer.text)")
-        return answer.json
     }
 
     func send(

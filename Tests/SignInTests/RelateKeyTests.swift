@@ -161,7 +161,7 @@ struct RelateKeyTests {
     @Test func `another person's key is not there, whoever asks`() async throws {
         let stage = try await RelateStage.make()
         let ann = try await stage.key()
-        try await stage.manage(
+        try await stage.service.manage(
             .post, "/v1/tenants/acme/invites", #"{"email":"bob@acme.example"}"#)
         stage.provider.set(
             "/introspect", .init(#"{"active":true,"sub":"bob-1","client_id":"mail"}"#))

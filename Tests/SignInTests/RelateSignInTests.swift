@@ -172,7 +172,7 @@ struct RelateSignInTests {
         let users = try await stage.service.send(
             .get, "/v1/tenants/acme/users", as: .platformOwner)
         let id = users.json["items"]?.array?.first?["id"]?.string ?? ""
-        try await stage.manage(.post, "/v1/tenants/acme/users/\(id)/suspend", "{}")
+        try await stage.service.manage(.post, "/v1/tenants/acme/users/\(id)/suspend", "{}")
         for _ in 0..<2 {
             let refused = try await stage.send(.get, "/api/profile", as: "Bearer opaque")
             #expect(refused.status == 403)

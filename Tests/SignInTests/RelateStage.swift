@@ -17,20 +17,20 @@ struct RelateStage {
         let service = try await TestService.make()
         let tenant = try await service.makeTenant("acme")
         let stage = RelateStage(service: service, tenant: tenant, provider: provider)
-        try await stage.manage(
+        try await stage.service.manage(
             .put, "/v1/tenants/acme/clients/relate",
             #"{"enabled":true,"redirect_uris":["relate-mail://auth/callback"],"#
                 + #""settings":\#(settings)}"#)
-        try await stage.manage(
+        try await stage.service.manage(
             .post, "/v1/tenants/acme/cors-origins", #"{"origin":"https://mail.acme.example"}"#)
         let introspection =
             introspects ? #","introspection_endpoint":"\#(provider.issuer)/introspect""# : ""
-        try await stage.manage(
+        try await stage.service.manage(
             .post, "/v1/providers",
             #"{"kind":"oidc","name":"P","issuer":"\#(provider.issuer)","client_id":"mail","#
                 + #""secret":"s3cret","email_trust":"verified_claim","endpoints":{"#
                 + #""userinfo_endpoint":"\#(provider.issuer)/userinfo"\#(introspection)}}"#)
-        try await stage.manage(
+        try await stage.service.manage(
             .post, "/v1/tenants/acme/invites", #"{"email":"ann@acme.example"}"#)
         stage.know(client: "mail")
         return stage
@@ -39,11 +39,6 @@ struct RelateStage {
     func stop() async {
         await provider.stop()
         await service.stop()
-    }
-
-    func manage(_ method: HTTP.Method, _ path: String, _ json: String) async throws {
-        let answer = try await service.send(method, path, json: json, as: .platformOwner)
-        #expect(answer.status < 300, "\(answer.text)")
     }
 
     /// The provider knows any opaque token as Ann's, given to this client.

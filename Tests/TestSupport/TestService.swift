@@ -150,6 +150,23 @@ package final class TestService: Sendable {
         return TestAnswer(response: response)
     }
 
+    /// One call of the platform's, which has to succeed.
+    @discardableResult
+    package func manage(
+        _ method: Method, _ path: String, _ json: String
+    ) async throws -> JSONValue {
+        let answer = try await send(method, path, json: json, as: .platformOwner)
+        guard answer.status < 300 else {
+            throw Refused(call: "\(method.rawValue) \(path)", answer: answer.text)
+        }
+        return answer.json
+    }
+
+    package struct Refused: Error {
+        package let call: String
+        package let answer: String
+    }
+
     /// A console session's token for an operator of this role, made once.
     package func session(role: String, tenant: UUID?) async throws -> String {
         let email = "\(role)-\(tenant?.description ?? "platform")@operators.example"
