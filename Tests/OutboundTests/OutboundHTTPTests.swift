@@ -167,8 +167,14 @@ struct OutboundHTTPTests {
     @Test func `a proxy of the environment is not asked`() async throws {
         let server = answering("HTTP/1.1 204 No Content\r\n\r\n")
         defer { server.stop() }
-        for name in ["http_proxy", "https_proxy", "all_proxy", "ALL_PROXY"] {
-            setenv(name, "http://127.0.0.1:1", 1)
+        // Put back, since whatever another test starts inherits it.
+        let names = ["http_proxy", "https_proxy", "all_proxy", "ALL_PROXY"]
+        let before = names.map { getenv($0).map { String(cString: $0) } }
+        for name in names { setenv(name, "http://127.0.0.1:1", 1) }
+        defer {
+            for (name, value) in zip(names, before) {
+                if let value { setenv(name, value, 1) } else { unsetenv(name) }
+            }
         }
         let answer = try await client.send(
             OutboundRequest(.get, "http://127.0.0.1:\(server.port)/"))
