@@ -23,6 +23,12 @@ struct ImmichAccountTests {
                 .post, path,
                 #"{"password":"\#(ImmichStage.password)","newPassword":"short"}"#, token: token),
             400, "The password must have at least 15 characters.")
+        expectError(
+            try await stage.send(
+                .post, path,
+                #"{"password":"\#(ImmichStage.password)","newPassword":"passwordpassword"}"#,
+                token: token),
+            400, "The password is among those that are guessed first; choose another.")
         let changed = try await stage.send(
             .post, path, #"{"password":"\#(ImmichStage.password)","newPassword":"\#(next)"}"#,
             token: token)

@@ -70,11 +70,12 @@ extension ClientCall {
     }
 
     /// Sets a new password and ends the user's other sessions. Throws `.passwordTooShort`,
-    /// `.passwordTooLong`.
+    /// `.passwordTooLong`, `.passwordGuessable`.
     package func changePassword(
         of person: SignedIn, to password: String
     ) async throws -> UserRow {
-        let hash = try await newPasswordHash(password)
+        let hash = try await newPasswordHash(
+            password, about: [person.user.email, person.user.name ?? person.user.email])
         return try await scope.change(by: actor(person.user)) { change in
             try await change.setPassword(
                 hash, of: person.user.id, keeping: person.session.id)
@@ -88,17 +89,21 @@ extension ClientCall {
         }
     }
 
-    /// A new password held against the tenant's policy; an app may lower the least length to the
-    /// floor that every tenant has.
-    package func newPasswordHash(_ password: String) async throws -> String {
-        let least = min(
-            try await scope.policy().policy.passwordMin,
-            contract.leastPassword?(self) ?? Int.max)
-        guard password.unicodeScalars.count >= max(least, TenantPolicy.passwordFloor) else {
-            throw SignInRefusal.passwordTooShort(least)
+    /// A new password held against the tenant's policy; an app may lower it to the floor that every
+    /// tenant has. `about`: what an attacker would try for this person.
+    package func newPasswordHash(_ password: String, about: [String]) async throws -> String {
+        let policy = try await scope.policy().policy
+        let lowered = contract.leastPassword?(self)
+        let least = min(policy.passwordMin, lowered ?? Int.max)
+        let chosen = NewPassword(
+            text: password, minimum: max(least, TenantPolicy.passwordFloor),
+            usesBlocklist: policy.passwordBlocklist && lowered == nil, about: about)
+        switch chosen.fault(at: "")?.code {
+        case nil: return try await core.hashed(Array(password.utf8))
+        case .tooShort: throw SignInRefusal.passwordTooShort(least)
+        case .tooLong: throw SignInRefusal.passwordTooLong
+        default: throw SignInRefusal.passwordGuessable
         }
-        guard password.utf8.count <= 1024 else { throw SignInRefusal.passwordTooLong }
-        return try await core.hashed(Array(password.utf8))
     }
 
     /// A setting of the client, for installations whose people are called `admin@local`.

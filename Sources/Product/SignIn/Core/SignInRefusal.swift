@@ -35,6 +35,8 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     /// The tenant's least number of characters.
     case passwordTooShort(Int)
     case passwordTooLong
+    /// Among those that are guessed first.
+    case passwordGuessable
     /// Setting a new password without the old one is too late for this session.
     case oldPasswordNeeded
 }
@@ -74,6 +76,10 @@ extension SignInRefusal {
             Problem(.invalidRequest, "The password must have at least \(least) characters.")
         case .passwordTooLong:
             Problem(.invalidRequest, "The password must have at most 1024 bytes.")
+        case .passwordGuessable:
+            Problem(
+                .invalidRequest,
+                "The password is among those that are guessed first; choose another.")
         case .oldPasswordNeeded:
             Problem(.invalidRequest, "The present password is needed.")
         }

@@ -49,7 +49,8 @@ enum ImmichSignIn {
         }
         guard let address = try? EmailAddress(email, allowSingleLabel: call.allowsSingleLabel)
         else { throw Immich.bad("email must be an email") }
-        let hash = try await call.newPasswordHash(password)
+        let hash = try await call.newPasswordHash(
+            password, about: [email, name])
         let database = call.core.database
         let user = try await call.scope.change(by: call.actor()) {
             try await $0.makeFirstAdmin(
