@@ -66,7 +66,8 @@ async function drawSwitch(node, slug) {
 }
 
 export const palette = async options => (await import("./elements/command-palette.js")).open(options)
-const press = async key => (await import("./lib/keys.js")).press(key)
+let keys
+const press = key => (keys ??= import("./lib/keys.js")).then(one => one.press(key))
 
 function drawTop() {
 	const choose = (name, values) => h("div.segments", { role: "group", "aria-label": words(name) }, Object.entries(values).map(([text, value]) =>
