@@ -44,6 +44,13 @@ final class RunningService: Sendable {
 
         var status: Int { Int(head.dropFirst(9).prefix(3)) ?? 0 }
 
+        /// The lines of the head that two equal answers share.
+        var lines: [String] {
+            head.split(whereSeparator: \.isNewline).map(String.init).filter {
+                !$0.lowercased().hasPrefix("date:")
+            }.sorted()
+        }
+
         func first(_ name: String) -> String? {
             for line in head.split(whereSeparator: \.isNewline).dropFirst() {
                 let pair = line.split(separator: ":", maxSplits: 1)
