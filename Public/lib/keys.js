@@ -1,8 +1,7 @@
 // Keys that work on every page, never while something is being typed; app.js listens.
-import { palette, places } from "../app.js"
+import { go, palette, places } from "../app.js"
+import { facts, h } from "./core.js"
 import { dialog, undo } from "./dialog.js"
-import { facts, h } from "./html.js"
-import { go } from "./router.js"
 
 const SHEET = {
 	"Ctrl K": "Search, jump, act", "/": "Search this list", "Shift N": "New", "J, K": "Next, previous row", X: "Select the row",

@@ -1,6 +1,5 @@
-import { api, may } from "../lib/api.js"
-import { add, button, card, day, deed, fill, h, head, icon, none, number, part, state, step, svgNode, t, table, time, user } from "../lib/html.js"
-import { query, setQuery } from "../lib/router.js"
+import { query, setQuery } from "../app.js"
+import { add, api, button, card, day, deed, fill, h, head, icon, may, none, number, part, state, step, svgNode, t, table, time, user } from "../lib/core.js"
 
 const WINDOWS = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" }
 

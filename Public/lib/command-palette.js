@@ -1,7 +1,5 @@
-import { places, tenantHere } from "../app.js"
-import { api, may, scope, search } from "../lib/api.js"
-import { fill, h, icon, say, t, user } from "../lib/html.js"
-import { go } from "../lib/router.js"
+import { go, places, tenantHere } from "../app.js"
+import { api, fill, h, icon, may, say, scope, search, t, user } from "./core.js"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const entry = (kind, look, text, href, more) => ({ kind, look, text, href: `/console/${href}`, ...more })
