@@ -22,7 +22,7 @@ export const number = value => (value == null ? "–" : new Said(numbers.format(
 export const count = (value, one, many) => new Said(`${number(value)} ${say(plurals.select(value) === "one" ? one : many)}`)
 /** A list's `total`, which may be a floor. */
 export const total = (value, ...noun) => value && (value.exact ? count(value.value, ...noun) : t`over ${count(value.value, ...noun)}`)
-export const exact = iso => new Said(full.format(new Date(iso)))
+const exact = iso => new Said(full.format(new Date(iso)))
 export const day = (iso, style) => new Said(new Date(iso).toLocaleString(language, style))
 
 export function ago(iso) {
@@ -100,6 +100,8 @@ export const button = (text, run, { look = "", icon: symbol, name, ...props } = 
 export const buttons = (acts, look = "", name) => acts.filter(Boolean).map(([text, run, danger]) => button(text, run, { look: danger ? `${look}.warnish` : look, name }))
 
 export const facts = pairs => h("dl.facts", pairs.filter(Boolean).map(([name, value]) => [h("dt", name), h("dd", value)]))
+/** A part whose changes are read out. */
+export const news = (...kids) => h("div", { "aria-live": "polite" }, kids)
 export const card = (title, ...kids) => h("section.card", h("h2", title), kids)
 export const note = (tone, look, ...kids) => h(`div.note.${tone}`, icon(look), h("div", ...kids))
 
@@ -137,17 +139,16 @@ export async function part(node, load) {
 	}
 }
 
+/** What comes within a blink is drawn with the page, so that nothing moves; the rest comes later. */
+export const blink = work => Promise.race([work, new Promise(done => setTimeout(done, 120))])
+
 export const none = (text = "–") => h("span.muted.none", text)
 
 /** Relative time with the exact one as title; `otherwise` where there is no time. */
 export const time = (iso, otherwise = "never") => (iso ? h("time", { dateTime: iso, title: exact(iso) }, ago(iso)) : none(otherwise))
 
 /** User content: its own direction, never translated. */
-export function user(text, selector = "span") {
-	const node = h(selector, { dir: "auto" })
-	node.textContent = visible(text ?? "")
-	return node
-}
+export const user = (text, selector = "span") => h(selector, { dir: "auto" }, new Said(text ?? ""))
 
 export function who(one, href) {
 	const initials = (one.name || one.email || "").match(/[\p{L}\p{N}]+/gu)?.slice(0, 2).map(word => [...word][0]).join("") ?? "?"
@@ -168,7 +169,7 @@ export const tag = status => h(`span.tag.${Object.keys(TONES).find(one => TONES[
 // The server, and who is asking.
 
 /** An answer that is not 2xx, as RFC 9457 problem details. */
-export class Problem extends Error {
+class Problem extends Error {
 	constructor(status, body = {}, retryAfter = null) {
 		super(body.detail || body.title || t`The server answered ${status}.`)
 		Object.assign(this, { status, retryAfter, title: body.title || "The request failed", id: body.request_id, errors: body.errors })

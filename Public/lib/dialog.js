@@ -1,5 +1,5 @@
 // Messages, forms and dialogs.
-import { add, api, button, etagOf, fill, h, icon, note, probe, say, sent, shown, t } from "./core.js"
+import { api, button, etagOf, fill, h, icon, news, note, probe, say, sent, shown, t } from "./core.js"
 
 /** `<toast-stack>`: polite news. Six seconds; what has an action or is an error stays. F6 reaches it. */
 class ToastStack extends HTMLElement {
@@ -15,19 +15,16 @@ class ToastStack extends HTMLElement {
 	}
 
 	show(text, { action, run, stay = Boolean(action) } = {}) {
+		let timer
 		const close = () => node.remove()
-		const node = h("div.toast", h("span", { dir: "auto" }, text),
+		const hold = () => clearTimeout(timer)
+		const wait = time => !stay && (timer = setTimeout(close, time))
+		const node = h("div.toast", { onpointerenter: hold, onfocusin: hold, onpointerleave: () => wait(3000) }, h("span", { dir: "auto" }, text),
 			action && h("button", { type: "button", onclick: () => (close(), run()) }, action, h("kbd", "Z")),
 			h("button", { type: "button", "aria-label": "Dismiss", onclick: close }, "×"))
 		while (this.children.length > 3) this.firstElementChild.remove()
 		this.append(node)
-		if (stay) return
-		let timer = setTimeout(close, 6000)
-		const hold = () => clearTimeout(timer)
-		const resume = () => (timer = setTimeout(close, 3000))
-		node.addEventListener("pointerenter", hold)
-		node.addEventListener("pointerleave", resume)
-		node.addEventListener("focusin", hold)
+		wait(6000)
 	}
 }
 customElements.define("toast-stack", ToastStack)
@@ -37,7 +34,7 @@ export const toast = (text, options) => document.querySelector("toast-stack").sh
 let serial = 0
 
 /**
- * A form from descriptions: `[name, label, {type, options, hint, value, attrs}]`. `name*` is required;
+ * A form from descriptions: `[name, label, {type, options, hint, value, look, attrs}]`. `name*` is required;
  * a dotted name is a nested member. `type`: text (default), any input type, textarea, lines (an array,
  * one a line), check, checks (an array of what is ticked; options may have groups); options make a select.
  * Empty values are left out. `start` fills in; where it edits `values`, only what was changed is sent, an emptied one as null.
@@ -46,7 +43,7 @@ let serial = 0
 export function form(fields, { submit, request, send = values => api(...request(values)), done, cancel, danger, start, values: edited = start } = {}) {
 	const rows = fields.filter(Boolean).map(([name, label, more]) => {
 		const path = name.replace("*", "")
-		return row({ name: path, label, required: name !== path, value: edited?.[path], keep: !start && edited, ...more })
+		return row({ name: path, label, required: name !== path, value: path.split(".").reduce((at, part) => at?.[part], edited), keep: !start && edited, ...more })
 	})
 	const button = h(`button.btn.${danger ? "danger" : "primary"}`, { type: "submit" }, submit)
 	const trouble = h("div", { role: "alert" })
@@ -111,7 +108,7 @@ export function form(fields, { submit, request, send = values => api(...request(
 function row(field) {
 	const id = `f${(serial += 1)}`
 	const { options, value, label, attrs, required } = field
-	const { type = options ? "select" : "text", hint: help = type === "lines" && "One a line." } = field
+	const { look = "", type = options ? "select" : "text", hint: help = type === "lines" && "One a line." } = field
 	const common = { id, name: field.name, "aria-describedby": `${id}h ${id}e`, required, ...attrs }
 	const hint = help && h("div.hint", { id: `${id}h` }, help)
 	const error = h("div.wrong", { id: `${id}e`, hidden: true })
@@ -129,7 +126,7 @@ function row(field) {
 	const heading = named[0] ?? h("label", { htmlFor: id }, label)
 	return {
 		field, before: String(read(type, control, field) ?? ""), read: () => read(type, control, field),
-		node: h("div.field", heading, type !== "check" && [control, hint], error),
+		node: h(`div.field${look}`, heading, type !== "check" && [control, hint], error),
 		focus: () => (control.querySelector("input") ?? control).focus(),
 		say(text) {
 			if (text) control.setAttribute("aria-invalid", "true")
@@ -154,12 +151,11 @@ function read(type, control, { keep }) {
 export function dialog(title, ...kids) {
 	const id = `d${(serial += 1)}`
 	const before = document.activeElement
-	const node = h("dialog", { "aria-labelledby": id }, h("h2", { id }, title), kids)
-	document.body.append(node)
-	node.addEventListener("close", () => {
+	const node = h("dialog", { "aria-labelledby": id, onclose: () => {
 		node.remove();
 		(before?.isConnected ? before : document.querySelector("main h1"))?.focus()
-	})
+	} }, h("h2", { id }, title), kids)
+	document.body.append(node)
 	node.showModal()
 	return node
 }
@@ -169,11 +165,11 @@ export function dialog(title, ...kids) {
  * `request(values)` → [path, options], or the values to `path` by `method`. Then `done(answer, values)`,
  * or `said` as a message and `after()`. `edits`: the object that the form changes.
  */
-export function formDialog({ title, lead, fields = [], edits, submit = edits ? "Save" : title, danger, send, path, method = edits && "PATCH", etag = edits && etagOf(edits), said = edits && "Saved", after, ...given }) {
+export function formDialog({ title, lead, fields = [], edits, submit = edits ? "Save" : title, danger, start, send, path, method = edits && "PATCH", etag = edits && etagOf(edits), said = edits && "Saved", after, ...given }) {
 	const request = given.request ?? (path && (values => [path, { method, body: values, etag }]))
 	const done = given.done ?? (made => (said && toast(said.call ? said(made) : said), after?.()))
 	const built = form(fields, {
-		submit, danger, request, send, values: edits, cancel: () => node.close(),
+		submit, danger, start, request, send, values: edits ?? start, cancel: () => node.close(),
 		done: (...answer) => (node.close(), done(...answer)),
 	})
 	const node = dialog(title, lead && h("p.lead", lead), built);
@@ -198,6 +194,9 @@ export function confirm({ text, keep = "Keep", act, type, run, path, method = "D
 	if (!type) cancel.focus()
 }
 
+/** The last line of a dialog that only tells. */
+export const closer = () => h("div.acts", button("Close", event => event.target.closest("dialog").close()))
+
 /** A button that copies a text. */
 export const copies = (text, label = "Copy", look = "") => button(label, () => navigator.clipboard.writeText(text)
 	.then(() => toast("Copied"), () => toast("The browser did not allow copying.", { stay: true })), { look, icon: "copy" })
@@ -213,7 +212,7 @@ export function reveal({ title, secret, name, call, text }) {
 		h("a", { href: url, download: ".env" }).click()
 		URL.revokeObjectURL(url)
 	}
-	const said = h("div", { "aria-live": "polite" })
+	const said = news()
 	const tryNow = async () => {
 		const { status, name: whose, detail } = await probe(secret).catch(error => ({ status: 0, detail: error.message }))
 		fill(said, status === 200 ? note("ok", "check", t`It works: the server knows it as “${whose}”.`) : note("danger", "alert", detail))
@@ -225,7 +224,7 @@ export function reveal({ title, secret, name, call, text }) {
 		node.replaceChildren()
 		secret = null
 	}
-	const node = dialog(title, h("p.lead", text ?? "This is the only time it is shown. Store it now: nobody, not even Gatehouse, can show it again."),
+	const node = dialog(title, h("div.lead", text ?? "This is the only time it is shown. Store it now: nobody, not even Gatehouse, can show it again."),
 		value, h("div.acts", copies(secret), button("Download .env", file), call && button("Test it now", tryNow)), said,
 		call && h("details", h("summary", "Call the API with it"), h("code.code", curlOf(shown(call)))),
 		h("div.acts", h("label.check", stored, "I have stored it"), done))
@@ -249,26 +248,20 @@ function curlOf({ method, path, body, etag }) {
 const runnable = (text, more) => [h("code.code", { tabIndex: 0 }, text), h("div.acts", copies(text, "Copy curl"), more)]
 
 /** "Show me the curl" of a form: what it would send now. */
-export function requestOf(form, read) {
+function requestOf(form, read) {
 	const box = h("div.stack-gap")
 	const panel = h("details.small", { ontoggle: draw }, h("summary", "Show the request"), box)
 	function draw() {
-		try {
-			if (panel.open) fill(box, runnable(curlOf(shown(...read()))))
-		} catch {
-			// What is being typed is not JSON yet.
-		}
+		if (panel.open) fill(box, runnable(curlOf(shown(...read()))))
 	}
 	form.addEventListener("input", draw)
 	return panel
 }
 
 export function showRequests() {
-	const node = dialog("Requests of this view", h("p.lead", "Exactly what this page sent, for an API key instead of your session. Secrets are masked."))
-	for (const entry of sent.toReversed()) {
-		add(node, h("div.stack-gap", runnable(curlOf(entry), entry.body && copies(entry.body, "Copy JSON"))))
-	}
-	add(node, [!sent.length && h("p.muted", "This view has asked for nothing."), h("div.acts", button("Close", () => node.close()))])
+	dialog("Requests of this view", h("p.lead", "Exactly what this page sent, for an API key instead of your session. Secrets are masked."),
+		sent.toReversed().map(entry => h("div.stack-gap", runnable(curlOf(entry), entry.body && copies(entry.body, "Copy JSON")))),
+		!sent.length && h("p.muted", "This view has asked for nothing."), closer())
 }
 
 let lastUndo = null

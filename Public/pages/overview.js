@@ -1,11 +1,10 @@
 import { query, setQuery } from "../app.js"
-import { add, api, button, card, deed, fill, h, head, icon, may, none, number, part, state, step, svgNode, t, time, user } from "../lib/core.js"
+import { add, blink, button, card, deed, fill, h, head, icon, may, none, number, part, state, step, svgNode, t, time, user } from "../lib/core.js"
 import { bars } from "../lib/chart.js"
 
-const DAY = { month: "short", day: "numeric" }
-const WINDOWS = { "24h": ["24 hours", 24, 3600000, { hour: "2-digit", minute: "2-digit" }], "7d": ["7 days", 7, 86400000, DAY], "30d": ["30 days", 30, 86400000, DAY] }
+const WINDOWS = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" }
 
-export default async function overview(page) {
+export default async page => {
 	const cards = h("div.cards")
 	const chart = h("section.card")
 	const recent = h("section.card", h("h2", "Latest changes"), h("ul.feed", Array.from({ length: 8 }, () => h("li", h("span.sk"), h("br"), h("span.sk.small")))))
@@ -14,16 +13,14 @@ export default async function overview(page) {
 		h("div.stack-gap", cards, chart, h("div.two", may("audit") && recent, steps()))])
 	const load = () => {
 		const chosen = query().window in WINDOWS ? query().window : "7d"
-		fill(choice, Object.entries(WINDOWS).map(([code, [text]]) => button(text, () => setQuery({ window: code }), { "aria-pressed": String(code === chosen) })))
+		fill(choice, Object.entries(WINDOWS).map(([code, text]) => button(text, () => setQuery({ window: code }), { "aria-pressed": String(code === chosen) })))
 		return Promise.all([numbers(page, cards, chart, chosen), may("audit") && part(recent, () => latest(page, recent))])
 	}
 	page.onUpdate(load)
-	// The shape is painted at once; what comes within a blink is painted with it.
-	await Promise.race([load(), new Promise(done => setTimeout(done, 120))])
+	await blink(load())
 }
 
 async function numbers(page, cards, chart, chosen) {
-	const [, length, step, style] = WINDOWS[chosen]
 	const draw = data => {
 		const points = data.sign_ups
 		const sum = name => number(points?.reduce((all, one) => all + one[name], 0))
@@ -35,15 +32,16 @@ async function numbers(page, cards, chart, chosen) {
 			one("shield", "Refused", sum("refused"), "/console/decisions?outcome=refused", "refused"),
 			one("key", "Key checks", number(data.key_verifications), "/console/audit?action=api_key."))
 	}
-	const drawBars = points => fill(chart, h("h2", "Sign-ups"), bars("Sign-ups", points, [["in", "admitted", "Admitted"], ["out", "refused", "Refused"]], style,
+	const drawBars = points => fill(chart, h("h2", "Sign-ups"), bars("Sign-ups", points, [["in", "admitted", "Admitted"], ["out", "refused", "Refused"]],
+		chosen === "24h" ? { hour: "2-digit", minute: "2-digit" } : { month: "short", day: "numeric" },
 		([admitted, refused], highest) => t`${admitted} admitted, ${refused} refused; at most ${highest} at once.`))
 	if (!chart.children.length) {
 		draw({})
-		drawBars(Array.from({ length }, (_, at) => ({ at: Date.now() - (length - at) * step, admitted: 0, refused: 0 })))
+		drawBars(Array(7).fill({ at: Date.now(), admitted: 0, refused: 0 }))
 		chart.classList.add("wait")
 	}
 	try {
-		const data = await api(`/stats/overview?window=${chosen}`, { signal: page.signal })
+		const data = await page.get(`/stats/overview?window=${chosen}`)
 		draw(data)
 		drawBars(data.sign_ups)
 	} catch (error) {
@@ -59,7 +57,7 @@ function sparkline(values) {
 }
 
 async function latest(page, card) {
-	const { items } = await api("/audit-events?limit=8", { signal: page.signal })
+	const { items } = await page.get("/audit-events?limit=8")
 	fill(card, h("div.head", h("h2", "Latest changes"), items.length > 0 && h("a.small", { href: "/console/audit" }, "All changes")),
 		h("ul.feed", items.map(one => h("li", h("div", h("strong", deed(one.action)), " ", user(one.target?.name)),
 			h("div.small.muted", user(one.actor?.name || "Gatehouse"), " · ", time(one.occurred_at))))),

@@ -1,6 +1,6 @@
 // Lists, and all else that a page is made of under one name. The first page asks for its parts alone, to be there sooner.
 import { query, setQuery } from "../app.js"
-import { add, api, button, buttons, count, fill, h, icon, may, say, search, state, t, tag, time, total } from "./core.js"
+import { add, api, blink, button, buttons, count, fill, h, head, icon, may, say, search, state, t, tag, time, total } from "./core.js"
 import { confirm, toast } from "./dialog.js"
 
 export * from "../app.js"
@@ -9,12 +9,12 @@ export * from "./dialog.js"
 
 /**
  * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many],
- * `columns` [label, cell(item), {sort, state}]; where wanted `search` (placeholder), `named(item)`,
+ * `columns` [label, cell(item), {sort, state}]; where wanted `title` and `lead` of a page of its own, `search` (placeholder), `named(item)`,
  * `filters` [name, label, {options, type}], `actions(item, reload)` → [text, run, is dangerous],
  * `bulk` [{text, fits(item), run(item), danger, asks}], `create` [right, text, run(reload)] or what makes
  * a button, `live` (can be followed), `whole` (no pages), `empty` {title, text, action}.
  */
-export async function list(page, node, spec) {
+export async function list(page, spec) {
 	const { noun } = spec
 	const counted = h("span.end", { "aria-live": "polite" })
 	const table = h("div.table")
@@ -28,7 +28,7 @@ export async function list(page, node, spec) {
 	const controls = bar({ ...spec, create }, filters, counted, change)
 	const chosen = spec.bulk && chooser({ ...spec, named }, again)
 	const names = ["q", "sort", "cursor", ...filters.map(one => one.name)]
-	add(node, [controls.node, chosen?.node, table, pager])
+	add(page.body, [spec.title && head(spec.title, { lead: spec.lead }), controls.node, chosen?.node, table, pager])
 	let running = null
 	let seen = null
 	let timer = 0
@@ -86,8 +86,7 @@ export async function list(page, node, spec) {
 	}
 
 	page.onUpdate(load)
-	// What comes within a blink is drawn with the page, so that nothing moves.
-	await Promise.race([load(), new Promise(done => setTimeout(done, 120))])
+	await blink(load())
 	if (query().new) {
 		// `?new=1` of the palette: the dialog opens once, a reload does not open it again.
 		setQuery({ ...query(), new: "" }, { replace: true })
@@ -154,7 +153,7 @@ function skeleton(table, columns) {
  * Rows that are chosen together, and what can be done to them: a box in each row, Shift for a
  * range, one box for the page. Each item is its own request; what failed is named.
  */
-export function chooser(spec, reload) {
+function chooser(spec, reload) {
 	const node = h("div.bar.bulk", { hidden: true, role: "group", "aria-label": "Selected rows" })
 	let boxes = []
 	let last = -1
