@@ -116,7 +116,7 @@ package final class TestService: Sendable {
                 UPDATE users SET status = 'active', email_verified_at = \(change.now)
                 WHERE tenant_id = \(tenant.id) AND id = \(row.id)
                 """)
-            return try await change.setPassword(hash, of: row.id, keeping: nil)
+            return try await change.setPassword(hash, of: row.id, keeping: .none)
         }
     }
 
