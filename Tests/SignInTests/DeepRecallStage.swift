@@ -127,15 +127,3 @@ struct DeepRecallStage {
         return try JSONValue(parsing: jws.payload)
     }
 }
-
-/// `{"error": …}` and nothing else.
-func expectOnlyError(
-    _ answer: TestAnswer, _ status: Int, _ text: String,
-    sourceLocation: SourceLocation = #_sourceLocation
-) {
-    #expect(answer.status == status, "\(answer.text)", sourceLocation: sourceLocation)
-    #expect(
-        answer.json == .object([.init("error", .string(text))]), "\(answer.text)",
-        sourceLocation: sourceLocation)
-    #expect(answer.first("content-type") == "application/json", sourceLocation: sourceLocation)
-}

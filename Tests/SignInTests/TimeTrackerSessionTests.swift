@@ -22,7 +22,7 @@ struct TimeTrackerSessionTests {
         let out = try await stage.send(.post, "/auth/logout", token: token)
         #expect(out.status == 200)
         #expect(out.text == #"{"message":"Logged out successfully"}"#)
-        expectMessage(try await stage.send(.get, "/auth/me", token: token), 401, Self.over)
+        expectOnlyError(try await stage.send(.get, "/auth/me", token: token), 401, Self.over)
         for stale in [token, "rubbish", nil] {
             #expect(try await stage.send(.post, "/auth/logout", token: stale).status == 200)
         }
@@ -35,12 +35,12 @@ struct TimeTrackerSessionTests {
         let signedIn = try await stage.signIn()
         let token = signedIn.json["access_token"]?.string ?? ""
         let id = signedIn.json["user"]?["id"]?.string ?? ""
-        expectMessage(try await stage.send(.get, "/auth/me"), 401, "Authentication required")
+        expectOnlyError(try await stage.send(.get, "/auth/me"), 401, "Authentication required")
         let changed = token.dropLast(2) + (token.hasSuffix("AA") ? "BB" : "AA")
         for bad in [String(changed), "a.b.c", "x", "gate_live_x"] {
             #expect(try await stage.send(.get, "/auth/me", token: bad).status == 401, "\(bad)")
         }
-        expectMessage(
+        expectOnlyError(
             try await stage.send(.get, "/time-entries", token: token), 404,
             "There is no such path.")
         let user = "/v1/tenants/acme/users/\(id)"
@@ -48,7 +48,7 @@ struct TimeTrackerSessionTests {
             (user, "The account is suspended."), ("/v1/tenants/acme", "The tenant is suspended."),
         ] {
             _ = try await stage.service.send(.post, "\(path)/suspend", as: .platformOwner)
-            expectMessage(try await stage.send(.get, "/auth/me", token: token), 403, text)
+            expectOnlyError(try await stage.send(.get, "/auth/me", token: token), 403, text)
             _ = try await stage.service.send(.post, "\(path)/resume", as: .platformOwner)
             #expect(try await stage.send(.get, "/auth/me", token: token).status == 200)
         }
@@ -58,7 +58,7 @@ struct TimeTrackerSessionTests {
             as: .tenantAdmin(other))
         let foreign = try await stage.service.send(
             .get, "/t/other/timetracker/auth/me", as: .bearer(token))
-        expectMessage(foreign, 404, "There is no such path.")
+        expectOnlyError(foreign, 404, "There is no such path.")
         // The app keeps its session: the token still is good where it belongs.
         #expect(try await stage.send(.get, "/auth/me", token: token).status == 200)
         await stage.stop()
@@ -74,8 +74,8 @@ struct TimeTrackerSessionTests {
         _ = try await owner.query("REVOKE INSERT ON login_states FROM gatehouse_app")
         await owner.close()
         let out = try await stage.send(.post, "/auth/logout", token: token)
-        expectMessage(out, 500, "Failed to logout")
-        expectMessage(try await stage.login(), 500, "Failed to initiate login")
+        expectOnlyError(out, 500, "Failed to logout")
+        expectOnlyError(try await stage.login(), 500, "Failed to initiate login")
         #expect(try await stage.send(.get, "/auth/me", token: token).status == 200)
         await stage.stop()
     }
@@ -121,7 +121,7 @@ struct TimeTrackerSessionTests {
             try await stage.send(.post, "/api-keys", #"{"name":"n"}"#, token: key).status == 403)
         let path = "/api-keys/\(made.json["id"]?.string ?? "")"
         #expect(try await stage.send(.delete, path, token: token).status == 204)
-        expectMessage(
+        expectOnlyError(
             try await stage.send(.delete, path, token: token), 404, "API key not found")
         #expect(try await stage.send(.get, "/auth/me", token: key).status == 401)
         #expect(try await stage.send(.get, "/api-keys", token: token).text == "[]")
@@ -136,7 +136,7 @@ struct TimeTrackerSessionTests {
         let token = try await stage.signIn().json["access_token"]?.string
         let long = String(repeating: "é", count: 255)
         for body in ["{}", #"{"name":""}"#, #"{"name":7}"#, #"{"name":"\#(long)e"}"#] {
-            expectMessage(
+            expectOnlyError(
                 try await stage.send(.post, "/api-keys", body, token: token), 400,
                 "name must have 1 to 255 characters")
         }
@@ -147,12 +147,12 @@ struct TimeTrackerSessionTests {
         stage.grant(asked, email: "eve@acme.example")
         let eve = try await stage.exchange(asked.first("state") ?? "")
         for id in [made.json["id"]?.string ?? "", "x", "00000000-0000-4000-8000-000000000000"] {
-            expectMessage(
+            expectOnlyError(
                 try await stage.send(
                     .delete, "/api-keys/\(id)", token: eve.json["access_token"]?.string),
                 404, "API key not found")
         }
-        expectMessage(try await stage.send(.get, "/api-keys"), 401, "Authentication required")
+        expectOnlyError(try await stage.send(.get, "/api-keys"), 401, "Authentication required")
         await stage.stop()
     }
 
@@ -185,7 +185,7 @@ struct TimeTrackerSessionTests {
         }
         let stranger = try await stage.send(
             .get, "/auth/me", fields: [Field("origin", "https://evil.example")])
-        expectMessage(stranger, 403, "Origin not allowed")
+        expectOnlyError(stranger, 403, "Origin not allowed")
         #expect(stranger.first("access-control-allow-origin") == nil)
         await stage.stop()
     }

@@ -42,7 +42,7 @@ struct TimeTrackerSignInTests {
             "?redirect_uri=Timetracker://oauth/callback", "?redirect_uri=",
             "?redirect_uri=timetracker://oauth/callback&redirect_uri=https://evil.example/", "",
         ] {
-            expectMessage(try await stage.login(query), 400, text)
+            expectOnlyError(try await stage.login(query), 400, text)
         }
         await stage.stop()
     }
@@ -53,7 +53,7 @@ struct TimeTrackerSignInTests {
         let stage = try await TimeTrackerStage.make()
         stage.provider.set(TestProvider.discoveryPath, .init(status: 500, "no"))
         let away = try await stage.login()
-        expectMessage(away, 503, "Failed to initiate login")
+        expectOnlyError(away, 503, "Failed to initiate login")
         #expect(away.first("retry-after") == "5")
         _ = try await stage.service.send(
             .put, "/v1/tenants/acme/clients/timetracker",
@@ -61,7 +61,7 @@ struct TimeTrackerSignInTests {
                 {"enabled":true,"redirect_uris":["\(TimeTrackerStage.redirect)"],
                 "settings":{"provider":"nobody"}}
                 """, as: .tenantAdmin(stage.tenant))
-        expectMessage(try await stage.login(), 500, "Failed to initiate login")
+        expectOnlyError(try await stage.login(), 500, "Failed to initiate login")
         await stage.stop()
     }
 
@@ -94,7 +94,7 @@ struct TimeTrackerSignInTests {
         #expect(header["alg"]?.string == "ES256")
         let keys = try await stage.service.send(.get, "/.well-known/jwks.json")
         #expect(keys.json["keys"]?.array?.contains { $0["kid"] == header["kid"] } == true)
-        expectMessage(try await stage.exchange(state), 400, Self.over)
+        expectOnlyError(try await stage.exchange(state), 400, Self.over)
         // The same person again is the same user.
         let again = try await stage.signIn()
         #expect(again.json["user"]?["id"]?.string == id)
@@ -117,21 +117,21 @@ struct TimeTrackerSignInTests {
             "{}", #"{"code":"c"}"#, #"{"state":"s"}"#, #"{"code":"","state":"s"}"#,
             #"{"code":1,"state":"s"}"#,
         ] {
-            expectMessage(
+            expectOnlyError(
                 try await stage.send(.post, "/auth/token", body), 400,
                 "Missing required parameters: code, state")
         }
-        expectMessage(
+        expectOnlyError(
             try await stage.send(.post, "/auth/token", "{"), 400,
             "The body must be a JSON object.")
-        expectMessage(try await stage.exchange("never-begun"), 400, Self.over)
+        expectOnlyError(try await stage.exchange("never-begun"), 400, Self.over)
         for redirect in [#"https:\/\/evil.example\/"#, TimeTrackerStage.webCallback, ""] {
             let asked = try await stage.begin()
             stage.grant(asked)
             let state = asked.first("state") ?? ""
-            expectMessage(try await stage.exchange(state, redirect: redirect), 400, Self.over)
+            expectOnlyError(try await stage.exchange(state, redirect: redirect), 400, Self.over)
             // The state is used up by the attempt.
-            expectMessage(try await stage.exchange(state), 400, Self.over)
+            expectOnlyError(try await stage.exchange(state), 400, Self.over)
         }
         #expect(stage.provider.fetches(of: "/token") == 0)
         await stage.stop()
@@ -144,15 +144,15 @@ struct TimeTrackerSignInTests {
         try await stage.invite()
         let refused = try await stage.begin()
         stage.provider.set("/token", .init(status: 400, #"{"error":"invalid_grant"}"#))
-        expectMessage(try await stage.exchange(refused.first("state") ?? ""), 400, Self.unproved)
+        expectOnlyError(try await stage.exchange(refused.first("state") ?? ""), 400, Self.unproved)
         let first = try await stage.begin()
         let second = try await stage.begin()
         stage.grant(first)
-        expectMessage(try await stage.exchange(second.first("state") ?? ""), 400, Self.unproved)
+        expectOnlyError(try await stage.exchange(second.first("state") ?? ""), 400, Self.unproved)
         let away = try await stage.begin()
         stage.provider.set("/token", .init(status: 502, "no"))
         let answer = try await stage.exchange(away.first("state") ?? "")
-        expectMessage(
+        expectOnlyError(
             answer, 503, "Failed to exchange token: the provider cannot be asked; try again.")
         #expect(answer.first("retry-after") == "5")
         await stage.stop()

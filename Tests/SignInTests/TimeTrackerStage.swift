@@ -119,16 +119,3 @@ struct TimeTrackerStage {
         return answer
     }
 }
-
-/// The app's whole error: one member.
-func expectMessage(
-    _ answer: TestAnswer, _ status: Int, _ message: String,
-    sourceLocation: SourceLocation = #_sourceLocation
-) {
-    #expect(answer.status == status, "\(answer.text)", sourceLocation: sourceLocation)
-    #expect(
-        answer.json == .object([.init("error", .string(message))]), "\(answer.text)",
-        sourceLocation: sourceLocation)
-    #expect(answer.first("content-type") == "application/json", sourceLocation: sourceLocation)
-    #expect(answer.first("vary")?.contains("Origin") == true, sourceLocation: sourceLocation)
-}

@@ -5,8 +5,9 @@ import Text
 
 /// A person's own API keys, as every contract issues them: the core's keys.
 extension ClientCall {
-    /// The living keys that the user owns, the newest first; at most 200.
+    /// The living keys that the user owns, with their uses up to now, the newest first; at most 200.
     package func ownKeys(of user: UserRow) async throws -> [APIKeyRow] {
+        await core.database.writeKeyUses(of: tenant.id)
         let page = try await scope.apiKeys(
             ListQuery(limit: 200), APIKeyFilter(owner: user.id))
         return page.rows.filter { row in
