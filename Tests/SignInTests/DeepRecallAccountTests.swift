@@ -205,6 +205,11 @@ struct DeepRecallAccountTests {
             let answer = try await stage.send(.post, path, "{}")
             expectOnlyError(answer, 404, "There is no such path.")
         }
+        // Its web page's own sign-in, which is another library's.
+        for path in ["/api/auth/session", "/api/auth/csrf", "/api/auth/providers"] {
+            let answer = try await stage.send(.get, path)
+            expectOnlyError(answer, 404, "There is no such path.")
+        }
         let evil = try await stage.service.send(
             .get, "/t/acme/deeprecall/api/user/status",
             fields: [Field("origin", "https://evil.example")])
