@@ -116,7 +116,7 @@ struct RelateKeyTests {
         let answer = try await stage.send(.get, Self.path, as: "ApiKey \(key.text)")
         let items = try #require(answer.json["keys"]?.array)
         let created = items.map { $0["createdAt"] }
-        created.forEach { expectDate($0) }
+        for date in created { expectDate(date) }
         // The other one was never used.
         let used = items.last?["lastUsedAt"]
         expectDate(used)
