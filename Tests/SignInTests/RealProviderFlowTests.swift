@@ -86,19 +86,19 @@ import Text
         // The server holds the verifier: a code that another sign-in was given does not fit.
         let own = try await stage.timetrackerReturn(as: "person2")
         let other = try await stage.timetrackerReturn(as: "person3")
-        expectMessage(
+        expectOnlyError(
             try await stage.endTimetracker(
                 code: Stage.value("code", in: other), state: Stage.value("state", in: own)),
             400, unproved)
-        expectMessage(try await stage.endTimetracker(own), 400, over)
-        expectMessage(
+        expectOnlyError(try await stage.endTimetracker(own), 400, over)
+        expectOnlyError(
             try await stage.endTimetracker(code: "c", state: "never-begun"), 400, over)
         let good = try await stage.timetrackerReturn(as: "person3")
         #expect(try await stage.endTimetracker(good).status == 200)
-        expectMessage(try await stage.endTimetracker(good), 400, over)
+        expectOnlyError(try await stage.endTimetracker(good), 400, over)
         // The redirect address is the one that it began with.
         let moved = try await stage.timetrackerReturn(as: "person3")
-        expectMessage(
+        expectOnlyError(
             try await stage.endTimetracker(
                 code: Stage.value("code", in: moved), state: Stage.value("state", in: moved),
                 redirect: "timetracker://oauth/other"), 400, over)
@@ -131,7 +131,7 @@ import Text
         let waiting = try await stage.immichReturn("state-away", as: "person2")
         try stage.provider.halt()
         let refused = try await stage.endTimetracker(pending)
-        expectMessage(
+        expectOnlyError(
             refused, 503,
             "Failed to exchange token: the provider cannot be asked; try again.")
         #expect(refused.first("retry-after") == "5")

@@ -36,21 +36,18 @@ enum TimeTracker {
             bad("OIDC session not found or expired. Initiate login again.")
         case .wrongVerifier, .verifierMissing, .notProved:
             bad(exchangeFailed + "the provider's answer could not be verified.")
-        case .providerAway, .noProvider:
-            Problem(
-                .unavailable, exchangeFailed + "the provider cannot be asked; try again.",
-                fields: [Field("retry-after", "5")])
         default: nil
         }
     }
 
-    private static let exchangeFailed = "Failed to exchange token: "
+    static let exchangeFailed = "Failed to exchange token: "
 
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
 
-    /// What goes wrong on our side or the provider's, in the app's words for that call.
+    /// What goes wrong on our side or the provider's, in the app's words for that call. `away`: for a
+    /// provider that cannot be asked, where the app has other words for that.
     static func saying(
-        _ text: String, _ work: () async throws -> Response
+        _ text: String, away: String? = nil, _ work: () async throws -> Response
     ) async throws -> Response {
         do {
             return try await work()
@@ -58,7 +55,7 @@ enum TimeTracker {
             throw ours(Problem(.internalError, text), "sign-in: \(refusal)")
         } catch let refusal as SignInRefusal where refusal == .providerAway {
             let later = [Field("retry-after", "5")]
-            throw ours(Problem(.unavailable, text, fields: later), "sign-in: \(refusal)")
+            throw ours(Problem(.unavailable, away ?? text, fields: later), "sign-in: \(refusal)")
         } catch let refusal as SignInRefusal {
             throw refusal
         } catch {
