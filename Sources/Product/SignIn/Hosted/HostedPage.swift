@@ -131,7 +131,7 @@ struct HostedPage {
         fieldset{border:0;margin:0;padding:0}legend{padding:0;margin-bottom:.5rem}\
         input[type=email],input[type=password]{width:100%;min-height:44px;padding:.5rem .75rem;\
         border:1px solid var(--line);border-radius:8px;background:transparent;color:inherit;\
-        font:inherit}.choice{padding:.5rem 0}button{width:100%;min-height:44px;margin-top:.5rem;\
+        font:inherit}.choice{padding:.625rem 0}button{width:100%;min-height:44px;margin-top:.5rem;\
         border:0;border-radius:8px;background:var(--act);color:var(--on);font:inherit;\
         font-weight:600;cursor:pointer}:focus-visible{outline:3px solid var(--act);\
         outline-offset:2px}
