@@ -98,7 +98,7 @@ def press(person, name):
 
 def test_an_invited_person_signs_up_at_their_tenants_page(console):
     with scene(console, ["One"]) as (operator, person):
-        tenant = operator.tenant("Acme & <Sons>")
+        tenant = operator.tenant(f"Acme & <Sons> {'x' * 60}")
         invite(operator, tenant)
         person.page.goto(f"{person.base}/t/{tenant['slug']}/sign-in")
         looks_right(person, "Sign in", tenant["name"])
