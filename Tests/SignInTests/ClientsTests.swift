@@ -143,4 +143,25 @@ struct ClientsTests {
         #expect(stranger.first("access-control-allow-origin") == nil)
         await stage.service.stop()
     }
+
+    @Test func `a client that is off is 404 in its own form, which its page reads`() async throws {
+        let service = try await TestService.make()
+        try await service.makeTenant("acme")
+        let page = "https://web.acme.example"
+        try await service.manage(
+            .post, "/v1/tenants/acme/cors-origins", #"{"origin":"\#(page)"}"#)
+        for client in ["relate", "immich", "timetracker", "thinkwork", "deeprecall"] {
+            let path = ["timetracker": "/auth/me", "immich": "/api/users/me"][client]
+            let answer = try await service.send(
+                .get, "/t/acme/\(client)\(path ?? "/api/profile")",
+                fields: [Field("origin", page), Field("authorization", "Bearer x")])
+            expectReadable(answer, at: page)
+            switch client {
+            case "relate": expectNotFound(answer)
+            case "immich": expectError(answer, 404, "There is no such path.")
+            default: expectOnlyError(answer, 404, "There is no such path.")
+            }
+        }
+        await service.stop()
+    }
 }

@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Postgres
 import TestSupport
 import Testing
 import Text
@@ -133,6 +134,30 @@ struct DeepRecallExchangeTests {
         expectOnlyError(
             try await stage.exchange("github", #"{"access_token":"gho_1","device_id":"d"}"#), 503,
             "Token exchange failed")
+        await stage.stop()
+    }
+
+    @Test func `D1 D2 a fault of ours is one text, and no 401`() async throws {
+        let stage = try await DeepRecallStage.make()
+        for email in ["ann@acme.example", "octo@acme.example"] { try await stage.invite(email) }
+        let database = stage.service.database
+        let owner = database.client(as: database.owner)
+        _ = try await owner.query("REVOKE INSERT ON sessions FROM gatehouse_app")
+        await owner.close()
+        for (kind, token) in [
+            ("google", #""id_token":"\#(stage.googleToken())""#),
+            ("github", #""access_token":"gho_1""#),
+        ] {
+            let answer = try await stage.exchange(kind, "{\(token),\"device_id\":\"d\"}")
+            expectOnlyError(answer, 500, "Token exchange failed")
+        }
+        // A tenant whose provider nobody set up.
+        try await stage.service.manage(
+            .put, "/v1/tenants/acme/clients/deeprecall",
+            #"{"enabled":true,"settings":{"provider":"nobody"}}"#)
+        let unset = try await stage.exchange(
+            "google", #"{"id_token":"\#(stage.googleToken())","device_id":"d"}"#)
+        expectOnlyError(unset, 500, "Token exchange failed")
         await stage.stop()
     }
 

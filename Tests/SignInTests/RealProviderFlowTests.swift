@@ -9,14 +9,20 @@ import Text
 @Suite(.serialized) struct RealProviderFlowTests {
     private typealias Stage = RealProviderStage
 
-    @Test func `each app signs its person in by code and PKCE`() async throws {
+    @Test
+    func `T2 each app signs its person in by code and PKCE, and the provider leads back to it`()
+        async throws
+    {
         let stage = try await Stage.make()
         let immich = try await stage.endImmich(
             stage.immichReturn("state-immich", as: "person1"), state: "state-immich")
         #expect(immich.status == 201, "\(immich.text)")
         #expect(immich.json["userEmail"]?.string == "person1@example.com")
 
-        let timetracker = try await stage.endTimetracker(stage.timetrackerReturn(as: "person2"))
+        let caught = try await stage.timetrackerReturn(as: "person2")
+        #expect(caught.hasPrefix("\(Stage.timetracker)?"), "\(caught)")
+        for name in ["code", "state"] { #expect(!Stage.value(name, in: caught).isEmpty) }
+        let timetracker = try await stage.endTimetracker(caught)
         #expect(timetracker.status == 200, "\(timetracker.text)")
         #expect(timetracker.json["user"]?["fullName"]?.string == "Person 2")
 

@@ -138,6 +138,23 @@ struct RelateKeyTests {
         await stage.stop()
     }
 
+    @Test func `R7 a key of another tenant is not known here, good or not`() async throws {
+        let stage = try await RelateStage.make()
+        let key = try await stage.key()
+        try await stage.service.makeTenant("other")
+        try await stage.service.manage(
+            .put, "/v1/tenants/other/clients/relate", #"{"enabled":true}"#)
+        for _ in 0..<2 {
+            let answer = try await stage.service.send(
+                .get, "/t/other/relate\(Self.path)",
+                fields: [Field("authorization", "ApiKey \(key.text)")])
+            expectNotFound(answer)
+            try await stage.service.manage(
+                .post, "/v1/tenants/acme/api-keys/\(key.id)/revoke", "{}")
+        }
+        await stage.stop()
+    }
+
     @Test func `R8 a key is revoked once, and then is not there`() async throws {
         let stage = try await RelateStage.make()
         let (phone, tablet) = (try await stage.key(), try await stage.key("web"))

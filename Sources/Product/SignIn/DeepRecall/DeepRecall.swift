@@ -41,7 +41,7 @@ enum DeepRecall {
         }
     }
 
-    private static let exchangeFailed = "Token exchange failed"
+    static let exchangeFailed = "Token exchange failed"
 
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
 

@@ -11,10 +11,10 @@ enum TimeTrackerSignIn {
             .ok(.object([.init("status", .string("ok"))]))
         },
         ContractRoute(.get, "/auth/login") { call in
-            try await TimeTracker.saying("Failed to initiate login") { try await begin(call) }
+            try await Contract.saying("Failed to initiate login") { try await begin(call) }
         },
         ContractRoute(.post, "/auth/token") { call in
-            try await TimeTracker.saying(
+            try await Contract.saying(
                 TimeTracker.exchangeFailed + "the server could not finish it; try again.",
                 away: TimeTracker.exchangeFailed + "the provider cannot be asked; try again."
             ) { try await exchange(call) }
@@ -23,7 +23,7 @@ enum TimeTrackerSignIn {
             .ok(TimeTracker.json(try await call.user()))
         },
         ContractRoute(.post, "/auth/logout") { call in
-            try await TimeTracker.saying("Failed to logout") { try await signOut(call) }
+            try await Contract.saying("Failed to logout") { try await signOut(call) }
         },
     ]
 
