@@ -137,26 +137,36 @@ def replay(log, script, rows):
     print(len(alike), len(shape))
 
 
-def idle(base, pid, count, tls=False):
-    """Bytes that the server keeps for each connection that was used once and stays open."""
-    host, port = base.split("//")[1].split(":")
-
-    def resident():
-        return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{pid}/status").read())[1]) * 1024
-
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    before, held = resident(), []
-    for _ in range(int(count)):
-        one = socket.create_connection((host, int(port)))
-        if tls:
+def hold(host, port, count, context=None, timeout=20):
+    """Connections that were used once and stay open."""
+    held = []
+    for _ in range(count):
+        one = socket.create_connection((host, port), timeout)
+        if context:
             one = context.wrap_socket(one)
         one.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
         one.recv(4096)
         held.append(one)
+    return held
+
+
+def resident(pid):
+    """Bytes of memory."""
+    with open(f"/proc/{pid}/status") as file:
+        return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) * 1024
+
+
+def idle(base, pid, count, tls=False):
+    """Bytes that the server keeps for each connection that was used once and stays open."""
+    host, port = base.split("//")[1].split(":")
+    context = ssl.create_default_context() if tls else None
+    if context:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    before = resident(pid)
+    held = hold(host, int(port), int(count), context)
     time.sleep(1)
-    print(round((resident() - before) / len(held)))
+    print(round((resident(pid) - before) / len(held)))
 
 
 def start(base, *command):

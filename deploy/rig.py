@@ -1,0 +1,209 @@
+"""What the scripts share that load release servers over loopback: a key, a connection that is kept
+open, a PostgreSQL of their own with servers on it, and what a process holds and has spent."""
+import json, os, random, shutil, signal, socket, subprocess, tempfile, time, zlib
+
+from bench import DIGITS, base62
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BINARY = os.path.abspath(os.environ.get("GATEHOUSE", ROOT + "/.build/release/gatehouse"))
+
+# Each names what would be half there; every one must count 0, for one tenant or all.
+HALVES = {
+    "users without an audit row": """
+        SELECT count(*) FROM users u WHERE NOT EXISTS (SELECT FROM audit_events a
+            WHERE a.tenant_id = u.tenant_id AND (a.target_id = u.id::text
+                OR a.action LIKE 'invite.%' OR a.action LIKE 'provisioning.%'
+                   AND a.target_id = u.id::text))""",
+    "invites without an audit row": """
+        SELECT count(*) FROM invites i WHERE NOT EXISTS (SELECT FROM audit_events a
+            WHERE a.tenant_id = i.tenant_id AND a.target_id = i.id::text)""",
+    "keys without an audit row": """
+        SELECT count(*) FROM api_keys k WHERE NOT EXISTS (SELECT FROM audit_events a
+            WHERE a.tenant_id = k.tenant_id AND a.target_id = k.id::text)""",
+    "origins without an audit row": """
+        SELECT count(*) FROM cors_origins o WHERE NOT EXISTS (SELECT FROM audit_events a
+            WHERE a.tenant_id = o.tenant_id AND a.target_id = o.id::text)""",
+    "accepted invites without their user": """
+        SELECT count(*) FROM invites i WHERE i.status = 'accepted' AND NOT EXISTS (
+            SELECT FROM users u WHERE u.tenant_id = i.tenant_id AND u.id = i.accepted_user_id
+                AND u.status = 'active')""",
+    "decisions that made a user who is not there": """
+        SELECT count(*) FROM decisions d WHERE d.outcome IN ('created', 'linked') AND NOT EXISTS (
+            SELECT FROM users u WHERE u.tenant_id = d.tenant_id AND u.id = d.user_id)""",
+    "decisions whose identity is not there": """
+        SELECT count(*) FROM decisions d WHERE d.identity_id IS NOT NULL AND NOT EXISTS (
+            SELECT FROM identities i WHERE i.tenant_id = d.tenant_id AND i.id = d.identity_id)""",
+    "identities without a user": """
+        SELECT count(*) FROM identities i WHERE NOT EXISTS (SELECT FROM users u
+            WHERE u.tenant_id = i.tenant_id AND u.id = i.user_id)""",
+    "users twice for one address": """
+        SELECT count(*) FROM (SELECT 1 FROM users WHERE status <> 'deleted'
+            GROUP BY tenant_id, email_key HAVING count(*) > 1) AS twice""",
+    "users missing from the search": """
+        SELECT count(*) FROM users u WHERE status <> 'deleted' AND NOT EXISTS (
+            SELECT FROM user_search s WHERE s.tenant_id = u.tenant_id AND s.user_id = u.id)""",
+}
+
+
+def platform_key():
+    text = "gate_live_000000" + "".join(random.choices(DIGITS, k=30))
+    return text + base62(zlib.crc32(text.encode()), 6)
+
+
+KEY = platform_key()
+AUTH = (f"Authorization: Bearer {KEY}",)
+
+
+class Wire:
+    """One connection that is kept open."""
+
+    def __init__(self, port, timeout=60):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.rest = b""
+
+    def send(self, request):
+        self.socket.sendall(request)
+
+    def receive(self):
+        data = self.rest
+        while b"\r\n\r\n" not in data:
+            data += self.more()
+        head, data = data.split(b"\r\n\r\n", 1)
+        lower = head.lower()
+        at = lower.find(b"content-length:")
+        length = int(lower[at + 15:].split(b"\r\n", 1)[0]) if at >= 0 else 0
+        while len(data) < length:
+            data += self.more()
+        self.rest = data[length:]
+        return int(head[9:12]), data[:length]
+
+    def more(self):
+        data = self.socket.recv(65536)
+        if not data:
+            raise ConnectionError
+        return data
+
+    def ask(self, request):
+        self.send(request)
+        return self.receive()
+
+
+def request(method, target, body=None, fields=()):
+    body = b"" if body is None else json.dumps(body).encode()
+    lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *fields]
+    if body:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def call(port, method, target, body=None, fields=()):
+    status, answer = Wire(port).ask(request(method, target, body, (*AUTH, *fields)))
+    if status not in (200, 201, 204):
+        raise SystemExit(f"{method} {target}: {status} {answer.decode()}")
+    return json.loads(answer or b"null")
+
+
+class Stand:
+    """A PostgreSQL of its own, migrated, and the servers that were started on it."""
+
+    def __init__(self, *packages, threads=None, settings=()):
+        os.chdir(ROOT)
+        subprocess.run(["deploy/packages", *packages], check=True, stdout=subprocess.DEVNULL)
+        if not os.path.exists(BINARY):
+            subprocess.run(["swift", "build", "-c", "release", "--product", "gatehouse"], check=True)
+        self.threads, self.servers = threads, []
+        self.home = tempfile.mkdtemp(prefix="gh.", dir="/tmp")
+        self.log = open(self.home + ".log", "wb")
+        try:
+            self.postgres("start")
+            for one in settings:
+                self.sql(f"ALTER SYSTEM SET {one}", "postgres")
+            self.sql("SELECT pg_reload_conf()", "postgres")
+            self.sql("CREATE DATABASE gatehouse OWNER gatehouse_owner", "postgres")
+            subprocess.run(
+                [BINARY, "migrate"], check=True, stdout=subprocess.DEVNULL,
+                env={**os.environ, "GATEHOUSE_MIGRATION_DATABASE_URL": self.url("gatehouse_owner")})
+        except BaseException:
+            self.close()
+            raise
+
+    def url(self, role):
+        return f"postgresql://{role}@/gatehouse?host={self.home}"
+
+    def postgres(self, command):
+        subprocess.run(["deploy/postgres", command, self.home], check=True, stdout=subprocess.DEVNULL)
+
+    def sql(self, text, database="gatehouse"):
+        """What the statements print, fields parted by `|`."""
+        return subprocess.run(
+            self.psql(database), input=text, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+    def psql(self, database="gatehouse"):
+        return ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1",
+                "-d", f"host={self.home} user=postgres dbname={database}"]
+
+    def seed(self, keys):
+        """1,000 tenants of 100 users and so many keys; gives the file of the keys."""
+        texts = self.home + ".keys"
+        with subprocess.Popen(["python3", "deploy/bench.py", "keys", str(keys), texts],
+                              stdout=subprocess.PIPE) as hashes:
+            subprocess.run(self.psql() + ["-f", "deploy/bench.sql"], check=True,
+                           stdin=hashes.stdout, stdout=subprocess.DEVNULL)
+        return texts
+
+    def postmaster(self):
+        with open(self.home + "/data/postmaster.pid") as file:
+            return int(file.readline())
+
+    def serve(self, port, **more):
+        """A server that answers; `more` settings go to its environment."""
+        settings = {
+            "GATEHOUSE_DATABASE_URL": self.url("gatehouse_app"),
+            "GATEHOUSE_PLATFORM_DATABASE_URL": self.url("gatehouse_platform"),
+            "GATEHOUSE_SECRET_KEY": "a-secret-of-nobody-for-measurements",
+            "GATEHOUSE_LISTEN": f"127.0.0.1:{port}", "GATEHOUSE_SETUP_API_KEY": KEY, **more,
+        }
+        if self.threads:
+            settings["GATEHOUSE_THREADS"] = str(self.threads)
+        server = subprocess.Popen(
+            [BINARY, "serve"], env={**os.environ, **settings}, stdout=self.log, stderr=self.log)
+        self.servers.append(server)
+        for _ in range(200):
+            if server.poll() is not None:
+                raise SystemExit(f"a server ended at its start: {self.tail()}")
+            try:
+                if Wire(port).ask(request("GET", "/readyz"))[0] == 200:
+                    return server
+            except OSError:
+                pass
+            time.sleep(0.05)
+        raise SystemExit(f"a server does not start: {self.tail()}")
+
+    def tail(self):
+        with open(self.log.name, errors="replace") as file:
+            return file.read()[-2000:]
+
+    def end(self, server):
+        server.send_signal(signal.SIGCONT)
+        server.terminate()
+        server.wait()
+        self.servers.remove(server)
+
+    def close(self):
+        for server in list(self.servers):
+            self.end(server)
+        subprocess.run(["deploy/postgres", "stop", self.home], stderr=subprocess.DEVNULL)
+        shutil.rmtree(self.home)
+        self.log.close()
+        for name in (".log", ".keys"):
+            if os.path.exists(self.home + name):
+                os.remove(self.home + name)
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def threads(pid):
+    return len(os.listdir(f"/proc/{pid}/task"))
