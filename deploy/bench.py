@@ -137,16 +137,24 @@ def replay(log, script, rows):
     print(len(alike), len(shape))
 
 
-def hold(host, port, count, context=None, timeout=20):
-    """Connections that were used once and stay open."""
+def hold(host, port, count, context=None, patience=20):
+    """Connections that were used once and stay open, without those that wait in vain for an answer:
+    all of them together for so many seconds."""
     held = []
     for _ in range(count):
-        one = socket.create_connection((host, port), timeout)
+        one = socket.create_connection((host, port), 20)
         if context:
             one = context.wrap_socket(one)
         one.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        one.recv(4096)
-        held.append(one)
+        one.settimeout(max(0.05, patience))
+        began = time.monotonic()
+        try:
+            one.recv(4096)
+            one.settimeout(20)
+            held.append(one)
+        except TimeoutError:
+            patience -= time.monotonic() - began
+            one.close()
     return held
 
 
@@ -165,6 +173,8 @@ def idle(base, pid, count, tls=False):
         context.verify_mode = ssl.CERT_NONE
     before = resident(pid)
     held = hold(host, int(port), int(count), context)
+    if len(held) != int(count):
+        raise SystemExit(f"of {count} connections {len(held)} were answered")
     time.sleep(1)
     print(round((resident(pid) - before) / len(held)))
 
