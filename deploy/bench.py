@@ -202,25 +202,37 @@ def start(base, *command):
     print(round(statistics.median(times)))
 
 
-def spent(server, cluster):
-    """Microseconds of processor that the server and PostgreSQL with all its children have used."""
+def ticks(pid, first, last):
+    """Microseconds of processor by these fields of /proc/PID/stat, and the process's parent."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
     tick = 1_000_000 // os.sysconf("SC_CLK_TCK")
-    postmaster = open(cluster + "/data/postmaster.pid").readline().strip()
+    return sum(int(field) for field in fields[first:last]) * tick, fields[1]
 
-    def times(pid, first, last):
-        fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
-        return sum(int(field) for field in fields[first:last]) * tick, fields[1]
 
-    database = times(postmaster, 11, 15)[0]
+def spent_by(pid):
+    """Microseconds of processor that the process has used."""
+    return ticks(pid, 11, 13)[0]
+
+
+def spent_by_cluster(cluster):
+    """Microseconds of processor that PostgreSQL with all its children has used."""
+    with open(cluster + "/data/postmaster.pid") as file:
+        postmaster = file.readline().strip()
+    database = ticks(postmaster, 11, 15)[0]
     for pid in os.listdir("/proc"):
         if pid.isdigit():
             try:
-                used, parent = times(pid, 11, 13)
+                used, parent = ticks(pid, 11, 13)
             except OSError:
                 continue
             if parent == postmaster:
                 database += used
-    print(times(server, 11, 13)[0], database)
+    return database
+
+
+def spent(server, cluster):
+    print(spent_by(server), spent_by_cluster(cluster))
 
 
 LEAST = {"static": 0.85, "preflight": 0.85, "verify, cached": 0.75, "verify, first use": 0.85,
