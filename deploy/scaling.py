@@ -15,6 +15,8 @@ MIXES = {
     "consoles and sign-ins": [500_000, 100_000, 350_000, 49_000, 1_000],
 }
 BUSY = 0.7
+# Of each loop: 2 and 8 of the app's role, 1 and 1 of the platform's, 1 for look-ups; one listens.
+CONNECTIONS = 4 * 13 + 1
 
 # What a table that does not have the tenant first in every key would become, were the others spread
 # over machines by tenant.
@@ -157,7 +159,7 @@ def model(path):
     print(f"PostgreSQL at {BUSY:.0%} of its cores, replicas of 4 cores at {BUSY:.0%} too:\n")
     for name, mix in MIXES.items():
         print("| " + name + " | requests/s | PostgreSQL, queries/s | replicas of 4 cores "
-              "| cores of haproxy | WAL MB/s |\n|---|---|---|---|---|---|")
+              "| their connections, at most | cores of haproxy | WAL MB/s |\n|---|---|---|---|---|---|---|")
         for cores in (2, 4, 8, 16, 32, 64):
             replicas = 1
             for _ in range(20):  # what a revocation costs depends on how many there are
@@ -171,7 +173,7 @@ def model(path):
                 replicas = needed
             asking = rate * (1 - mix[0] / 1_000_000)
             print(f"| PostgreSQL of {cores} cores | {rate:,.0f} | {asking:,.0f} | {replicas} "
-                  f"| {rate * front / 1_000_000 / BUSY:.1f} | {rate * wal / 1_000_000:,.1f} |")
+                  f"| {replicas * CONNECTIONS:,} | {rate * front / 1_000_000 / BUSY:.1f} | {rate * wal / 1_000_000:,.1f} |")
         print()
     # What is answered from memory does not go there.
     works = [(share, each[2]) for share, each in demands(costs, MIXES["keys on every request"], 3)[1:]]
