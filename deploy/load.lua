@@ -1,14 +1,21 @@
 -- For wrk. WORK=lines: lines of the file LINES_OF (bodies, or keys to verify) go to PATH_OF, each
 -- thread's and each run's from a part of its own, so that nothing is asked twice. WORK=list: a list
--- of 50 users of any of the seeded tenants. KEY is who asks.
+-- of 50 users of any of the seeded tenants. WORK=preflight: of ORIGIN, each for another path UNDER
+-- one. KEY is who asks.
+local work = os.getenv("WORK")
 local threads = 0
 function setup(thread) thread:set("number", threads); threads = threads + 1 end
 
 local requests, at = {}, 0
 function init()
   math.randomseed(number * 7919 + os.time())
+  if work == "preflight" then
+    wrk.headers["Origin"] = os.getenv("ORIGIN")
+    wrk.headers["Access-Control-Request-Method"] = "GET"
+    return
+  end
   wrk.headers["Authorization"] = "Bearer " .. os.getenv("KEY")
-  if os.getenv("WORK") == "list" then return end
+  if work == "list" then return end
   wrk.headers["Content-Type"] = "application/json"
   local line, run, runs = 0, tonumber(os.getenv("RUN") or 0), tonumber(os.getenv("RUNS") or 1)
   for text in io.lines(os.getenv("LINES_OF")) do
@@ -21,10 +28,14 @@ function init()
 end
 
 function request()
-  if #requests == 0 then
+  at = at + 1
+  if work == "preflight" then
+    local path = string.format("%s/%d-%s-%d", os.getenv("UNDER"), number, os.getenv("ROUND"), at)
+    return wrk.format("OPTIONS", path)
+  end
+  if work == "list" then
     local tenant = string.format("00000000-0000-4000-8000-%012d", math.random(1000))
     return wrk.format("GET", "/v1/tenants/" .. tenant .. "/users?limit=50")
   end
-  at = at + 1
   return requests[(at - 1) % #requests + 1]
 end

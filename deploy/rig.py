@@ -11,9 +11,9 @@ BINARY = os.path.abspath(os.environ.get("GATEHOUSE", ROOT + "/.build/release/gat
 HALVES = {
     "users without an audit row": """
         SELECT count(*) FROM users u WHERE NOT EXISTS (SELECT FROM audit_events a
-            WHERE a.tenant_id = u.tenant_id AND (a.target_id = u.id::text
-                OR a.action LIKE 'invite.%' OR a.action LIKE 'provisioning.%'
-                   AND a.target_id = u.id::text))""",
+            WHERE a.tenant_id = u.tenant_id AND a.target_id = u.id::text)
+        AND NOT EXISTS (SELECT FROM audit_events a
+            WHERE a.tenant_id = u.tenant_id AND a.action LIKE 'invite.%')""",
     "invites without an audit row": """
         SELECT count(*) FROM invites i WHERE NOT EXISTS (SELECT FROM audit_events a
             WHERE a.tenant_id = i.tenant_id AND a.target_id = i.id::text)""",
