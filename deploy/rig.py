@@ -162,7 +162,9 @@ class Stand:
             "GATEHOUSE_DATABASE_URL": self.url("gatehouse_app"),
             "GATEHOUSE_PLATFORM_DATABASE_URL": self.url("gatehouse_platform"),
             "GATEHOUSE_SECRET_KEY": "a-secret-of-nobody-for-measurements",
-            "GATEHOUSE_LISTEN": f"127.0.0.1:{port}", "GATEHOUSE_SETUP_API_KEY": KEY, **more,
+            "GATEHOUSE_LISTEN": f"127.0.0.1:{port}", "GATEHOUSE_SETUP_API_KEY": KEY,
+            # What the requests name: another host might be a client's, which is looked up each time.
+            "GATEHOUSE_PUBLIC_URL": "http://localhost", **more,
         }
         if self.threads:
             settings["GATEHOUSE_THREADS"] = str(self.threads)

@@ -80,7 +80,8 @@ def schema(conninfo):
 
 
 def figures(path):
-    """Microseconds of a request: of the replicas, of haproxy, of PostgreSQL; and its bytes of WAL."""
+    """Microseconds of a request: of the replicas, of haproxy, of PostgreSQL; and its bytes of WAL.
+    Under 0 replicas stands one without haproxy."""
     costs = {}
     with open(path) as file:
         for line in file:
@@ -96,14 +97,17 @@ def revocation(costs, tier):
     x = sum(p[0] for p in points) / 3
     y = sum(p[1] for p in points) / 3
     b = sum((p[0] - x) * (p[1] - y) for p in points) / sum((p[0] - x) ** 2 for p in points)
-    return y - b * x, b
+    return (y - b * x, b) if b > 0 else (y, 0.0)
 
 
 def demands(costs, mix, replicas):
     """(share, microseconds in each tier and bytes) of each work."""
     works = []
     for work, count in zip(WORKS, mix):
-        each = list(costs[work, 1])
+        # What else the machine does adds to a figure and never takes from it: the least is nearest.
+        each = [min(costs[work, n][tier] for n in range(tier == 1, 4)) for tier in range(4)]
+        if work == WORKS[0]:
+            each[2] = each[3] = 0.0
         if work == "key revoked":
             for tier in (0, 2):
                 a, b = revocation(costs, tier)
