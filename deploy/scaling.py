@@ -164,7 +164,7 @@ def model(path):
     for name, mix in MIXES.items():
         print("| " + name + " | requests/s | PostgreSQL, queries/s | replicas of 4 cores "
               "| their connections, at most | cores of haproxy | WAL MB/s |\n|---|---|---|---|---|---|---|")
-        for cores in (2, 4, 8, 16, 32, 64):
+        for cores in (2, 4, 8, 16, 32):
             replicas = 1
             for _ in range(20):  # what a revocation costs depends on how many there are
                 works = demands(costs, mix, replicas)
