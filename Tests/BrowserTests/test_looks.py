@@ -104,6 +104,19 @@ def test_the_console_keeps_its_budgets_of_bytes_and_requests(console):
         assert shifts(console.page) == 0, path
 
 
+def test_a_list_of_fifty_keeps_them_too(console):
+    one = console.tenant()
+    people = [{"email": f"person.number{number}@acme.example", "delivery": "link"} for number in range(60)]
+    console.api("POST", f"/tenants/{one['id']}/invites", {"invites": people})
+    weights = {}
+    console.page.on("requestfinished", lambda one: weights.__setitem__(one.url, one.sizes()["responseBodySize"]))
+    console.go(f"/console/t/{one['slug']}/invites")
+    console.idle()
+    expect(console.page.locator("tbody tr")).to_have_count(50)
+    assert sum(weights.values()) <= 60_000, weights
+    assert sum(size for url, size in weights.items() if "/invites?" in url) < 8_000, weights
+
+
 def shifts(page):
     return page.evaluate("""() => new Promise((done) => { let sum = 0;
         new PerformanceObserver((list) => list.getEntries().forEach((one) => (sum += one.hadRecentInput ? 0 : one.value))).observe({type: "layout-shift", buffered: true});
