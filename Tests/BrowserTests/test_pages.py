@@ -2,7 +2,9 @@
 import json
 import re
 
+from console import Console, FreshServer
 from playwright.sync_api import expect
+from test_keyboard import button, press
 from test_states import FAULT, LISTS
 
 EMPTY = {"items": [], "next_cursor": None, "total": {"value": 0, "exact": True}}
@@ -182,3 +184,63 @@ def test_a_tenant_is_made_and_renamed_by_mouse(console):
     expect(page.locator("main h1")).to_have_text("Tenants")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("main h1")).to_have_text("Green Harbour")
+
+
+def test_a_new_service_gets_its_owner_once_who_then_signs_in_by_password(console):
+    with FreshServer() as server:
+        first = Console(server, console.browser)
+        page = first.page
+        page.goto(f"{server.base}/console/setup#token={server.token}")
+        page.get_by_label("Your name").click()
+        page.keyboard.type("Ada")
+        page.keyboard.press("Tab")
+        page.keyboard.type("ada@gatehouse.test")
+        page.keyboard.press("Tab")
+        page.keyboard.type("a sentence is fine here")
+        page.keyboard.press("Enter")
+        expect(page.locator("main h1")).to_have_text("Overview")
+        expect(page.get_by_role("heading", name="First steps")).to_be_visible()
+        first.go("/console/tenants")
+        expect(page.locator("[data-state=empty]")).to_contain_text("Open the first gate")
+        # By mouse, then by keyboard alone.
+        for by_keys in (False, True):
+            page.get_by_role("button", name="Operator menu").click()
+            page.get_by_role("button", name="Sign out").click()
+            expect(page.get_by_label("Email")).to_be_focused()
+            page.keyboard.type("ada@gatehouse.test")
+            if by_keys:
+                page.keyboard.press("Tab")
+                page.keyboard.type("a sentence is fine here")
+                press(page, button(page, "Sign in"))
+            else:
+                page.get_by_label("Password").fill("a sentence is fine here")
+                page.get_by_role("button", name="Sign in").click()
+            expect(page.locator("main h1")).to_have_text("Overview")
+        first.check_silence()
+        first.expects_refusals = True
+        page.goto("about:blank")
+        page.goto(f"{server.base}/console/setup#token={server.token}")
+        for label, text in (("Your name", "Eve"), ("Email", "eve@gatehouse.test"), ("Password", "a sentence is fine too")):
+            page.get_by_label(label, exact=True).fill(text)
+        page.get_by_role("button", name="Become the first owner").click()
+        expect(page.get_by_role("heading", name="Set-up is closed")).to_be_visible()
+        first.check_silence()
+        first.close()
+
+
+def test_the_pages_outside_say_that_they_are_offline_and_keep_what_was_typed(console):
+    console.expects_refusals = True
+    made = console.api("POST", f"/tenants/{console.tenant()['id']}/invites", {"email": "a@acme.example", "delivery": "link"})
+    console.context.clear_cookies()
+    page = console.page
+    for path, act in (("/console/sign-in", "Sign in"), ("/reset#token=x", "Set the password"), ("/console/setup#token=x", "Become the first owner"),
+                      (made["accept_url"].replace(console.base, ""), "Accept the invite")):
+        page.goto("about:blank")
+        console.go(path)
+        for box in page.locator("form input:not([readonly])").all():
+            box.fill("typed@acme.example, a sentence")
+        console.context.set_offline(True)
+        page.get_by_role("button", name=act).click()
+        expect(page.get_by_role("alert")).to_contain_text("Nothing was lost")
+        expect(page.locator("form input").last).to_have_value("typed@acme.example, a sentence")
+        console.context.set_offline(False)
