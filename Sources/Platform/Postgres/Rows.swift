@@ -57,6 +57,7 @@ package struct Row: Sendable {
     @_specialize(where T == Timestamp)
     @_specialize(where T == Int)
     @_specialize(where T == Bool)
+    @_specialize(where T == [String])
     package func get<T: PostgresDecodable>(
         _ column: Int, as type: T.Type = T.self
     ) throws(PostgresError) -> T {
@@ -93,11 +94,24 @@ package struct Row: Sendable {
         throw PostgresError(.decoding, column)
     }
 
-    /// The column's bytes where the result holds them, nil for NULL; valid within `body` only.
-    package func withBytes<T>(
-        _ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> T
-    ) rethrows -> T {
-        try withExtendedLifetime(result) { try body(cell(column)?.bytes) }
+    /// The bytes of a column that the statement has, where its answer holds them; nil for NULL.
+    /// Valid while the row is.
+    package func bytes(_ column: Int) -> UnsafeRawBufferPointer? {
+        let column = Int32(truncatingIfNeeded: column)
+        let count = Int(PQgetlength(result.pointer, index, column))
+        if count == 0, PQgetisnull(result.pointer, index, column) == 1 { return nil }
+        return UnsafeRawBufferPointer(
+            start: PQgetvalue(result.pointer, index, column), count: count)
+    }
+
+    /// A column known to be of this type; nil for NULL.
+    package func uuid(_ column: Int) -> UUID? {
+        bytes(column).flatMap { UUID.decode($0, type: UUID.postgresType) }
+    }
+
+    /// A column known to be of this type; nil for NULL.
+    package func timestamp(_ column: Int) -> Timestamp? {
+        bytes(column).flatMap { Timestamp.decode($0, type: Timestamp.postgresType) }
     }
 
     private struct Cell {

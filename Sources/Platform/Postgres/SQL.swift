@@ -1,3 +1,5 @@
+import Text
+
 /// One SQL statement and its bound values. Interpolated values never become text: each is sent as
 /// a parameter (`$1`, `$2` …) in the binary format. The text names the prepared statement, so a
 /// statement should have few texts: bind what varies.
@@ -34,6 +36,8 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         package init(literalCapacity: Int, interpolationCount: Int) {
             sql = SQL(raw: "")
             sql.text.reserveCapacity(literalCapacity + interpolationCount * 3)
+            sql.slots.reserveCapacity(interpolationCount)
+            sql.values.reserveCapacity(interpolationCount * 24)
         }
 
         package mutating func appendLiteral(_ literal: String) {
@@ -41,6 +45,10 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         }
 
         /// Binds a value.
+        @_specialize(where T == String)
+        @_specialize(where T == UUID)
+        @_specialize(where T == Timestamp)
+        @_specialize(where T == Int)
         package mutating func appendInterpolation<T: PostgresEncodable>(_ value: T) {
             sql.bind(value)
         }
@@ -110,6 +118,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         return sum
     }
 
+    @inline(__always)
     private mutating func bind<T: PostgresEncodable>(_ value: T) {
         let offset = values.count
         let present = value.encode(into: &values)
