@@ -53,6 +53,17 @@ struct LogLine {
         }
     }
 
+    /// Nearly every text of a line: as it is, in one piece. False, and nothing, for any other.
+    private mutating func appendPlain(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { run in
+            for byte in run
+            where byte < 0x20 || byte >= 0x7F || byte == 0x22 || byte == 0x5C { return false }
+            bytes.append(contentsOf: run)
+            return true
+        }
+    }
+
     private mutating func quoted(_ text: StaticString) {
         append("\"")
         append(text)
@@ -62,12 +73,7 @@ struct LogLine {
     /// A JSON string. DEL and the C1 controls are escaped too, since a terminal may obey them.
     private mutating func quoted(_ text: String) {
         append("\"")
-        // Nearly every text of a line: as it is, in one piece.
-        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }) {
-            bytes += text.utf8
-            append("\"")
-            return
-        }
+        if appendPlain(text) { return append("\"") }
         for scalar in text.unicodeScalars {
             switch scalar.value {
             case 0x22: append("\\\"")

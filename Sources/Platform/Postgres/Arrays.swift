@@ -69,7 +69,6 @@ extension Array: PostgresEncodable where Element: PostgresElement {
 
 extension Array: PostgresDecodable where Element: PostgresElement {
     /// One dimension, no NULL inside; anything else fails to decode.
-    @_specialize(where Element == String)
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> [Element]? {
         guard let bytes else { return nil }
         if Element.self == UInt8.self { return [UInt8](bytes) as? [Element] }

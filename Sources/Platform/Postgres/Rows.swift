@@ -49,15 +49,6 @@ package struct Row: Sendable {
 
     /// The value of a column, counted from 0. Throws `.decoding` if it is NULL and `T` is not
     /// optional, or of another type, or not there.
-    ///
-    /// Specialised for what rows are made of, here and below: looking the generic types up at each
-    /// call was a fifth of the processor's time for a list.
-    @_specialize(where T == String)
-    @_specialize(where T == UUID)
-    @_specialize(where T == Timestamp)
-    @_specialize(where T == Int)
-    @_specialize(where T == Bool)
-    @_specialize(where T == [String])
     package func get<T: PostgresDecodable>(
         _ column: Int, as type: T.Type = T.self
     ) throws(PostgresError) -> T {
@@ -68,11 +59,6 @@ package struct Row: Sendable {
     }
 
     /// The same where the column may be NULL.
-    @_specialize(where T == String)
-    @_specialize(where T == UUID)
-    @_specialize(where T == Timestamp)
-    @_specialize(where T == Int)
-    @_specialize(where T == Bool)
     package func get<T: PostgresDecodable>(
         _ column: Int, as type: T?.Type = T?.self
     ) throws(PostgresError) -> T? {
@@ -114,14 +100,15 @@ package struct Row: Sendable {
         bytes(column).flatMap { Timestamp.decode($0, type: Timestamp.postgresType) }
     }
 
-    private struct Cell {
+    struct Cell {
         /// Nil: NULL.
         let bytes: UnsafeRawBufferPointer?
         /// The type's OID.
         let type: UInt32
     }
 
-    private func cell(_ column: Int) -> Cell? {
+    @inline(__always)
+    func cell(_ column: Int) -> Cell? {
         guard column >= 0, column < Int(PQnfields(result.pointer)) else { return nil }
         let column = Int32(column)
         let type = UInt32(PQftype(result.pointer, column))
@@ -132,7 +119,7 @@ package struct Row: Sendable {
                 count: Int(PQgetlength(result.pointer, index, column))), type: type)
     }
 
-    private func undecodable(_ column: Int) -> PostgresError {
+    func undecodable(_ column: Int) -> PostgresError {
         let name = PQfname(result.pointer, Int32(clamping: column)).map { String(cString: $0) }
         return PostgresError(.decoding, name ?? "\(column)")
     }

@@ -45,13 +45,14 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         }
 
         /// Binds a value.
-        @_specialize(where T == String)
-        @_specialize(where T == UUID)
-        @_specialize(where T == Timestamp)
-        @_specialize(where T == Int)
         package mutating func appendInterpolation<T: PostgresEncodable>(_ value: T) {
             sql.bind(value)
         }
+
+        // What is bound most, without generics.
+        package mutating func appendInterpolation(_ value: UUID) { sql.bind(value) }
+        package mutating func appendInterpolation(_ value: String) { sql.bind(value) }
+        package mutating func appendInterpolation(_ value: Timestamp) { sql.bind(value) }
 
         /// Splices another statement's text and values.
         package mutating func appendInterpolation(_ fragment: SQL) {

@@ -66,10 +66,12 @@ struct KeyHolder: Sendable {
         self.status = status
     }
 
-    /// The id and the status of a tenant.
+    /// An id, and the status where it is a tenant's: the platform may have other locators too.
     fileprivate init(_ row: Row) throws(PostgresError) {
         tenant = try row.get(0)
-        status = Tenant.Status(rawValue: try row.get(1)) ?? .deleted
+        let status: String? = try row.get(1)
+        self.status =
+            tenant == .platform ? nil : status.flatMap(Tenant.Status.init(rawValue:)) ?? .deleted
     }
 }
 
@@ -144,7 +146,8 @@ private final class KeyLookUp {
         let token = memory.token
         lookups.read(
             """
-            SELECT id, status FROM tenants WHERE id = directory_tenant_by_locator(\(locator))
+            SELECT holder.id, (SELECT status FROM tenants WHERE id = holder.id)
+            FROM directory_tenant_by_locator(\(locator)) AS holder (id) WHERE id IS NOT NULL
             """
         ) { [self] in
             do throws(PostgresError) {

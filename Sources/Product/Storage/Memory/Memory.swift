@@ -105,7 +105,7 @@ extension TenantRow {
 extension Memory {
     /// Whose keys carry the locator: kept where keys of theirs can be good.
     func remember(_ holder: KeyHolder, _ locator: String, since token: Freshness.Token) {
-        guard replica.isTrusted, holder.status == .active else { return }
+        guard replica.isTrusted, holder.status ?? .active == .active else { return }
         locators.keep(holder, for: locator, token: token, tags: Tags(Tag(holder.tenant)))
     }
 }
