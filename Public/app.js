@@ -1,9 +1,113 @@
-// Starts the console, and what stands around every page: top bar, navigation, operator menu.
-import { forgetTenants, keep, kept, loadMe, may, me, scope, signOut, tenantOf } from "./lib/api.js"
-import { button, fill, h, icon, speak, state, user, words } from "./lib/html.js"
-import { go, start } from "./lib/router.js"
+// The router, and what stands around every page: top bar, navigation, operator menu.
+import { add, api, button, fill, forgetTenants, h, head, icon, keep, kept, loadMe, may, me, note, say, scope, search, sent, signOut, speak, state, t, tenantOf, user, words } from "./lib/core.js"
 
 const main = document.querySelector("main")
+
+// One shell answers every path; the URL is the only state.
+
+const ROUTES = [
+	[/^\/(invite|reset|console\/(setup|sign-in))$/, "outside"],
+	[/^\/console$/, "overview"],
+	[/^\/console\/t\/(?<slug>[^/]+)(\/(?<tab>[^/]+)(\/(?<id>[^/]+))?)?$/, "tenant"],
+	[/^\/console\/decisions(\/(?<id>[^/]+))?$/, "decisions"],
+	[/^\/console\/(?<page>tenants|simulator|audit|operators|providers|me)$/],
+]
+
+function match(path) {
+	for (const [form, page] of ROUTES) {
+		const found = form.exec(path.replace(/\/$/, ""))
+		if (found) return { page: page ?? found.groups.page, params: { ...found.groups } }
+	}
+	return null
+}
+
+export const query = () => Object.fromEntries(new URLSearchParams(location.search))
+
+let current = null
+let quiet = false
+let first = true
+
+function write(how, query) {
+	quiet = true
+	history[how](null, "", location.pathname + query)
+	quiet = false
+}
+
+export function setQuery(next, { replace } = {}) {
+	write(replace ? "replaceState" : "pushState", search(next))
+	current?.update?.()
+}
+
+/** Takes a secret out of the address and the history; the page stays as it is drawn. */
+export const hideFragment = () => write("replaceState", location.search)
+
+export const go = url => location.assign(url)
+
+export async function redraw() {
+	current?.stop.abort()
+	const stop = new AbortController()
+	const mine = (current = { stop, path: location.pathname, update: null })
+	const route = match(location.pathname)
+	sent.length = 0
+	// A dialog belongs to its page, but for the one whose secret would be lost.
+	for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close()
+	// The page's code, and its tenant, come while the frame asks who is there.
+	const code = route && import(`./pages/${fileOf(route)}.js`)
+	code?.catch(() => {})
+	if (route?.params.slug) tenantOf(route.params.slug).catch(() => {})
+	if (!(await frame(route)) || mine !== current) return
+	const body = h("div")
+	const slow = setTimeout(() => main.classList.add("busy"), 120)
+	const page = {
+		params: route?.params ?? {}, signal: stop.signal, body,
+		get: path => api(path, { signal: stop.signal }),
+		onUpdate: update => (mine.update = update),
+		alive: () => mine === current,
+	}
+	try {
+		const draw = (await code)?.default
+		if (draw) await (route.page === "tenant" ? tenant(page, draw) : draw(page))
+		else state(body, "missing", { title: "There is no such page", text: "The address may have been mistyped.", href: "/console/" })
+	} catch (error) {
+		if (error.name === "AbortError") return
+		// A page of an older version is gone once the server has a newer one.
+		const gone = error instanceof TypeError && /import/i.test(error.message)
+		state(body, "error", gone && navigator.onLine
+			? { title: "There is a new version of this page", again: () => location.reload() }
+			: { error: gone ? Object.assign(error, { title: "You are offline", message: "This page could not be loaded." }) : error, again: redraw })
+	} finally {
+		clearTimeout(slow)
+	}
+	if (mine !== current) return
+	main.classList.remove("busy")
+	fill(main, body)
+	if (!main.querySelector("h1")) main.prepend(h("h1.vh", main.querySelector("h2")?.textContent ?? "Gatehouse"))
+	const heading = main.querySelector("h1")
+	if (heading) {
+		heading.tabIndex = -1
+		document.title = `${heading.dataset.title ?? heading.textContent} · Gatehouse`
+	}
+	// The first page leaves the focus before the skip link.
+	(main.querySelector("[autofocus]") ?? (first ? null : heading))?.focus({ preventScroll: true })
+	first = false
+	scrollTo(0, 0)
+	main.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" })
+}
+
+if (window.navigation) {
+	navigation.addEventListener("navigate", event => {
+		const to = new URL(event.destination.url)
+		const ours = /^\/console(\/|$)/.test(to.pathname) && !to.pathname.startsWith("/console/assets/")
+		if (quiet || !event.canIntercept || event.hashChange || event.downloadRequest !== null || !ours) return
+		const samePage = to.pathname === current?.path && current.update && event.navigationType !== "reload"
+		event.intercept({ focusReset: "manual", handler: async () => (samePage ? current.update() : redraw()) })
+	})
+} else {
+	addEventListener("popstate", () => (current?.update ? current.update() : location.reload()))
+}
+
+// The frame.
+
 let top, nav
 
 const slugOf = path => path.match(/^\/console\/t\/([^/]+)/)?.[1]
@@ -65,9 +169,9 @@ async function drawSwitch(node, slug) {
 	node.onclick = () => palette({ tab })
 }
 
-export const palette = async options => (await import("./elements/command-palette.js")).open(options)
+export const palette = async options => (await import("./lib/palette.js")).open(options)
 let keys
-const press = key => (keys ??= import("./lib/keys.js")).then(one => one.press(key))
+const press = key => (keys ??= import("./lib/palette.js")).then(one => one.press(key))
 
 function drawTop() {
 	const choose = (name, values) => h("div.segments", { role: "group", "aria-label": words(name) }, Object.entries(values).map(([text, value]) =>
@@ -107,7 +211,7 @@ let leaving = false
 addEventListener("session-over", () => {
 	if (leaving || !/^\/console(?!\/sign-in)/.test(location.pathname)) return
 	leaving = true
-	location.assign(`/console/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`)
+	location.assign(`/console/sign-in${search({ next: location.pathname + location.search })}`)
 })
 
 function drawOffline() {
@@ -115,8 +219,7 @@ function drawOffline() {
 	if (!navigator.onLine) document.body.prepend(h("div.offline", { role: "status" }, icon("alert"),
 		"You are offline. What is shown may be old; nothing can be changed until the connection is back."))
 }
-addEventListener("online", drawOffline)
-addEventListener("offline", drawOffline)
+for (const change of ["online", "offline"]) addEventListener(change, drawOffline)
 
 addEventListener("keydown", event => {
 	if (document.body.classList.contains("bare")) return
@@ -134,8 +237,9 @@ addEventListener("keydown", event => {
 	else press(event.key)
 })
 
+/** Prepares what stands around the page; false: nobody is signed in. */
 async function frame(route) {
-	if (route?.bare) {
+	if (route?.page === "outside") {
 		document.body.classList.add("bare")
 		for (const node of [top, nav]) fill(node).hidden = true
 		return true
@@ -144,7 +248,7 @@ async function frame(route) {
 		await loadMe()
 	} catch (error) {
 		if (error.status === 401) return false
-		state(fill(main), "error", { error, again: () => location.reload() })
+		state(main, "error", { error, again: () => location.reload() })
 		main.prepend(h("h1.vh", error.title))
 		return false
 	}
@@ -152,9 +256,49 @@ async function frame(route) {
 	return true
 }
 
+// What stands around each page of a tenant.
+
+const TABS = [
+	["users", "Users"], ["invites", "Invites"], ["policy", "Policy", "policy"], ["domains", "Domains", "policy"], ["keys", "API keys"],
+	["origins", "Origins", "origins"], ["clients", "Clients", "origins"], ["decisions", "Decisions"], ["audit", "Audit", "audit"], ["settings", "Settings"],
+]
+const tabOf = wanted => TABS.find(([name]) => name === wanted) ?? TABS[0]
+/** The file of a page. */
+function fileOf({ page, params: { tab, id } }) {
+	if (page !== "tenant") return page
+	const [name] = tabOf(tab)
+	const file = id && { "users/": "user", "keys/": "key", "keys/new": "new-key" }[`${name}/${id === "new" ? id : ""}`]
+	return /decisions|audit/.test(name) ? name : `tenant/${file ?? name}`
+}
+
+async function tenant(page, draw) {
+	const { slug, tab, id } = page.params
+	// A tab that may not be read is absent; who comes by a link is told why.
+	const tabs = TABS.filter(([, , right]) => !right || may(right))
+	const [known, name] = tabOf(tab)
+	const one = await tenantOf(slug)
+	const base = `/console/t/${slug}`
+	const again = () => {
+		forgetTenants()
+		return redraw()
+	}
+	const title = head(user(one.name), { crumbs: scope() ? null : [["Tenants", "/console/tenants"]] })
+	title.querySelector("h1").dataset.title = t`${say(name)} · ${one.name}`
+	const change = (text, verb, said) => may("suspendTenant") && button(text, async () => (await import("./lib/dialog.js")).act(`/tenants/${one.id}/${verb}`, {}, said, again), { look: ".tiny" })
+	const section = h("section", { "aria-label": name })
+	add(page.body, [
+		title,
+		one.status === "suspended" && note("warn", "alert", "This tenant is suspended: its sign-ins, sessions and keys are refused. ", change("Resume", "resume", "Resumed")),
+		one.status === "deleted" && note("danger", "alert", "This tenant is deleted; it can be restored for 30 days. ", change("Restore", "restore", "Restored")),
+		h("nav.tabs", { "aria-label": "Tenant" }, tabs.map(([tab, text]) => h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),
+		section,
+	])
+	await draw({ ...page, body: section, tenant: one, base, path: `/tenants/${one.id}`, id, again })
+}
+
 if (kept().lang) speak((await import(`./lang/${kept().lang}.js`)).default)
 top = h("header.top", { hidden: true })
 nav = h("nav.nav", { "aria-label": "Main", hidden: true })
 main.before(h("a.skip", { href: "#main" }, "Skip to content"), top, nav)
 drawOffline()
-start(frame)
+redraw()

@@ -1,18 +1,18 @@
-import { add, button, deed, h, head, list, none, only, user, when, words } from "../lib/console.js"
+import { button, deed, h, list, none, only, user, when, words } from "../lib/ui.js"
 
-const plain = value => value.join?.(", ") ?? (typeof value === "object" ? JSON.stringify(value) : value)
+const isBlank = value => value == null || value.length === 0
+const plain = value => value.join?.(", ") ?? (typeof value === "object" ? JSON.stringify(value) : String(value))
 
 export const diff = changes => {
 	const all = Object.entries(changes ?? {})
 	return !all.length ? none() : h("div.diff.small", all.map(([field, [before, after]]) => h("div", h("span.muted", words(field)), " ",
-		before != null && [user(plain(before), "del"), " → "], after == null ? h("ins", "none") : user(plain(after), "ins"))))
+		!isBlank(before) && [user(plain(before), "del"), " → "], isBlank(after) ? h("ins", "none") : user(plain(after), "ins"))))
 }
 
 /** The audit log: of all tenants, or of the one that `path` is of. */
-export default function audit({ path = "", ...page }) {
-	if (!path) add(page.body, head("Audit", { lead: "Who did what, to whom. Nothing here can be edited." }))
-	return list(page, page.body, {
-		path: `${path}/audit-events`, noun: ["entry", "entries"],
+export default ({ path = "", ...page }) => {
+	return list(page, {
+		title: !path && "Audit", lead: "Who did what, to whom. Nothing here can be edited.", path: `${path}/audit-events`, noun: ["entry", "entries"],
 		empty: { title: "Nothing has happened yet", text: "Every change is written here, with what stood before and after." },
 		filters: [["action", "Action"], ["actor", "Actor"], ["target", "Target"]],
 		create: () => button("Print", () => print(), { icon: "book" }),

@@ -1,4 +1,4 @@
-import { add, api, card, choices, copies, facts, h, head, icon, list, may, none, number, only, search, state, step, t, tag, time, user, when, words } from "../lib/console.js"
+import { add, card, choices, copies, facts, h, head, icon, list, may, none, number, only, search, state, step, t, tag, time, user, when, words } from "../lib/ui.js"
 import { invite } from "./tenant/invites.js"
 
 const REASONS = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended tenant_deleted approval_pending "
@@ -6,11 +6,10 @@ const REASONS = "email_missing email_invalid email_unverified user_suspended use
 	+ "provider_unknown tenant_choice_required rate_limited unavailable"
 
 /** The provisioning decisions: of all tenants, or of the one that `path` is of. */
-export default function decisions({ path = "", ...page }) {
+export default ({ path = "", ...page }) => {
 	if (!path && page.params.id) return decision(page)
-	if (!path) add(page.body, head("Decisions", { lead: "Who knocked, what was answered, and the rule that decided." }))
-	return list(page, page.body, {
-		path: `${path}/provisioning/decisions`, noun: ["decision", "decisions"], live: true,
+	return list(page, {
+		title: !path && "Decisions", lead: "Who knocked, what was answered, and the rule that decided.", path: `${path}/provisioning/decisions`, noun: ["decision", "decisions"], live: true,
 		empty: { title: "Nobody has knocked yet", text: "Each sign-up attempt is kept here with the rules that decided it.", action: h("a.btn", { href: "/console/simulator" }, icon("flask"), "Try the simulator") },
 		filters: [
 			["outcome", "Outcome", { options: choices("created linked existing reserved deferred refused") }],
@@ -47,7 +46,7 @@ async function decision(page) {
 	const crumbs = [["Decisions", "/console/decisions"]]
 	let one
 	try {
-		one = await api(`/provisioning/decisions/${page.params.id}`, { signal: page.signal })
+		one = await page.get(`/provisioning/decisions/${page.params.id}`)
 	} catch (error) {
 		if (error.status !== 404 && error.status !== 422) throw error
 		add(page.body, [head("No such decision", { crumbs }), state(h("div"), "missing", { title: "It is not here", text: "Decisions are kept for 90 days; an older one is gone." })])

@@ -1,7 +1,7 @@
-import { add, card, facts, h, head, me, tag, time, user } from "../lib/console.js"
+import { add, card, facts, h, head, me, tag, time, user } from "../lib/ui.js"
 import { matrix, reach } from "./operators.js"
 
-export default function account(page) {
+export default page => {
 	const one = me()
 	add(page.body, [head("Your account"), h("div.stack-gap",
 		card("You", facts([["Name", user(one.name)], ["Email", user(one.email)], ["Role", tag(one.role)],

@@ -1,4 +1,4 @@
-import { act, add, confirm, formDialog, h, head, list, me, none, reveal, t, table, tag, when, who } from "../lib/console.js"
+import { act, add, confirm, formDialog, h, list, me, none, reveal, t, table, tag, when, who } from "../lib/ui.js"
 
 const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], ["developer", "Developer: keys and origins"],
 	["admin", "Admin: manages"], ["owner", "Owner: everything"]]
@@ -12,10 +12,9 @@ export const matrix = () => table("Rights of the roles", ["Right", "Owner", "Adm
 
 export const reach = ({ scope }) => (scope?.tenant_id ? h("a", { href: `/console/t/${scope.tenant_id}/users` }, "One tenant") : "Whole platform")
 
-export default async function operators(page) {
-	add(page.body, head("Operators", { lead: "The keepers of this gatehouse. There is always at least one owner." }))
-	await list(page, page.body, {
-		path: "/operators", noun: ["operator", "operators"], search: "Search by email or name", create: ["operators", "Add operator", open],
+export default async page => {
+	await list(page, {
+		title: "Operators", lead: "The keepers of this gatehouse. There is always at least one owner.", path: "/operators", noun: ["operator", "operators"], search: "Search by email or name", create: ["operators", "Add operator", open],
 		columns: [
 			["Operator", one => who(one)],
 			["Role", one => tag(one.role), { state: true }],

@@ -1,8 +1,7 @@
 // The pages outside the gate: sign-in, set-up, an invite, a new password.
-import { api } from "../lib/api.js"
-import { form } from "../lib/form.js"
-import { button, facts, fill, h, icon, note, t, time, user, words } from "../lib/html.js"
-import { hideFragment, query } from "../lib/router.js"
+import { hideFragment, query } from "../app.js"
+import { api, button, facts, fill, h, icon, note, t, time, user, words } from "../lib/core.js"
+import { form } from "../lib/dialog.js"
 
 /** The gatehouse on one side, what is to be done on the other. */
 function door(page, title, lead, ...kids) {

@@ -1,29 +1,27 @@
-import { add, api, button, confirm, dialog, fill, formDialog, h, head, list, may, none, note, number, part, scope, step, t, user, when, words } from "../lib/console.js"
+import { api, closer, confirm, dialog, fill, formDialog, h, list, may, news, none, note, number, part, scope, step, t, user, when, words } from "../lib/ui.js"
 import { KINDS } from "./tenant/users.js"
 
 const TRUST = [["", "As is usual for the kind"], ["none", "None"], ["verified_claim", "Its claim “verified” counts"], ["authoritative", "Authoritative for its domains"]]
 
-export default async function providers(page) {
-	add(page.body, head("Providers", { lead: "Where people sign in, and what each one's word about an address is worth." }))
-	await list(page, page.body, {
-		path: "/providers", noun: ["provider", "providers"], create: ["writePolicy", "Add provider", open],
-		empty: { title: "No provider yet", text: "Register the identity provider whose sign-ups Gatehouse shall decide." },
-		filters: [["kind", "Kind", { options: KINDS }]],
-		columns: [
-			["Name", one => [user(one.name, "span.main"), user(one.issuer, "code.sub")]],
-			["Kind", one => h("span.tag.plain", KINDS.find(([code]) => code === one.kind)?.[1] ?? words(one.kind)), { state: true }],
-			["Trust", one => (one.email_trust ? words(one.email_trust) : h("span.muted", "Usual"))],
-			["Domains", one => (one.domains?.length ? [user(one.domains[0]), one.domains.length > 1 && t` and ${number(one.domains.length - 1)} more`] : none())],
-			["Owner", one => (one.tenant_id ? h("a", { href: `/console/t/${one.tenant_id}/users` }, "One tenant") : "Platform")],
-			when("Added", "created_at"),
-		],
-		actions: may("writePolicy") && ((one, reload) => [
-			["Test", () => tryOut(one)],
-			["Edit", () => edit(one, reload)],
-			["Remove", () => remove(one, reload), true],
-		]),
-	})
-}
+export default page => list(page, {
+	title: "Providers", lead: "Where people sign in, and what each one's word about an address is worth.",
+	path: "/providers", noun: ["provider", "providers"], create: ["writePolicy", "Add provider", open],
+	empty: { title: "No provider yet", text: "Register the identity provider whose sign-ups Gatehouse shall decide." },
+	filters: [["kind", "Kind", { options: KINDS }]],
+	columns: [
+		["Name", one => [user(one.name, "span.main"), user(one.issuer, "code.sub")]],
+		["Kind", one => h("span.tag.plain", KINDS.find(([code]) => code === one.kind)?.[1] ?? words(one.kind)), { state: true }],
+		["Trust", one => (one.email_trust ? words(one.email_trust) : h("span.muted", "Usual"))],
+		["Domains", one => (one.domains?.length ? [user(one.domains[0]), one.domains.length > 1 && t` and ${number(one.domains.length - 1)} more`] : none())],
+		["Owner", one => (one.tenant_id ? h("a", { href: `/console/t/${one.tenant_id}/users` }, "One tenant") : "Platform")],
+		when("Added", "created_at"),
+	],
+	actions: may("writePolicy") && ((one, reload) => [
+		["Test", () => tryOut(one)],
+		["Edit", () => edit(one, reload)],
+		["Remove", () => remove(one, reload), true],
+	]),
+})
 
 const FIELDS = [
 	["name*", "Name"],
@@ -42,8 +40,8 @@ const open = after => formDialog({
 
 /** Asks the provider for what it publishes, now, and says what is wrong with it. */
 function tryOut(one) {
-	const found = h("div", { "aria-live": "polite" }, h("p.muted", "Asking the provider…"))
-	const node = dialog(t`Test of ${one.name}`, found, h("div.acts", button("Close", () => node.close())))
+	const found = news(h("p.muted", "Asking the provider…"))
+	dialog(t`Test of ${one.name}`, found, closer())
 	return part(found, async () => {
 		const { ok, findings } = await api(`/providers/${one.id}/test`, { method: "POST" })
 		fill(found, ok ? note("ok", "check", "People can sign in there, as far as can be seen.") : note("danger", "alert", "People cannot sign in there now."),

@@ -1,4 +1,4 @@
-import { add, card, copies, fill, form, h, head, note, query, setQuery, tag, user } from "../lib/console.js"
+import { add, card, copies, fill, form, h, head, news, note, query, setQuery, tag, user } from "../lib/ui.js"
 import { copyTest, trace } from "./decisions.js"
 
 /** An attempt out of a pasted hook payload: the generic one, or a Cognito trigger's event. */
@@ -11,8 +11,8 @@ function attemptOf(text) {
 		client_id: given.callerContext?.clientId, email_verified: verified === true || verified === "true" }
 }
 
-export default function simulator(page) {
-	const result = h("div", { "aria-live": "polite" }, h("p.muted", "Run an attempt to see each rule and what it said."))
+export default page => {
+	const result = news(h("p.muted", "Run an attempt to see each rule and what it said."))
 	const place = h("div")
 	const draw = asked => {
 		const extra = Object.fromEntries(["issuer", "client_id"].filter(name => asked[name]).map(name => [name, asked[name]]))

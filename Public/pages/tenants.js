@@ -1,23 +1,21 @@
-import { act, add, choices, confirm, created, forgetTenants, formDialog, go, h, head, list, may, STATUS, t, user } from "../lib/console.js"
+import { act, choices, confirm, created, forgetTenants, formDialog, go, h, list, may, STATUS, t, user } from "../lib/ui.js"
 
-export default async function tenants(page) {
-	add(page.body, head("Tenants", { lead: "Each tenant keeps its own users, invites, keys and rules." }))
-	await list(page, page.body, {
-		path: "/tenants", noun: ["tenant", "tenants"], search: "Search by name or slug", create: ["createTenant", "New tenant", open],
-		empty: { title: "Open the first gate", text: "A tenant is one customer or team. Give it a name; invite people next." },
-		filters: [["status", "Status", { options: choices("active suspended deleted") }]],
-		columns: [
-			["Name", one => [h("a.main", { href: `/console/t/${one.slug}/users` }, user(one.name)), h("code.sub", one.slug)]],
-			STATUS,
-			created(),
-		],
-		actions: may("suspendTenant") && ((one, reload) => [
-			one.status === "active" && ["Suspend", () => suspend(one, reload), true],
-			one.status === "suspended" && ["Resume", () => resume(one, reload)],
-			one.status === "deleted" && ["Restore", () => change(one, "restore", t`${one.name} is restored`, reload)],
-		]),
-	})
-}
+export default page => list(page, {
+	title: "Tenants", lead: "Each tenant keeps its own users, invites, keys and rules.",
+	path: "/tenants", noun: ["tenant", "tenants"], search: "Search by name or slug", create: ["createTenant", "New tenant", open],
+	empty: { title: "Open the first gate", text: "A tenant is one customer or team. Give it a name; invite people next." },
+	filters: [["status", "Status", { options: choices("active suspended deleted") }]],
+	columns: [
+		["Name", one => [h("a.main", { href: `/console/t/${one.slug}/users` }, user(one.name)), h("code.sub", one.slug)]],
+		STATUS,
+		created(),
+	],
+	actions: may("suspendTenant") && ((one, reload) => [
+		one.status === "active" && ["Suspend", () => suspend(one, reload), true],
+		one.status === "suspended" && ["Resume", () => resume(one, reload)],
+		one.status === "deleted" && ["Restore", () => change(one, "restore", t`${one.name} is restored`, reload)],
+	]),
+})
 
 function change(one, verb, said, reload, back) {
 	forgetTenants()
@@ -31,9 +29,7 @@ export const suspend = (one, reload) => confirm({
 	run: () => change(one, "suspend", t`${one.name} is suspended`, reload, () => resume(one, reload)),
 })
 
-export function slugOf(name) {
-	return name.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 63)
-}
+const slugOf = name => name.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 63)
 
 function open() {
 	const node = formDialog({

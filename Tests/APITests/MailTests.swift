@@ -299,7 +299,8 @@ struct MailTests {
             let old = try await link()
             let scope = service.storage.scope(tenant.id)
             _ = try await scope.change(by: .system) { change in
-                try await change.setPassword("another", of: ann.id, keeping: nil, mustChange: true)
+                try await change.setPassword(
+                    "another", of: ann.id, keeping: .none, mustChange: true)
             }
             #expect(try await confirm(old) == 404)
             let taken = try await link()
@@ -310,7 +311,8 @@ struct MailTests {
                 """)
             #expect(try await confirm(taken) == 404)
             _ = try await scope.change(by: .system) { change in
-                try await change.setPassword("another", of: ann.id, keeping: nil, mustChange: true)
+                try await change.setPassword(
+                    "another", of: ann.id, keeping: .none, mustChange: true)
             }
             #expect(try await confirm(link()) == 204)
             let rows = try await scope.read(

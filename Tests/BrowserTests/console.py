@@ -27,7 +27,8 @@ class Server:
         self.base = f"http://127.0.0.1:{port}"
         self.log = self.home / "log"
         environment = {key: value for key, value in os.environ.items() if not key.startswith("GATEHOUSE_")}
-        environment |= {"GATEHOUSE_LISTEN": f"127.0.0.1:{port}", "GATEHOUSE_DATA_DIR": str(self.home / "data")}
+        environment |= {"GATEHOUSE_LISTEN": f"127.0.0.1:{port}", "GATEHOUSE_DATA_DIR": str(self.home / "data"),
+                        "GATEHOUSE_ALLOW_LOOPBACK_PROVIDERS": "true"}
         with self.log.open("wb") as log:
             self.process = subprocess.Popen([os.environ["GATEHOUSE_PROGRAM"], "dev"], stdout=log, stderr=log, env=environment)
         deadline = time.monotonic() + 60

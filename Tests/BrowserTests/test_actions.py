@@ -1,5 +1,9 @@
 """Each page's main action, by mouse and by keyboard alone."""
+import pathlib
 import re
+import shutil
+import subprocess
+import tempfile
 
 from playwright.sync_api import expect
 
@@ -254,6 +258,37 @@ def test_a_provider_is_added_edited_and_removed(console):
     row.get_by_role("button", name="Remove").click()
     dialog(page).get_by_role("button", name="Remove provider").click()
     expect(row).to_have_count(0)
+
+
+def test_a_provider_that_people_can_sign_in_at_is_said_to_be_good(console):
+    folder = tempfile.mkdtemp(prefix="gt-canaille.")
+    provider = [str(pathlib.Path(__file__).parents[2] / "deploy/provider")]
+    try:
+        issuer = subprocess.run([*provider, "start", folder], check=True, capture_output=True, text=True).stdout.split()[-1]
+        made = console.api("POST", "/providers", {"kind": "oidc", "name": "Canaille", "issuer": issuer, "client_id": "gatehouse-test"})
+        page = console.go("/console/providers")
+        row = page.get_by_role("row", name=re.compile("Canaille"))
+        row.get_by_role("button", name="Test").click()
+        expect(dialog(page).locator(".note.ok")).to_contain_text("People can sign in there")
+        expect(dialog(page).locator(".trace .dot.ok").first).to_be_visible()
+        expect(dialog(page).locator(".trace .dot.danger")).to_have_count(0)
+        console.api("DELETE", f"/providers/{made['id']}")
+    finally:
+        subprocess.run([*provider, "stop", folder], check=False)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_key_shows_its_uses_by_day(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}/api-keys"
+    key = console.api("POST", path, {"name": "Busy", "scopes": ["keys:verify"]})
+    for _ in range(3):
+        assert console.api("POST", "/api-keys/verify", {"key": key["key"]})["valid"]
+    page = console.go(f"/console/t/{one['slug']}/keys/{key['id']}")
+    expect(page.get_by_role("img", name=re.compile("^3 in 30 days; at most 3 in a day"))).to_be_visible()
+    page.get_by_text("View as table").click()
+    expect(page.get_by_role("region", name="Uses").get_by_role("row")).to_have_count(31)
+    expect(page.get_by_role("region", name="Uses").get_by_role("row").last).to_contain_text("3")
 
 
 def test_an_operator_is_added_gets_a_link_another_role_and_goes(console):

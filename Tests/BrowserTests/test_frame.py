@@ -37,8 +37,29 @@ def test_the_palette_finds_pages_tenants_people_and_ids(console):
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Rule by rule")).to_be_visible()
     page.keyboard.press("Control+k")
+    expect(box).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator("command-palette")).to_have_count(0)
+
+
+def test_inside_a_tenant_the_palette_finds_its_keys_invites_and_ids(console):
+    one = console.tenant("Search Works")
+    path = f"/tenants/{one['id']}"
+    key = console.api("POST", f"{path}/api-keys", {"name": "Harbour mail", "scopes": ["keys:verify"]})
+    person = console.api("POST", f"{path}/users", {"email": "harbour@acme.example"})
+    console.api("POST", f"{path}/invites", {"email": "harbour.two@acme.example", "delivery": "link"})
+    page = console.go(f"/console/t/{one['slug']}/users")
+    for text, option, heading in (
+        ("harbour mail", "Harbour mail.*API key", "Uses by day"), (key["id"], "Harbour mail.*API key", "Uses by day"),
+        (person["id"], "harbour@acme.example.*User", "Profile"), ("harbour.two", "harbour.two.*Invite", None),
+    ):
+        page.keyboard.press("Control+k")
+        page.locator("command-palette input").fill(text)
+        page.get_by_role("option", name=re.compile(option)).click()
+        if heading:
+            expect(page.get_by_role("heading", name=heading)).to_be_visible()
+    expect(page.get_by_role("searchbox", name="Search by email")).to_have_value("harbour.two@acme.example")
+    assert "tenant=" in console.asked("/search")[-1].url
 
 
 def test_the_tenant_is_switched_and_the_page_stays(console):

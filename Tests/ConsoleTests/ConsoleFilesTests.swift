@@ -63,7 +63,7 @@ func `one shell answers every console path and the pages outside`(path: String) 
     #expect(!html.utf8.elementsEqual([]))
     #expect(html.contains("/console/assets/\(version)/app.js"))
     #expect(!html.contains("/console/assets/-/"))
-    let script = try #require(try get("/console/assets/\(version)/lib/html.js"))
+    let script = try #require(try get("/console/assets/\(version)/lib/core.js"))
     #expect(script.status == 200)
     #expect(script.first("content-type") == "text/javascript; charset=utf-8")
     #expect(script.first("cache-control") == "public, max-age=31536000, immutable")
@@ -113,6 +113,27 @@ func `other paths are left to others`(path: String) throws {
 ])
 func `the weights of Accept-Encoding are kept`(value: String, wanted: Bool) {
     #expect(AcceptEncoding.acceptsGzip([value]) == wanted)
+}
+
+@Test func `a long answer goes compressed to our own pages, and as it is to programs`() throws {
+    let row = #"{"email":"ada@acme.example"},"#
+    let long = Response(
+        200, type: "application/json", Array(String(repeating: row, count: 500).utf8))
+    let ours = [Field("sec-fetch-site", "same-origin"), Field("accept-encoding", "gzip")]
+    let packed = long.compressed(for: Request(.get, "/v1/x", fields: ours))
+    #expect(packed.first("content-encoding") == "gzip")
+    #expect(packed.first("vary") == "Accept-Encoding")
+    #expect(body(packed).starts(with: [0x1F, 0x8B]) && body(packed).count < 1_000)
+    let others = [
+        Array(ours.prefix(1)), Array(ours.suffix(1)),
+        [Field("sec-fetch-site", "cross-site"), ours[1]],
+    ]
+    for fields in others {
+        let plain = long.compressed(for: Request(.get, "/v1/x", fields: fields))
+        #expect(plain.first("content-encoding") == nil && body(plain) == body(long))
+    }
+    let short = Response(200, type: "application/json", Array(row.utf8))
+    #expect(body(short.compressed(for: Request(.get, "/v1/x", fields: ours))) == Array(row.utf8))
 }
 
 @Test func `a write to the console is a 405`() throws {

@@ -125,28 +125,43 @@ struct ClientsTests {
         async throws
     {
         let stage = try await ImmichStage.make()
-        _ = try await stage.service.send(
-            .post, "/v1/tenants/acme/cors-origins",
-            json: #"{"origin":"https://photos.example","credentials":true}"#,
-            as: .tenantAdmin(stage.tenant))
-        let origin = Field("origin", "https://photos.example")
-        let preflight = try await stage.send(
-            .options, "/api/auth/login",
-            fields: [
-                origin, Field("access-control-request-method", "POST"),
-                Field("access-control-request-headers", "devicemodel, content-type"),
-            ])
-        #expect(preflight.status == 204)
+        func ask(_ path: String, _ origin: String) async throws -> TestAnswer {
+            try await stage.service.send(
+                .get, ImmichStage.mount + path, fields: [Field("origin", origin)])
+        }
+        let page = "https://photos.example"
+        try await stage.service.manage(
+            .post, "/v1/tenants/acme/cors-origins", #"{"origin":"\#(page)","credentials":true}"#)
         for path in ["/api/users/me", "/api/none"] {
-            let answer = try await stage.send(.get, path, fields: [origin])
+            let answer = try await ask(path, page)
             #expect(answer.status >= 400)
-            #expect(answer.first("access-control-allow-origin") == "https://photos.example")
+            expectReadable(answer, at: page)
             #expect(answer.first("access-control-allow-credentials") == "true")
         }
-        let stranger = try await stage.send(
-            .get, "/api/users/me", fields: [Field("origin", "https://evil.example")])
+        let stranger = try await ask("/api/users/me", "https://evil.example")
         expectError(stranger, 403, "Origin not allowed")
         #expect(stranger.first("access-control-allow-origin") == nil)
         await stage.service.stop()
+    }
+
+    @Test func `a client that is off is 404 in its own form, which its page reads`() async throws {
+        let service = try await TestService.make()
+        try await service.makeTenant("acme")
+        let page = "https://web.acme.example"
+        try await service.manage(
+            .post, "/v1/tenants/acme/cors-origins", #"{"origin":"\#(page)"}"#)
+        for client in ["relate", "immich", "timetracker", "thinkwork", "deeprecall"] {
+            let path = ["timetracker": "/auth/me", "immich": "/api/users/me"][client]
+            let answer = try await service.send(
+                .get, "/t/acme/\(client)\(path ?? "/api/profile")",
+                fields: [Field("origin", page), Field("authorization", "Bearer x")])
+            expectReadable(answer, at: page)
+            switch client {
+            case "relate": expectNotFound(answer)
+            case "immich": expectError(answer, 404, "There is no such path.")
+            default: expectOnlyError(answer, 404, "There is no such path.")
+            }
+        }
+        await service.stop()
     }
 }

@@ -8,20 +8,29 @@ import Text
 struct DeepRecallAccountTests {
     private static let replication = "/api/replication/token"
 
-    @Test func `the app token is changed for a short replication token`() async throws {
-        let stage = try await DeepRecallStage.make(
-            settings: #"{"replication_audience":"replica.acme.example"}"#)
+    @Test func `D5 the app token is changed for a short replication token`() async throws {
+        let stage = try await DeepRecallStage.make()
         try await stage.invite("ann@acme.example")
         let token = try await stage.signInWithGoogle()
-        let answer = try await stage.send(.post, Self.replication, token: token)
-        #expect(answer.status == 200, "\(answer.text)")
-        let electric = try #require(answer.json["electric_token"]?.string)
-        #expect(answer.text == #"{"electric_token":"\#(electric)","expires_in":900}"#)
-        let claims = try stage.payload(electric)
-        #expect(claims["sub"] == (try stage.payload(token))["userId"])
-        #expect(claims["aud"]?.string == "replica.acme.example")
-        #expect(claims["deviceId"]?.string == DeepRecallStage.device)
-        #expect((claims["exp"]?.int ?? 0) - (claims["iat"]?.int ?? 0) == 900)
+        var electric = ""
+        for (settings, audience) in [
+            ("{}", "electric"),
+            (#"{"replication_audience":"replica.acme.example"}"#, "replica.acme.example"),
+        ] {
+            try await stage.service.manage(
+                .put, "/v1/tenants/acme/clients/deeprecall",
+                #"{"enabled":true,"settings":\#(settings)}"#)
+            let answer = try await stage.send(.post, Self.replication, token: token)
+            electric = try #require(answer.json["electric_token"]?.string)
+            expectAnswer(answer, #"{"electric_token":"\#(electric)","expires_in":900}"#)
+            #expect(answer.first("cache-control") == "no-store")
+            try await stage.expectSigned(electric, type: "JWT")
+            let claims = try stage.payload(electric)
+            #expect(claims["sub"] == (try stage.payload(token))["userId"])
+            #expect(claims["aud"]?.string == audience)
+            #expect(claims["deviceId"]?.string == DeepRecallStage.device)
+            #expect((claims["exp"]?.int ?? 0) - (claims["iat"]?.int ?? 0) == 900)
+        }
         // It opens nothing here.
         expectOnlyError(
             try await stage.send(.post, Self.replication, token: electric), 401, "JWT expired")
@@ -31,7 +40,7 @@ struct DeepRecallAccountTests {
         await stage.stop()
     }
 
-    @Test func `without a bearer token, or with one that is over, replication is 401`()
+    @Test func `D5 without a bearer token, or with one that is over, replication is 401`()
         async throws
     {
         let stage = try await DeepRecallStage.make()
@@ -49,6 +58,15 @@ struct DeepRecallAccountTests {
             expectOnlyError(
                 try await stage.send(.post, Self.replication, token: bad), 401, "JWT expired")
         }
+        let short = try await DeepRecallStage.make(settings: #"{"token_seconds":900}"#)
+        try await short.invite("ann@acme.example")
+        let old = try await short.signInWithGoogle()
+        short.clock.advance(seconds: 899)
+        #expect(try await short.send(.post, Self.replication, token: old).status == 200)
+        short.clock.advance(seconds: 1)
+        expectOnlyError(
+            try await short.send(.post, Self.replication, token: old), 401, "JWT expired")
+        await short.stop()
         let user = try stage.payload(token)["userId"]?.string ?? ""
         let ended = try await stage.service.send(
             .delete, "/v1/tenants/acme/users/\(user)/sessions", as: .platformOwner)
@@ -58,15 +76,16 @@ struct DeepRecallAccountTests {
         await stage.stop()
     }
 
-    @Test func `the status of an account counts sign-ins and none of the app's own things`()
+    @Test func `D7 the status of an account counts sign-ins and none of the app's own things`()
         async throws
     {
         let stage = try await DeepRecallStage.make()
         try await stage.invite("ann@acme.example")
         let token = try await stage.signInWithGoogle()
         let answer = try await stage.send(.get, "/api/user/status", token: token)
-        #expect(
-            answer.text == #"{"identityCount":1,"isNew":false,"worksCount":0,"assetsCount":0,"#
+        expectAnswer(
+            answer,
+            #"{"identityCount":1,"isNew":false,"worksCount":0,"assetsCount":0,"#
                 + #""annotationsCount":0}"#)
         expectOnlyError(
             try await stage.send(.get, "/api/user/status"), 401, "Authentication required")
@@ -76,21 +95,35 @@ struct DeepRecallAccountTests {
         await stage.stop()
     }
 
-    @Test func `the profile shows the sign-ins and takes a new name`() async throws {
+    @Test func `D8 the profile shows the sign-ins and takes a new name`() async throws {
         let stage = try await DeepRecallStage.make()
         try await stage.invite("ann@acme.example")
         let token = try await stage.signInWithGoogle()
         let first = try await stage.send(.get, "/api/profile", token: token)
-        #expect(first.status == 200, "\(first.text)")
-        #expect(
-            first.json["user"]?.members?.map(\.name)
-                == ["id", "email", "displayName", "avatarUrl", "createdAt", "updatedAt"])
-        let identity = try #require(first.json["linkedIdentities"]?.array?.first)
-        #expect(identity["provider"]?.string == "google")
-        #expect(identity["providerUserId"]?.string == "10769")
-        let changed = try await stage.send(
-            .patch, "/api/profile", #"{"displayName":"Ann B."}"#, token: token)
-        #expect(changed.status == 200 && changed.json["user"]?["displayName"]?.string == "Ann B.")
+        func expectProfile(_ answer: TestAnswer, _ name: String) {
+            let user = answer.json["user"]
+            let identity = answer.json["linkedIdentities"]?.array?.first
+            let (id, created) = (user?["id"], user?["createdAt"])
+            let updated = user?["updatedAt"]
+            expectRandomUUID(id)
+            expectRandomUUID(identity?["id"])
+            for date in [created, updated, identity?["createdAt"]] { expectDate(date) }
+            expectAnswer(
+                answer,
+                #"{"user":{"id":"\#(id?.string ?? "")","email":"ann@acme.example","#
+                    + #""displayName":"\#(name)","avatarUrl":null,"#
+                    + #""createdAt":"\#(created?.string ?? "")","#
+                    + #""updatedAt":"\#(updated?.string ?? "")"},"linkedIdentities":[{"#
+                    + #""id":"\#(identity?["id"]?.string ?? "")","provider":"google","#
+                    + #""providerUserId":"10769","email":"ann@acme.example","#
+                    + #""displayName":"\#(name)","avatarUrl":null,"#
+                    + #""createdAt":"\#(identity?["createdAt"]?.string ?? "")"}]}"#)
+        }
+        expectProfile(first, "Ann")
+        expectProfile(
+            try await stage.send(
+                .patch, "/api/profile", #"{"displayName":"Ann B."}"#, token: token), "Ann B.")
+        expectProfile(try await stage.send(.get, "/api/profile", token: token), "Ann B.")
         expectOnlyError(
             try await stage.send(.patch, "/api/profile", "{}", token: token), 400,
             "No fields to update")
@@ -119,48 +152,62 @@ struct DeepRecallAccountTests {
         await stage.stop()
     }
 
-    private static let paths = [
-        "/api/auth/exchange/google", "/api/auth/exchange/github", "/api/auth/github/device-code",
-        "/api/auth/github/device-token", "/api/auth/github/poll", replication,
-        "/api/user/status", "/api/profile",
-        // Not ours, and asked for all the same.
-        "/api/writes/batch", "/api/admin/sync-blob", "/api/avatars",
-    ]
-
-    @Test func `every path lets the app's page ask before, and no other page`() async throws {
+    @Test func `D8 the app's configuration has no secret, whatever is set`() async throws {
         let stage = try await DeepRecallStage.make()
-        for path in Self.paths {
-            let method = ["/api/user/status", "/api/profile"].contains(path) ? "GET" : "POST"
-            func ask(_ origin: String) async throws -> TestAnswer {
-                try await stage.service.send(
-                    .options, "/t/acme/deeprecall\(path)",
-                    fields: [
-                        Field("origin", origin), Field("access-control-request-method", method),
-                        Field("access-control-request-headers", "authorization,content-type"),
-                    ])
-            }
-            let allowed = try await ask(DeepRecallStage.origin)
-            #expect(allowed.status == 204 && allowed.text.isEmpty, "\(path)")
-            #expect(
-                allowed.first("access-control-allow-origin") == DeepRecallStage.origin, "\(path)")
-            #expect(allowed.first("access-control-allow-methods")?.contains(method) == true)
-            let headers = allowed.first("access-control-allow-headers")?.lowercased() ?? ""
-            #expect(headers.contains("authorization") && headers.contains("content-type"))
-            #expect(allowed.first("access-control-max-age") == "600")
-            let refused = try await ask("https://evil.example")
-            expectOnlyError(refused, 403, "Origin not allowed")
-            #expect(refused.first("access-control-allow-origin") == nil, "\(path)")
-            #expect(refused.first("vary")?.contains("Origin") == true)
+        let empty = #"{"electricUrl":"","electricSourceId":"","electricSecret":""}"#
+        expectAnswer(try await stage.send(.get, "/api/config"), empty)
+        try await stage.service.manage(
+            .put, "/v1/tenants/acme/clients/deeprecall",
+            #"{"enabled":true,"settings":{"replication_url":"https://sync.acme.example/v1/shape","#
+                + #""replication_source":"acme-1"}}"#)
+        let config = try await stage.send(.get, "/api/config")
+        expectAnswer(
+            config,
+            #"{"electricUrl":"https://sync.acme.example/v1/shape","electricSourceId":"acme-1","#
+                + #""electricSecret":""}"#)
+        #expect(config.first("access-control-allow-origin") == "*")
+        await stage.stop()
+    }
+
+    @Test func `D6 every path lets the app's page ask before, and no other page`() async throws {
+        let stage = try await DeepRecallStage.make()
+        let calls: [(method: HTTP.Method, path: String)] = [
+            (.post, "/api/auth/exchange/google"), (.post, "/api/auth/exchange/github"),
+            (.post, "/api/auth/github/device-code"), (.post, "/api/auth/github/device-token"),
+            (.post, "/api/auth/github/poll"), (.post, Self.replication),
+            (.get, "/api/user/status"), (.get, "/api/profile"), (.patch, "/api/profile"),
+            (.post, "/api/profile/link/github"), (.delete, "/api/profile/link/google"),
+            // Not ours, and asked for all the same.
+            (.post, "/api/profile/merge"), (.post, "/api/writes/batch"),
+            (.post, "/api/admin/sync-blob"), (.post, "/api/avatars"),
+            // The base address ended in a slash.
+            (.post, "//api/auth/exchange/google"),
+        ]
+        try await stage.expectPreflights(calls)
+        for (method, path) in calls {
+            let refused = try await stage.service.send(
+                .options, DeepRecallStage.mount + path,
+                fields: [
+                    Field("origin", "https://evil.example"),
+                    Field("access-control-request-method", method.rawValue),
+                ])
+            #expect(refused.status == 403 && refused.text == "Origin not allowed", "\(path)")
+            #expect(refused.first("content-type") == "text/plain; charset=utf-8")
         }
         await stage.stop()
     }
 
-    @Test func `what the app asks beyond signing in is not here, and its page may read that`()
+    @Test func `D8 what the app asks beyond signing in is not here, and its page may read that`()
         async throws
     {
         let stage = try await DeepRecallStage.make()
         for path in ["/api/writes/batch", "/api/avatars", "/api/profile/merge"] {
             let answer = try await stage.send(.post, path, "{}")
+            expectOnlyError(answer, 404, "There is no such path.")
+        }
+        // Its web page's own sign-in, which is another library's.
+        for path in ["/api/auth/session", "/api/auth/csrf", "/api/auth/providers"] {
+            let answer = try await stage.send(.get, path)
             expectOnlyError(answer, 404, "There is no such path.")
         }
         let evil = try await stage.service.send(

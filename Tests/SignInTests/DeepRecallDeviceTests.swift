@@ -18,7 +18,7 @@ struct DeepRecallDeviceTests {
         #"{"client_id":"Ov23li","device_code":"\#(code)","#
         + #""grant_type":"urn:ietf:params:oauth:grant-type:device_code"}"#
 
-    @Test func `a device code has the five members that the app needs`() async throws {
+    @Test func `D3 a device code has the five members that the app needs`() async throws {
         let stage = try await DeepRecallStage.make()
         for body in [Self.released, Self.documented] {
             // One code is begun once.
@@ -29,10 +29,9 @@ struct DeepRecallDeviceTests {
                         + #""verification_uri":"https://github.com/login/device","#
                         + #""expires_in":500,"interval":5}"#))
             let answer = try await stage.send(.post, "\(Self.path)/device-code", body)
-            #expect(answer.status == 200, "\(answer.text)")
-            #expect(
-                answer.text
-                    == #"{"device_code":"code-\#(body.utf8.count)","user_code":"WDJB-MJHT","#
+            expectAnswer(
+                answer,
+                #"{"device_code":"code-\#(body.utf8.count)","user_code":"WDJB-MJHT","#
                     + #""verification_uri":"https://github.com/login/device","#
                     + #""expires_in":500,"interval":5}"#)
         }
@@ -48,7 +47,7 @@ struct DeepRecallDeviceTests {
         await stage.stop()
     }
 
-    @Test func `the released app asks until GitHub grants, and exchanges the token`()
+    @Test func `D4b the released app asks until GitHub grants, and exchanges the token`()
         async throws
     {
         let stage = try await DeepRecallStage.make()
@@ -66,10 +65,9 @@ struct DeepRecallDeviceTests {
         expectOnlyError(try await ask(), 503, "Failed to poll GitHub for token")
         stage.grant()
         let granted = try await ask()
-        #expect(
-            granted.text
-                == #"{"access_token":"gho_1","token_type":"bearer","scope":"read:user,user:email"}"#
-        )
+        expectAnswer(
+            granted,
+            #"{"access_token":"gho_1","token_type":"bearer","scope":"read:user,user:email"}"#)
         // A code is good once.
         expectOnlyError(try await ask(), 200, "expired_token")
         let done = try await stage.exchange(
@@ -78,7 +76,8 @@ struct DeepRecallDeviceTests {
         await stage.stop()
     }
 
-    @Test func `a person who denies, a code that is over and one that nobody began are told`()
+    @Test
+    func `D4a D4b a person who denies, a code that is over and one that nobody began are told`()
         async throws
     {
         let stage = try await DeepRecallStage.make()
@@ -109,7 +108,7 @@ struct DeepRecallDeviceTests {
         await stage.stop()
     }
 
-    @Test func `one long question is answered when the person has decided`() async throws {
+    @Test func `D4a one long question is answered when the person has decided`() async throws {
         let pauses = Mutex<[Duration]>([])
         let stage = try await DeepRecallStage.make { provider, pause in
             let count = pauses.withLock { pauses in
@@ -123,16 +122,21 @@ struct DeepRecallDeviceTests {
         _ = try await stage.send(.post, "\(Self.path)/device-code", Self.documented)
         stage.refuse("authorization_pending")
         let answer = try await stage.send(.post, "\(Self.path)/poll", Self.asked)
-        #expect(answer.status == 200, "\(answer.text)")
         #expect(pauses.withLock { $0 } == [.seconds(5), .seconds(10)])
-        #expect(answer.json.members?.map(\.name) == ["app_jwt", "user"])
-        #expect(answer.json["user"]?["email"]?.string == "octo@acme.example")
-        let claims = try stage.payload(answer.json["app_jwt"]?.string ?? "")
+        let token = answer.json["app_jwt"]?.string ?? ""
+        let id = answer.json["user"]?["id"]?.string ?? ""
+        expectAnswer(
+            answer,
+            #"{"app_jwt":"\#(token)","user":{"id":"\#(id)","provider":"github","#
+                + #""email":"octo@acme.example","name":"octo"}}"#)
+        try await stage.expectSigned(token, type: "at+jwt")
+        let claims = try stage.payload(token)
         #expect(claims["deviceId"]?.string == DeepRecallStage.device)
         await stage.stop()
     }
 
-    @Test func `a person who does not decide leaves it pending after 55 seconds`() async throws {
+    @Test func `D4a a person who does not decide leaves it pending after 55 seconds`() async throws
+    {
         let waited = Mutex(Duration.zero)
         let stage = try await DeepRecallStage.make { _, pause in waited.withLock { $0 += pause } }
         _ = try await stage.send(.post, "\(Self.path)/device-code", Self.documented)

@@ -1,12 +1,13 @@
 import HTTP
 import JSON
+import Postgres
 import TestSupport
 import Testing
 import Text
 
 /// `/api/auth/exchange/…`: the app brings a provider's token.
 struct DeepRecallExchangeTests {
-    @Test func `a Google id token becomes an app token that says what the app reads`()
+    @Test func `D1 a Google id token becomes an app token that says what the app reads`()
         async throws
     {
         let stage = try await DeepRecallStage.make()
@@ -15,14 +16,15 @@ struct DeepRecallExchangeTests {
             #"{"id_token":"\#(stage.googleToken())","device_id":"\#(DeepRecallStage.device)"}"#
         // The base address may end in a slash.
         let answer = try await stage.send(.post, "//api/auth/exchange/google", body)
-        #expect(answer.status == 200, "\(answer.text)")
-        #expect(answer.first("content-type") == "application/json")
         #expect(answer.first("cache-control") == "no-store")
         let token = try #require(answer.json["app_jwt"]?.string)
         let id = try #require(answer.json["user"]?["id"]?.string)
-        #expect(
-            answer.text == #"{"app_jwt":"\#(token)","actor_uid":"\#(id)","user":{"id":"\#(id)","#
+        expectRandomUUID(.string(id))
+        expectAnswer(
+            answer,
+            #"{"app_jwt":"\#(token)","actor_uid":"\#(id)","user":{"id":"\#(id)","#
                 + #""provider":"google","email":"ann@acme.example","name":"Ann"}}"#)
+        try await stage.expectSigned(token, type: "at+jwt")
         let claims = try stage.payload(token)
         #expect(claims["userId"]?.string == id && claims["provider"]?.string == "google")
         #expect(claims["email"]?.string == "ann@acme.example" && claims["name"]?.string == "Ann")
@@ -37,10 +39,24 @@ struct DeepRecallExchangeTests {
             "google",
             #"{"id_token":"\#(stage.googleToken())","device_id":"mobile-1764000000000-k3j2"}"#)
         #expect(again.json["user"]?["id"]?.string == id)
+        // The longest id of a device, of every character that it may have.
+        let longest =
+            String(decoding: (0x20...0x7E).map { UInt8($0) }, as: UTF8.self)
+            + String(repeating: "d", count: 33)
+        let last = try await stage.exchange(
+            "google",
+            String(
+                decoding: JSONValue.object([
+                    .init("id_token", .string(stage.googleToken())),
+                    .init("device_id", .string(longest)),
+                ]).encoded(), as: UTF8.self))
+        #expect(last.status == 200 && longest.utf8.count == 128, "\(last.text)")
+        let claimed = try stage.payload(last.json["app_jwt"]?.string ?? "")
+        #expect(claimed["deviceId"]?.string == longest)
         await stage.stop()
     }
 
-    @Test func `how long a token lasts is a setting`() async throws {
+    @Test func `D1 how long a token lasts is a setting`() async throws {
         let stage = try await DeepRecallStage.make(settings: #"{"token_seconds":900}"#)
         try await stage.invite("ann@acme.example")
         let claims = try stage.payload(try await stage.signInWithGoogle())
@@ -48,7 +64,7 @@ struct DeepRecallExchangeTests {
         await stage.stop()
     }
 
-    @Test func `an incomplete request is told what is missing`() async throws {
+    @Test func `D1 D2 an incomplete request is told what is missing`() async throws {
         let stage = try await DeepRecallStage.make()
         for (kind, name) in [("google", "id_token"), ("github", "access_token")] {
             for body in [
@@ -58,17 +74,18 @@ struct DeepRecallExchangeTests {
                 expectOnlyError(
                     try await stage.exchange(kind, body), 400, "Missing \(name) or device_id")
             }
-            let long = String(repeating: "d", count: 129)
-            expectOnlyError(
-                try await stage.exchange(kind, #"{"\#(name)":"x","device_id":"\#(long)"}"#), 400,
-                "Invalid device_id")
+            for device in [String(repeating: "d", count: 129), "é", "a\\u0007"] {
+                expectOnlyError(
+                    try await stage.exchange(kind, #"{"\#(name)":"x","device_id":"\#(device)"}"#),
+                    400, "Invalid device_id")
+            }
             expectOnlyError(
                 try await stage.exchange(kind, "{"), 400, "The body must be a JSON object.")
         }
         await stage.stop()
     }
 
-    @Test func `an id token that Google did not give our app is 401, whatever is wrong with it`()
+    @Test func `D1 an id token that Google did not give our app is 401, whatever is wrong with it`()
         async throws
     {
         let stage = try await DeepRecallStage.make()
@@ -94,7 +111,7 @@ struct DeepRecallExchangeTests {
         await stage.stop()
     }
 
-    @Test func `a person whom nobody invited is refused with a reference and no reason`()
+    @Test func `D1 a person whom nobody invited is refused with a reference and no reason`()
         async throws
     {
         let stage = try await DeepRecallStage.make()
@@ -106,7 +123,7 @@ struct DeepRecallExchangeTests {
         await stage.stop()
     }
 
-    @Test func `a provider that is away is 503, and may be asked again`() async throws {
+    @Test func `D1 D2 a provider that is away is 503, and may be asked again`() async throws {
         let stage = try await DeepRecallStage.make()
         stage.provider.set(TestProvider.discoveryPath, .init(status: 500, "no"))
         let google = try await stage.exchange(
@@ -120,24 +137,51 @@ struct DeepRecallExchangeTests {
         await stage.stop()
     }
 
-    @Test func `a GitHub token of ours signs its person in by the primary address`() async throws {
+    @Test func `D1 D2 a fault of ours is one text, and no 401`() async throws {
+        let stage = try await DeepRecallStage.make()
+        for email in ["ann@acme.example", "octo@acme.example"] { try await stage.invite(email) }
+        let database = stage.service.database
+        let owner = database.client(as: database.owner)
+        _ = try await owner.query("REVOKE INSERT ON sessions FROM gatehouse_app")
+        await owner.close()
+        for (kind, token) in [
+            ("google", #""id_token":"\#(stage.googleToken())""#),
+            ("github", #""access_token":"gho_1""#),
+        ] {
+            let answer = try await stage.exchange(kind, "{\(token),\"device_id\":\"d\"}")
+            expectOnlyError(answer, 500, "Token exchange failed")
+        }
+        // A tenant whose provider nobody set up.
+        try await stage.service.manage(
+            .put, "/v1/tenants/acme/clients/deeprecall",
+            #"{"enabled":true,"settings":{"provider":"nobody"}}"#)
+        let unset = try await stage.exchange(
+            "google", #"{"id_token":"\#(stage.googleToken())","device_id":"d"}"#)
+        expectOnlyError(unset, 500, "Token exchange failed")
+        await stage.stop()
+    }
+
+    @Test func `D2 a GitHub token of ours signs its person in by the primary address`() async throws
+    {
         let stage = try await DeepRecallStage.make()
         try await stage.invite("octo@acme.example")
         let body = #"{"access_token":"gho_1","device_id":"\#(DeepRecallStage.device)"}"#
         let answer = try await stage.exchange("github", body)
-        #expect(answer.status == 200, "\(answer.text)")
-        #expect(answer.json["user"]?["provider"]?.string == "github")
-        #expect(answer.json["user"]?["email"]?.string == "octo@acme.example")
-        #expect(answer.json["user"]?["name"]?.string == "octo")
-        #expect(answer.json["actor_uid"] == answer.json["user"]?["id"])
-        let claims = try stage.payload(answer.json["app_jwt"]?.string ?? "")
+        let token = answer.json["app_jwt"]?.string ?? ""
+        let id = answer.json["actor_uid"]?.string ?? ""
+        expectAnswer(
+            answer,
+            #"{"app_jwt":"\#(token)","actor_uid":"\#(id)","user":{"id":"\#(id)","#
+                + #""provider":"github","email":"octo@acme.example","name":"octo"}}"#)
+        try await stage.expectSigned(token, type: "at+jwt")
+        let claims = try stage.payload(token)
         #expect(claims["provider"]?.string == "github")
         // GitHub was asked whether the token is ours, before whose it is.
         #expect(stage.provider.fetches(of: "/gh/check") == 1)
         await stage.stop()
     }
 
-    @Test func `a GitHub token of another app, of nobody, or that is no token is 401`()
+    @Test func `D2 a GitHub token of another app, of nobody, or that is no token is 401`()
         async throws
     {
         let stage = try await DeepRecallStage.make()
@@ -161,7 +205,7 @@ struct DeepRecallExchangeTests {
         await stage.stop()
     }
 
-    @Test func `an address that GitHub has not verified lets nobody in`() async throws {
+    @Test func `D2 an address that GitHub has not verified lets nobody in`() async throws {
         let stage = try await DeepRecallStage.make()
         try await stage.invite("octo@acme.example")
         stage.provider.set(

@@ -11,7 +11,7 @@ struct DeepRecallLinkTests {
         try await stage.exchange("github", #"{"access_token":"gho_1","device_id":"mobile-1-a"}"#)
     }
 
-    @Test func `a second account is linked, signs the same person in, and is taken away again`()
+    @Test func `D8 a second account is linked, signs the same person in, and is taken away again`()
         async throws
     {
         let stage = try await DeepRecallStage.make()
@@ -21,22 +21,21 @@ struct DeepRecallLinkTests {
         #expect(try await github(stage).status == 403)
         let linked = try await stage.send(
             .post, "\(Self.path)/github", #"{"access_token":"gho_1"}"#, token: token)
-        #expect(linked.status == 200)
-        #expect(
-            linked.text == #"{"status":"linked","message":"github account linked successfully","#
+        expectAnswer(
+            linked,
+            #"{"status":"linked","message":"github account linked successfully","#
                 + #""identity":{"provider":"github","email":"octo@acme.example","#
                 + #""displayName":"octo"}}"#)
         let again = try await stage.send(
             .post, "\(Self.path)/github", #"{"access_token":"gho_1"}"#, token: token)
-        #expect(
-            again.text
-                == #"{"status":"already_linked","message":"This account is already linked"}"#)
+        expectAnswer(
+            again, #"{"status":"already_linked","message":"This account is already linked"}"#)
         let other = try await github(stage)
         #expect(other.status == 200, "\(other.text)")
         let user = try stage.payload(token)["userId"]?.string
         #expect(other.json["user"]?["id"]?.string == user)
         let taken = try await stage.send(.delete, "\(Self.path)/github", token: token)
-        #expect(taken.text == #"{"status":"unlinked","message":"github account unlinked"}"#)
+        expectAnswer(taken, #"{"status":"unlinked","message":"github account unlinked"}"#)
         // What it had begun is over, and so is everything else.
         for ended in [token, other.json["app_jwt"]?.string ?? ""] {
             #expect(try await stage.send(.get, "/api/profile", token: ended).status == 401)
@@ -45,7 +44,7 @@ struct DeepRecallLinkTests {
         await stage.stop()
     }
 
-    @Test func `the last account stays, and one that is not there is not taken`() async throws {
+    @Test func `D8 the last account stays, and one that is not there is not taken`() async throws {
         let stage = try await DeepRecallStage.make()
         try await stage.invite("ann@acme.example")
         let token = try await stage.signInWithGoogle()
@@ -69,7 +68,7 @@ struct DeepRecallLinkTests {
         await stage.stop()
     }
 
-    @Test func `an account of another person's is 409 and does not tell whose`() async throws {
+    @Test func `D8 an account of another person's is 409 and does not tell whose`() async throws {
         let stage = try await DeepRecallStage.make()
         try await stage.invite("ann@acme.example")
         try await stage.invite("octo@acme.example")
@@ -77,14 +76,13 @@ struct DeepRecallLinkTests {
         #expect(try await github(stage).status == 200)
         let taken = try await stage.send(
             .post, "\(Self.path)/github", #"{"access_token":"gho_1"}"#, token: token)
-        #expect(taken.status == 409)
-        #expect(
-            taken.text
-                == #"{"status":"conflict","message":"This account is linked to another user"}"#)
+        expectAnswer(
+            taken, #"{"status":"conflict","message":"This account is linked to another user"}"#,
+            status: 409)
         await stage.stop()
     }
 
-    @Test func `only a signed-in person with a good token of a known provider links`()
+    @Test func `D8 only a signed-in person with a good token of a known provider links`()
         async throws
     {
         let stage = try await DeepRecallStage.make()

@@ -9,7 +9,9 @@ import Testing
 import Text
 
 /// A tenant with the client `deeprecall`, and a Google and a GitHub of our own.
-struct DeepRecallStage {
+struct DeepRecallStage: ClientStage {
+    static let mount = "/t/acme/deeprecall"
+    static let headers = ""
     static let origin = "capacitor://localhost"
     static let device = "5f0c1f5e-8a5b-4bb6-9a8e-1f0d9b0a7c11"
 
@@ -37,8 +39,7 @@ struct DeepRecallStage {
         try await stage.service.manage(
             .put, "/v1/tenants/acme/clients/deeprecall",
             #"{"enabled":true,"settings":\#(settings)}"#)
-        try await stage.service.manage(
-            .post, "/v1/tenants/acme/cors-origins", #"{"origin":"\#(origin)"}"#)
+        try await allowOrigin(service)
         try await stage.service.manage(
             .post, "/v1/providers",
             #"{"kind":"google","name":"G","issuer":"\#(provider.issuer)","client_id":"ios-app","#
@@ -101,13 +102,9 @@ struct DeepRecallStage {
         _ method: HTTP.Method, _ path: String, _ json: String? = nil, token: String? = nil,
         fields: [Field] = []
     ) async throws -> TestAnswer {
-        var all = fields + [Field("origin", Self.origin), Field("accept", "*/*")]
+        var all = fields + [Field("accept", "*/*")]
         if let token { all.append(Field("authorization", "Bearer \(token)")) }
-        let answer = try await service.send(
-            method, "/t/acme/deeprecall\(path)", json: json, fields: all)
-        #expect(answer.first("access-control-allow-origin") == Self.origin, "\(path)")
-        #expect(answer.first("vary")?.contains("Origin") == true, "\(path)")
-        return answer
+        return try await call(method, path, json, fields: all)
     }
 
     func exchange(_ kind: String, _ body: String) async throws -> TestAnswer {
@@ -126,16 +123,26 @@ struct DeepRecallStage {
         let jws = try #require(JWS(compact: Array(token.utf8)))
         return try JSONValue(parsing: jws.payload)
     }
-}
 
-/// `{"error": …}` and nothing else.
-func expectOnlyError(
-    _ answer: TestAnswer, _ status: Int, _ text: String,
-    sourceLocation: SourceLocation = #_sourceLocation
-) {
-    #expect(answer.status == status, "\(answer.text)", sourceLocation: sourceLocation)
-    #expect(
-        answer.json == .object([.init("error", .string(text))]), "\(answer.text)",
-        sourceLocation: sourceLocation)
-    #expect(answer.first("content-type") == "application/json", sourceLocation: sourceLocation)
+    /// ES256 under a key of the published set.
+    func expectSigned(
+        _ token: String, type: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let jws = try #require(JWS(compact: Array(token.utf8)), sourceLocation: sourceLocation)
+        let header = try JSONValue(parsing: jws.header)
+        let kid = header["kid"]?.string ?? ""
+        #expect(
+            header
+                == .object([
+                    .init("alg", .string("ES256")), .init("typ", .string(type)),
+                    .init("kid", .string(kid)),
+                ]), sourceLocation: sourceLocation)
+        let keys = try await service.send(.get, "/.well-known/jwks.json")
+        let key = keys.json["keys"]?.array?.first { $0["kid"]?.string == kid }
+        #expect(key?["alg"]?.string == "ES256", sourceLocation: sourceLocation)
+        let x = try #require(Base64URL.decode(key?["x"]?.string ?? ""))
+        let y = try #require(Base64URL.decode(key?["y"]?.string ?? ""))
+        #expect(
+            jws.isSigned(by: try VerificationKey(x: x, y: y)), sourceLocation: sourceLocation)
+    }
 }

@@ -7,7 +7,7 @@ import Testing
 import Text
 
 struct ImmichAccountTests {
-    @Test func `a password is changed with the old one, which ends every other session`()
+    @Test func `I12 a password is changed with the old one, which ends every other session`()
         async throws
     {
         let stage = try await ImmichStage.make()
@@ -32,8 +32,7 @@ struct ImmichAccountTests {
         let changed = try await stage.send(
             .post, path, #"{"password":"\#(ImmichStage.password)","newPassword":"\#(next)"}"#,
             token: token)
-        #expect(changed.status == 200, "\(changed.text)")
-        #expect(changed.json["email"]?.string == "ann@acme.example")
+        expectAnswer(changed, try await stage.wholeUser(of: stage.user.id.description))
         #expect(try await stage.send(.get, "/api/users/me", token: token).status == 200)
         expectError(
             try await stage.send(.get, "/api/users/me", token: other), 401, "Invalid user token")
@@ -42,13 +41,58 @@ struct ImmichAccountTests {
         await stage.service.stop()
     }
 
-    @Test func `without the old password only a fresh session may set a new one`() async throws {
+    @Test func `I12 other sessions stay where the person wants that, and go where they do not`()
+        async throws
+    {
+        let stage = try await ImmichStage.make()
+        let path = "/api/auth/change-password"
+        let token = try await stage.token()
+        var old = ImmichStage.password
+        for (flag, new, status) in [
+            ("false", "staple battery horse", 200), ("true", "battery staple horse", 401),
+        ] {
+            let other = try await stage.send(
+                .post, "/api/auth/login", #"{"email":"ann@acme.example","password":"\#(old)"}"#,
+                fields: ImmichStage.device
+            ).json["accessToken"]?.string
+            let changed = try await stage.send(
+                .post, path,
+                #"{"password":"\#(old)","newPassword":"\#(new)","invalidateSessions":\#(flag)}"#,
+                token: token)
+            #expect(changed.status == 200, "\(changed.text)")
+            let me = try await stage.send(.get, "/api/users/me", token: other)
+            #expect(me.status == status, "\(flag)")
+            #expect(try await stage.send(.get, "/api/users/me", token: token).status == 200)
+            old = new
+        }
+        let input = #"{"password":"\#(old)","newPassword":"a good new password","#
+        expectError(
+            try await stage.send(.post, path, input + #""invalidateSessions":"no"}"#, token: token),
+            400, "invalidateSessions must be a boolean value")
+        for (body, text) in [
+            (#"{"newPassword":"x"}"#, "password must be a string"),
+            (#"{"password":"x"}"#, "newPassword must be a string"),
+            (#"{"password":"","newPassword":"x"}"#, "password should not be empty"),
+        ] {
+            expectError(try await stage.send(.post, path, body, token: token), 400, text)
+        }
+        expectError(try await stage.send(.post, path, "{}"), 401, "Authentication required")
+        await stage.service.stop()
+    }
+
+    @Test func `I12 without the old password only a fresh session may set a new one`() async throws
+    {
         let stage = try await ImmichStage.make(settings: #"{"compat":"v2"}"#)
         let token = try await stage.token()
         let fresh = try await stage.send(
             .put, "/api/auth/change-password", #"{"password":"8letters"}"#, token: token)
-        #expect(fresh.status == 200, "\(fresh.text)")
-        #expect(fresh.json["clusterGroupId"] == nil)
+        let id = stage.user.id.description
+        expectAnswer(fresh, try await stage.wholeUser(of: id, generation: "v2"))
+        // What the released mobile app really sends.
+        let own = try await stage.send(
+            .put, "/api/users/me", #"{"password":"9letters9"}"#, token: token)
+        expectAnswer(own, try await stage.wholeUser(of: id, generation: "v2"))
+        #expect(try await stage.signIn("9letters9").status == 201)
         try await stage.service.storage.scope(stage.tenant.id).change(by: .system) { change in
             _ = try await change.query(
                 """
@@ -64,11 +108,22 @@ struct ImmichAccountTests {
         await stage.service.stop()
     }
 
-    @Test func `a PIN is set, verified, changed and removed, and a wrong one is never 401`()
+    @Test func `I13 a PIN is set, verified, changed and removed, and a wrong one is never 401`()
         async throws
     {
-        let stage = try await ImmichStage.make()
+        let clock = TestClock()
+        let stage = try await ImmichStage.make(clock: clock)
         let token = try await stage.token()
+        let end = "\(clock.now.adding(seconds: 34_560_000))"
+        func expectStatus(pin: Bool, isElevated: Bool, until: String = "") async throws {
+            let until = until.isEmpty ? "" : #","pinExpiresAt":"\#(until)""#
+            expectDate(.string(end))
+            expectAnswer(
+                try await stage.send(.get, "/api/auth/status", token: token),
+                #"{"pinCode":\#(pin),"password":true,"isElevated":\#(isElevated),"#
+                    + #""expiresAt":"\#(end)"\#(until)}"#)
+        }
+        try await expectStatus(pin: false, isElevated: false)
         func pin(
             _ method: HTTP.Method, _ path: String, _ body: String?
         ) async throws -> TestAnswer {
@@ -77,104 +132,65 @@ struct ImmichAccountTests {
         expectError(
             try await pin(.post, "pin-code/verify", #"{"pinCode":"1234"}"#), 400,
             "User does not have a PIN code")
-        #expect(try await pin(.put, "pin-code", #"{"pinCode":"1234"}"#).status == 204)
+        expectEmpty(try await pin(.put, "pin-code", #"{"pinCode":"1234"}"#), 204)
         expectError(
             try await pin(.post, "pin-code", #"{"pinCode":"123456"}"#), 400,
             "User already has a PIN code")
         expectError(
             try await pin(.post, "pin-code/verify", #"{"pinCode":"9999"}"#), 400,
             "Wrong PIN code")
-        let before = try await pin(.get, "status", nil)
-        #expect(before.json["pinCode"] == .bool(true))
-        #expect(before.json["isElevated"] == .bool(false))
-        #expect(try await pin(.post, "session/unlock", #"{"pinCode":"1234"}"#).status == 204)
-        let lifted = try await pin(.get, "status", nil)
-        #expect(lifted.json["isElevated"] == .bool(true) && lifted.json["pinExpiresAt"] != nil)
-        #expect(try await pin(.post, "session/lock", nil).status == 204)
-        #expect(try await pin(.get, "status", nil).json["isElevated"] == .bool(false))
-        #expect(
-            try await pin(.put, "pin-code", #"{"pinCode":"1234","newPinCode":"123456"}"#).status
-                == 204)
-        #expect(try await pin(.post, "pin-code/verify", #"{"pinCode":"123456"}"#).status == 204)
+        try await expectStatus(pin: true, isElevated: false)
+        expectEmpty(try await pin(.post, "session/unlock", #"{"pinCode":"1234"}"#), 204)
+        try await expectStatus(
+            pin: true, isElevated: true, until: "\(clock.now.adding(seconds: 900))")
+        clock.advance(seconds: 900)
+        try await expectStatus(pin: true, isElevated: false)
+        expectEmpty(try await pin(.post, "session/unlock", #"{"pinCode":"1234"}"#), 204)
+        expectEmpty(try await pin(.post, "session/lock", nil), 204)
+        try await expectStatus(pin: true, isElevated: false)
+        expectError(
+            try await pin(.put, "pin-code", #"{"pinCode":"9999","newPinCode":"123456"}"#), 400,
+            "Wrong PIN code")
+        expectEmpty(
+            try await pin(.put, "pin-code", #"{"pinCode":"1234","newPinCode":"123456"}"#), 204)
+        let byPassword = #"{"password":"\#(ImmichStage.password)","newPinCode":"12345678"}"#
+        expectEmpty(try await pin(.put, "pin-code", byPassword), 204)
+        expectEmpty(try await pin(.post, "pin-code/verify", #"{"pinCode":"12345678"}"#), 204)
         expectError(
             try await pin(.delete, "pin-code", "{}"), 400,
             "Either password or pinCode is required")
         expectError(
             try await pin(.delete, "pin-code", #"{"password":"wrong"}"#), 400, "Wrong password")
         let body = #"{"password":"\#(ImmichStage.password)"}"#
-        #expect(try await pin(.delete, "pin-code", body).status == 204)
-        expectError(
-            try await pin(.post, "pin-code", #"{"pinCode":"12a4"}"#), 400,
-            "pinCode must be 4 to 8 digits")
-        await stage.service.stop()
-    }
-
-    @Test func `keys of the app are keys of the core, never wider than their maker`() async throws {
-        let stage = try await ImmichStage.make()
-        let token = try await stage.token()
-        let made = try await stage.send(
-            .post, "/api/api-keys", #"{"name":"cli","permissions":["user.read","apiKey.create"]}"#,
-            token: token)
-        #expect(made.status == 201, "\(made.text)")
-        let secret = try #require(made.json["secret"]?.string)
-        let id = try #require(made.json["apiKey"]?["id"]?.string)
-        #expect(UUID(id) != nil && secret.hasPrefix("gate_live_"))
-        let key = [Field("x-api-key", secret)]
-        #expect(try await stage.send(.get, "/api/users/me", fields: key).status == 200)
-        #expect(
-            try await stage.send(.get, "/api/api-keys/me", fields: key).json["id"]?.string == id)
-        expectError(
-            try await stage.send(.get, "/api/api-keys", fields: key), 403,
-            "Missing required permission: apiKey.read")
-        expectError(
-            try await stage.send(
-                .post, "/api/api-keys", #"{"permissions":["all"]}"#, fields: key),
-            400, "Cannot grant permissions you do not have")
-        expectError(
-            try await stage.send(
-                .post, "/api/api-keys", #"{"permissions":["users:write"]}"#, token: token),
-            400, "each value in permissions must be a permission")
-        expectError(
-            try await stage.send(.get, "/api/auth/status", fields: key), 403, "Forbidden")
-        let rotated = try await stage.send(.post, "/api/api-keys/\(id)/rotate", token: token)
-        #expect(rotated.status == 201 && rotated.json["secret"]?.string != secret)
-        expectError(
-            try await stage.send(.get, "/api/users/me", fields: key), 401, "Invalid API key")
-        let list = try await stage.send(.get, "/api/api-keys", token: token)
-        #expect(list.json.array?.count == 1)
-        #expect(try await stage.send(.delete, "/api/api-keys/\(id)", token: token).status == 204)
-        expectError(
-            try await stage.send(.delete, "/api/api-keys/\(id)", token: token), 400,
-            "API Key not found")
-        await stage.service.stop()
-    }
-
-    @Test func `all of this app is neither a right at the tenant nor another app's key`()
-        async throws
-    {
-        let stage = try await ImmichStage.make()
-        let token = try await stage.token()
-        let made = try await stage.send(
-            .post, "/api/api-keys", #"{"name":"tool","permissions":["all"]}"#, token: token)
-        let tool = [Field("x-api-key", try #require(made.json["secret"]?.string))]
-        let managing = try await stage.service.send(
-            .post, "/v1/tenants/acme/api-keys",
-            json: #"{"name":"m","scopes":["users:write"],"#
-                + #""owner":{"type":"user","id":"\#(stage.user.id)"}}"#, as: .platformOwner)
-        #expect(managing.status == 201, "\(managing.text)")
-        let id = try #require(managing.json["id"]?.string)
-        expectError(
-            try await stage.send(.post, "/api/api-keys/\(id)/rotate", fields: tool), 400,
-            "Cannot grant permissions you do not have")
-        #expect(
-            try await stage.send(.post, "/api/api-keys/\(id)/rotate", token: token).status == 403)
-        expectError(
-            try await stage.send(
-                .post, "/api/api-keys", #"{"permissions":["smtp"]}"#, fields: tool),
-            400, "Cannot grant permissions you do not have")
-        let own = try await stage.send(
-            .post, "/api/api-keys", #"{"permissions":["all","asset.read"]}"#, fields: tool)
-        #expect(own.status == 201, "\(own.text)")
+        expectEmpty(try await pin(.delete, "pin-code", body), 204)
+        for (method, path) in [
+            (HTTP.Method.delete, "pin-code"), (.put, "pin-code"), (.post, "session/unlock"),
+        ] {
+            expectError(
+                try await pin(method, path, #"{"pinCode":"1234","newPinCode":"4321"}"#), 400,
+                "User does not have a PIN code")
+        }
+        for text in ["12a4", "123", "123456789", "", "１２３４"] {
+            for (method, path) in [
+                (HTTP.Method.post, "pin-code"), (.put, "pin-code"), (.post, "pin-code/verify"),
+                (.post, "session/unlock"),
+            ] {
+                expectError(
+                    try await pin(method, path, #"{"pinCode":"\#(text)"}"#), 400,
+                    "pinCode must be 4 to 8 digits")
+            }
+        }
+        expectEmpty(try await pin(.post, "pin-code", #"{"pinCode":"12345678"}"#), 204)
+        expectEmpty(try await pin(.delete, "pin-code", #"{"pinCode":"12345678"}"#), 204)
+        for (method, path) in [
+            (HTTP.Method.post, "pin-code"), (.put, "pin-code"), (.delete, "pin-code"),
+            (.post, "pin-code/verify"), (.post, "session/unlock"), (.post, "session/lock"),
+            (.get, "status"),
+        ] {
+            expectError(
+                try await stage.send(method, "/api/auth/\(path)", method == .get ? nil : "{}"), 401,
+                "Authentication required")
+        }
         await stage.service.stop()
     }
 

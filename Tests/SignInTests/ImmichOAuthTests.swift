@@ -17,8 +17,10 @@ struct ImmichOAuthTests {
         let stage: ImmichStage
         let provider: TestProvider
 
-        static func make(trust: String = "verified_claim") async throws -> Scene {
-            let stage = try await ImmichStage.make()
+        static func make(
+            trust: String = "verified_claim", clock: TestClock? = nil
+        ) async throws -> Scene {
+            let stage = try await ImmichStage.make(clock: clock)
             let provider = try await TestProvider.start()
             let made = try await stage.service.send(
                 .post, "/v1/providers",
@@ -42,19 +44,23 @@ struct ImmichOAuthTests {
         }
 
         /// Begins and gives the query that the app would be sent to the provider with.
-        func begin(_ state: String) async throws -> FormText {
+        func begin(_ state: String, redirect: String = "") async throws -> FormText {
             let path =
                 "/api/oauth/authorize?code_challenge=\(challenge)&code_challenge_method=S256"
-            let answer = try await stage.send(.get, "\(path)&state=\(state)")
-            #expect(answer.status == 200, "\(answer.text)")
+            let answer = try await stage.send(.get, "\(path)&state=\(state)\(redirect)")
             let url = answer.json["url"]?.string ?? ""
+            expectAnswer(answer, #"{"url":"\#(url)"}"#)
+            #expect(answer.first("set-cookie") == nil)
             #expect(url.hasPrefix("\(provider.issuer)/authorize?response_type=code&"))
             return FormText(String(url.drop { $0 != "?" }.dropFirst()))
         }
 
         /// The provider will redeem any code for this person.
-        func grant(_ nonce: String, email: String = "new@acme.example") {
-            let token = provider.mint(clientID: "web", now: Timestamp.systemClock()).token(
+        func grant(
+            _ nonce: String, email: String = "new@acme.example",
+            at now: Timestamp = Timestamp.systemClock()
+        ) {
+            let token = provider.mint(clientID: "web", now: now).token(
                 [
                     "nonce": "\"\(nonce)\"", "email": "\"\(email)\"", "email_verified": "true",
                     "sub": "\"\(email)\"",
@@ -64,7 +70,8 @@ struct ImmichOAuthTests {
         }
 
         func end(
-            _ state: String, _ verifier: String? = ImmichOAuthTests.verifier, query: String = ""
+            _ state: String, _ verifier: String? = ImmichOAuthTests.verifier, query: String = "",
+            at redirect: String = ImmichOAuthTests.redirect
         ) async throws -> TestAnswer {
             let url = "\(redirect)?code=c0de&state=\(state)\(query)"
             let proof = verifier.map { #","codeVerifier":"\#($0)""# } ?? ""
@@ -74,7 +81,7 @@ struct ImmichOAuthTests {
         }
     }
 
-    @Test func `an invited person signs in, with state, nonce and the app's own challenge`()
+    @Test func `I7 I9 an invited person signs in, with state, nonce and the app's own challenge`()
         async throws
     {
         let scene = try await Scene.make()
@@ -87,13 +94,18 @@ struct ImmichOAuthTests {
         #expect(asked.first("scope") == "openid profile email")
         scene.grant(asked.first("nonce") ?? "")
         let answer = try await scene.end("state-000001")
-        #expect(answer.status == 201, "\(answer.text)")
-        #expect(answer.json["userEmail"]?.string == "new@acme.example")
-        let cookies = answer.response.fields.filter { $0.name == "set-cookie" }.map(\.value)
-        #expect(cookies[1].hasPrefix("immich_auth_type=oauth;"))
-        let token = answer.json["accessToken"]?.string
-        let me = try await scene.stage.send(.get, "/api/users/me", token: token)
-        #expect(me.json["oauthId"]?.string == "new@acme.example")
+        let token = answer.json["accessToken"]?.string ?? ""
+        let id = answer.json["userId"]?.string ?? ""
+        expectRandomUUID(.string(id))
+        expectAnswer(
+            answer,
+            #"{"accessToken":"\#(token)","userId":"\#(id)","userEmail":"new@acme.example","#
+                + #""name":"Ann","isAdmin":false,"shouldChangePassword":false,"#
+                + #""profileImagePath":"","isOnboarded":true}"#, status: 201)
+        expectCookies(answer, token: token, type: "oauth")
+        expectAnswer(
+            try await scene.stage.send(.get, "/api/users/me", token: token),
+            try await scene.stage.wholeUser(of: id, oauth: "new@acme.example"))
         // A state is good once.
         expectError(try await scene.end("state-000001"), 400, "OAuth authentication failed")
         // The same person again is the same user.
@@ -104,7 +116,124 @@ struct ImmichOAuthTests {
         await scene.stop()
     }
 
-    @Test func `what does not fit is refused with one text, and the state is used up`()
+    @Test func `I8 the older apps' address comes back too, and the newer's is led on to`()
+        async throws
+    {
+        let scene = try await Scene.make()
+        try await scene.invite("new@acme.example")
+        let older = "immich://oauth-callback"
+        let asked = try await scene.begin(
+            "state-older", redirect: "&redirect_uri=immich%3A%2F%2Foauth-callback")
+        #expect(asked.first("redirect_uri") == older)
+        scene.grant(asked.first("nonce") ?? "")
+        let done = try await scene.end("state-older", at: older)
+        #expect(done.status == 201, "\(done.text)")
+        let form = FormText(scene.provider.lastBody(of: "/token"))
+        #expect(form.first("redirect_uri") == older && form.first("code") == "c0de")
+        #expect(form.first("code_verifier") == Self.verifier)
+        for query in ["?code=a&state=b%20c&iss=x", ""] {
+            let back = try await scene.stage.send(.get, "/api/oauth/mobile-redirect\(query)")
+            expectEmpty(back, 307)
+            #expect(back.first("location") == "app.immich:///oauth-callback\(query)")
+        }
+        await scene.stop()
+    }
+
+    @Test
+    func `I7 I9 the newer app posts its challenge, and its state is held against the answer's`()
+        async throws
+    {
+        let scene = try await Scene.make()
+        try await scene.invite("new@acme.example")
+        for (sent, status) in [("another-state", 400), ("state-posted", 201)] {
+            let begun = try await scene.stage.send(
+                .post, "/api/oauth/authorize",
+                #"{"redirectUri":"\#(Self.redirect)","state":"state-posted","#
+                    + #""codeChallenge":"\#(Self.challenge)"}"#)
+            expectAnswer(begun, #"{"url":"\#(begun.json["url"]?.string ?? "")"}"#, status: 201)
+            let asked = FormText(
+                String((begun.json["url"]?.string ?? "").drop { $0 != "?" }.dropFirst()))
+            #expect(asked.first("state") == "state-posted")
+            #expect(asked.first("code_challenge") == Self.challenge)
+            let cookies = begun.response.fields.filter { $0.name == "set-cookie" }
+            #expect(cookies.count == 1)
+            #expect(cookies.first?.value.hasPrefix("immich_oauth_state=state-posted; ") == true)
+            scene.grant(asked.first("nonce") ?? "")
+            let done = try await scene.stage.send(
+                .post, "/api/oauth/callback",
+                #"{"url":"\#(Self.redirect)?code=c0de&state=state-posted","#
+                    + #""state":"\#(sent)","codeVerifier":"\#(Self.verifier)"}"#)
+            if status == 400 {
+                expectError(done, 400, "OAuth authentication failed")
+                // Nothing was used up: the right one may still come.
+                let path = "/api/oauth/callback"
+                let right = try await scene.stage.send(
+                    .post, path,
+                    #"{"url":"\#(Self.redirect)?code=c0de&state=state-posted","#
+                        + #""codeVerifier":"\#(Self.verifier)"}"#)
+                #expect(right.status == 201, "\(right.text)")
+            } else {
+                #expect(done.status == 201, "\(done.text)")
+            }
+        }
+        await scene.stop()
+    }
+
+    @Test func `I7 I9 a sign-in that began ten minutes ago is over`() async throws {
+        let clock = TestClock()
+        let scene = try await Scene.make(clock: clock)
+        try await scene.invite("new@acme.example")
+        for (state, seconds) in [("state-in-time", Int64(599)), ("state-late", 600)] {
+            let asked = try await scene.begin(state)
+            clock.advance(seconds: seconds)
+            scene.grant(asked.first("nonce") ?? "", at: clock.now)
+            let answer = try await scene.end(state)
+            if seconds == 600 {
+                expectError(answer, 400, "OAuth authentication failed")
+            } else {
+                #expect(answer.status == 201, "\(answer.text)")
+            }
+        }
+        await scene.stop()
+    }
+
+    @Test func `I7 what does not begin a sign-in is told, the missing provider before all`()
+        async throws
+    {
+        let stage = try await ImmichStage.make()
+        let path = "/api/oauth/authorize"
+        let refused: [(HTTP.Method, String, String?)] = [
+            (.get, path, nil), (.get, "\(path)?code_challenge_method=plain", nil),
+            (.post, path, "{}"), (.post, path, "["),
+            (.post, path, #"{"redirectUri":"https://evil.example"}"#),
+            (.post, "/api/oauth/callback", "["), (.post, "/api/oauth/callback", "{}"),
+            (.post, "/api/oauth/callback", #"{"url":"x?state=s&code=c"}"#),
+        ]
+        for (method, path, body) in refused {
+            expectError(try await stage.send(method, path, body), 400, "OAuth is not enabled")
+        }
+        await stage.service.stop()
+        let scene = try await Scene.make()
+        let plain = "code_challenge_method must be S256"
+        let redirect = "The redirect address is not registered for this client."
+        let texts: [(HTTP.Method, String, String?, String)] = [
+            (.get, "?code_challenge_method=plain", nil, plain),
+            (.get, "?code_challenge_method=S256", nil, "OAuth code verifier is missing"),
+            (
+                .get, "?code_challenge=\(Self.challenge)&redirect_uri=https%3A%2F%2Fevil.example",
+                nil, redirect
+            ),
+            (.get, "?code_challenge=short", nil, "OAuth authentication failed"),
+            (.post, "", #"{"redirectUri":"https://evil.example/"}"#, redirect),
+            (.post, "", #"{"redirectUri":"app.immich:///oauth-callback/"}"#, redirect),
+        ]
+        for (method, query, body, text) in texts {
+            expectError(try await scene.stage.send(method, path + query, body), 400, text)
+        }
+        await scene.stop()
+    }
+
+    @Test func `I9 what does not fit is refused with one text, and the state is used up`()
         async throws
     {
         let scene = try await Scene.make()
@@ -136,10 +265,13 @@ struct ImmichOAuthTests {
         let noState = try await scene.stage.send(
             .post, "/api/oauth/callback", #"{"url":"app.immich:///oauth-callback?code=c"}"#)
         expectError(noState, 400, "OAuth state is missing")
+        expectError(
+            try await scene.stage.send(.post, "/api/oauth/callback", "{}"), 400,
+            "url must be a string")
         await scene.stop()
     }
 
-    @Test func `nobody who is not invited, whose address is another's, or who has none`()
+    @Test func `I9 nobody who is not invited, whose address is another's, or who has none`()
         async throws
     {
         let scene = try await Scene.make()
@@ -165,28 +297,38 @@ struct ImmichOAuthTests {
         await scene.stop()
     }
 
-    @Test func `the web page leaves the verifier to the server and is bound by its cookie`()
+    @Test func `I7 I9 the web page leaves the verifier to the server and is bound by its cookie`()
         async throws
     {
         let scene = try await Scene.make()
         try await scene.invite("new@acme.example")
         let body = #"{"redirectUri":"\#(Self.redirect)"}"#
         let begun = try await scene.stage.send(.post, "/api/oauth/authorize", body)
-        #expect(begun.status == 201, "\(begun.text)")
+        expectAnswer(begun, #"{"url":"\#(begun.json["url"]?.string ?? "")"}"#, status: 201)
         let query = FormText(
             String((begun.json["url"]?.string ?? "").drop { $0 != "?" }.dropFirst()))
         let state = try #require(query.first("state"))
         let cookies = begun.response.fields.filter { $0.name == "set-cookie" }.map(\.value)
-        #expect(cookies[0].hasPrefix("immich_oauth_state=\(state);"))
-        #expect(cookies[1].hasPrefix("immich_oauth_code_verifier="))
+        #expect(cookies.count == 2)
+        for (cookie, start) in zip(
+            cookies, ["immich_oauth_state=\(state)", "immich_oauth_code_verifier="])
+        {
+            #expect(cookie.hasPrefix(start))
+            #expect(cookie.contains("; Max-Age=600; Path=/t/acme/immich; Expires="))
+            #expect(cookie.hasSuffix(" GMT; HttpOnly; SameSite=Lax"))
+        }
         scene.grant(query.first("nonce") ?? "")
         let url = "{\"url\":\"\(Self.redirect)?code=c&state=\(state)\"}"
         // Whoever saw the way back, and so the state, does not have the other cookie.
-        for cookie in ["", "; immich_oauth_code_verifier=x", "; immich_oauth_code_verifier="] {
+        for (cookie, text) in [
+            ("", "OAuth code verifier is missing"),
+            ("; immich_oauth_code_verifier=", "OAuth code verifier is missing"),
+            ("; immich_oauth_code_verifier=x", "OAuth authentication failed"),
+        ] {
             let forged = try await scene.stage.send(
                 .post, "/api/oauth/callback", url,
                 fields: [Field("cookie", "immich_oauth_state=\(state)\(cookie)")])
-            expectError(forged, 400, "OAuth authentication failed")
+            expectError(forged, 400, text)
         }
         let both = cookies.map { String($0.prefix { $0 != ";" }) }.joined(separator: "; ")
         let done = try await scene.stage.send(
@@ -199,25 +341,6 @@ struct ImmichOAuthTests {
             .post, "/api/oauth/callback",
             "{\"url\":\"\(Self.redirect)?code=c&state=\(second.first("state") ?? "")\"}")
         expectError(unbound, 400, "OAuth state is missing")
-        let foreign = try await scene.stage.send(
-            .post, "/api/oauth/authorize", #"{"redirectUri":"https://evil.example/"}"#)
-        #expect(foreign.status == 400)
-        let back = try await scene.stage.send(.get, "/api/oauth/mobile-redirect?code=a&state=b")
-        #expect(back.status == 307)
-        #expect(back.first("location") == "app.immich:///oauth-callback?code=a&state=b")
         await scene.stop()
-    }
-
-    @Test func `without a provider there is no OAuth`() async throws {
-        let stage = try await ImmichStage.make()
-        for (method, path, body) in [
-            (HTTP.Method.post, "authorize", #"{"redirectUri":"x"}"#),
-            (.post, "callback", #"{"url":"x?state=s&code=c"}"#),
-        ] {
-            expectError(
-                try await stage.send(method, "/api/oauth/\(path)", body), 400,
-                "OAuth is not enabled")
-        }
-        await stage.service.stop()
     }
 }

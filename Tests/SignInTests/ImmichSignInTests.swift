@@ -6,64 +6,114 @@ import Testing
 import Text
 
 struct ImmichSignInTests {
-    @Test func `the well-known document, ping and version answer without a credential`()
+    @Test func `I6 a sign-in by password answers the login response and three cookies`()
         async throws
     {
-        let stage = try await ImmichStage.make(
-            settings: #"{"version":{"major":2,"minor":3,"patch":1},"compat":"v2"}"#)
-        let known = try await stage.send(.get, "/.well-known/immich")
-        #expect(known.status == 200 && known.text == #"{"api":{"endpoint":"/api"}}"#)
-        #expect(try await stage.send(.get, "/api/server/ping").text == #"{"res":"pong"}"#)
-        let version = try await stage.send(.get, "/api/server/version")
-        #expect(version.text == #"{"major":2,"minor":3,"patch":1}"#)
-        let anywhere = try await stage.send(
-            .get, "/api/server/ping", fields: [Field("origin", "https://any.example")])
-        #expect(anywhere.status == 200)
-        #expect(anywhere.first("access-control-allow-origin") == "*")
-        let features = try await stage.send(.get, "/api/server/features")
-        #expect(features.json.members?.count == 16)
-        #expect(features.json["passwordLogin"] == .bool(true))
-        #expect(features.json["oauth"] == .bool(false))
-        let config = try await stage.send(.get, "/api/server/config")
-        #expect(config.json.members?.count == 12)
-        #expect(config.json["externalDomain"]?.string == "http://gatehouse.test/t/acme/immich")
-        await stage.service.stop()
-    }
-
-    @Test func `a sign-in by password answers the login response and three cookies`() async throws {
         let stage = try await ImmichStage.make()
         let answer = try await stage.signIn()
-        #expect(answer.status == 201)
         let token = try #require(answer.json["accessToken"]?.string)
-        #expect(
-            answer.text
-                == #"{"accessToken":"\#(token)","userId":"\#(stage.user.id)","#
-                + #""userEmail":"ann@acme.example","name":"Ann","isAdmin":true,"#
-                + #""shouldChangePassword":false,"profileImagePath":"","isOnboarded":true}"#)
-        let cookies = answer.response.fields.filter { $0.name == "set-cookie" }.map(\.value)
-        #expect(cookies.count == 3)
-        let shape = "; Max-Age=34560000; Path=/t/acme/immich; Expires="
-        #expect(cookies[0].hasPrefix("immich_access_token=\(token)\(shape)"))
-        #expect(cookies[0].hasSuffix(" GMT; HttpOnly; SameSite=Lax"))
-        #expect(cookies[1].hasPrefix("immich_auth_type=password\(shape)"))
-        #expect(cookies[1].hasSuffix(" GMT; HttpOnly; SameSite=Lax"))
-        #expect(cookies[2].hasPrefix("immich_is_authenticated=true\(shape)"))
-        #expect(cookies[2].hasSuffix(" GMT; SameSite=Lax"))
-        #expect(answer.first("cache-control") == "no-store")
-
-        let me = try await stage.send(.get, "/api/users/me", token: token)
-        #expect(me.status == 200)
-        #expect(me.json["id"]?.string == stage.user.id.description)
-        #expect(me.json["isAdmin"] == .bool(true) && me.json["status"]?.string == "active")
-        #expect(me.json["clusterGroupId"]?.string.flatMap { UUID($0) } != nil)
+        func expectLogin(_ answer: TestAnswer) {
+            let token = answer.json["accessToken"]?.string ?? ""
+            expectRandomUUID(answer.json["userId"])
+            expectAnswer(
+                answer,
+                #"{"accessToken":"\#(token)","userId":"\#(stage.user.id)","#
+                    + #""userEmail":"ann@acme.example","name":"Ann","isAdmin":true,"#
+                    + #""shouldChangePassword":false,"profileImagePath":"","isOnboarded":true}"#,
+                status: 201)
+            #expect(answer.first("cache-control") == "no-store")
+        }
+        expectLogin(answer)
+        expectCookies(answer, token: token, type: "password")
         let sessions = try await stage.service.send(
             .get, "/v1/tenants/acme/users/\(stage.user.id)/sessions", as: .platformOwner)
         let session = sessions.json["items"]?.array?.first
         #expect(session?["client"]?.string == "immich")
+        #expect(session?["device"]?.string == "Pixel 9, Android", "\(sessions.text)")
+        // At a host of its own, over TLS, as the web page and the apps' own tests know it.
+        let body = #"{"email":"ann@acme.example","password":"\#(ImmichStage.password)"}"#
+        let secure = try await stage.service.send(
+            .post, "/api/auth/login", json: body, fields: [Field("host", "photos.acme.example")],
+            isTLS: true)
+        expectLogin(secure)
+        expectCookies(
+            secure, token: secure.json["accessToken"]?.string ?? "", type: "password", path: "/",
+            isSecure: true)
+        let me = try await stage.service.send(
+            .get, "/api/users/me",
+            fields: [
+                Field("host", "photos.acme.example"),
+                Field("cookie", "immich_access_token=\(token)"),
+            ])
+        #expect(me.status == 200)
         await stage.service.stop()
     }
 
-    @Test func `every place of the token counts, two different ones do not`() async throws {
+    @Test func `I10 a session's person is whole in both generations, by either header`()
+        async throws
+    {
+        let stage = try await ImmichStage.make()
+        let token = try await stage.token()
+        for generation in ["v3", "v2"] {
+            try await ImmichStage.set(
+                stage.service, stage.tenant, #"{"compat":"\#(generation)"}"#)
+            let whole = try await stage.wholeUser(
+                of: stage.user.id.description, generation: generation)
+            for field in [
+                Field("authorization", "Bearer \(token)"), Field("x-immich-user-token", token),
+            ] {
+                let me = try await stage.send(.get, "/api/users/me", fields: [field])
+                expectAnswer(me, whole)
+                #expect(me.first("cache-control") == "no-store")
+            }
+        }
+        expectError(try await stage.send(.get, "/api/users/me"), 401, "Authentication required")
+        for bad in ["x", String(token.dropLast()) + "!", String(token.reversed())] {
+            let answer = try await stage.send(.get, "/api/users/me", token: bad)
+            #expect([401, 404].contains(answer.status), "\(answer.text)")
+        }
+        expectError(
+            try await stage.send(.get, "/api/users/me", token: "x"), 401, "Invalid user token")
+        await stage.service.stop()
+    }
+
+    @Test func `I10 a session is over when its time is, and another tenant's is not known here`()
+        async throws
+    {
+        let clock = TestClock()
+        let stage = try await ImmichStage.make(
+            settings: #"{"token_seconds":600}"#, clock: clock)
+        let token = try await stage.token()
+        try await stage.service.makeTenant("other")
+        try await stage.service.manage(
+            .put, "/v1/tenants/other/clients/immich", #"{"enabled":true}"#)
+        let made = try await stage.send(
+            .post, "/api/api-keys", #"{"permissions":["all"]}"#, token: token)
+        let key = made.json["secret"]?.string ?? ""
+        func elsewhere() async throws {
+            for credential in [token, key] {
+                expectError(
+                    try await stage.service.send(
+                        .get, "/t/other/immich/api/users/me",
+                        fields: [Field("x-immich-user-token", credential)]),
+                    404, "There is no such path.")
+            }
+        }
+        try await elsewhere()
+        clock.advance(seconds: 599)
+        #expect(try await stage.send(.get, "/api/users/me", token: token).status == 200)
+        clock.advance(seconds: 1)
+        expectError(
+            try await stage.send(.get, "/api/users/me", token: token), 401, "Invalid user token")
+        try await stage.service.manage(
+            .post, "/v1/tenants/acme/api-keys/\(made.json["apiKey"]?["id"]?.string ?? "")/revoke",
+            "{}")
+        // Good or not, it reads the same there.
+        try await elsewhere()
+        await stage.service.stop()
+    }
+
+    @Test func `I14 every place of the token counts, two different ones do not`() async throws {
         let stage = try await ImmichStage.make()
         let token = try await stage.token()
         let other = try await stage.token()
@@ -74,22 +124,22 @@ struct ImmichSignInTests {
             Field("x-api-key", token), Field("cookie", "a=b; immich_access_token=\(token)"),
         ] {
             let answer = try await stage.send(.post, path, fields: [field])
-            #expect(answer.status == 200, "\(field)")
-            #expect(answer.text == #"{"authStatus":true}"#)
+            expectAnswer(answer, #"{"authStatus":true}"#)
         }
         let two = try await stage.send(
             .post, path, token: other, fields: [Field("authorization", "Bearer \(token)")])
-        #expect(two.status == 400)
+        expectError(two, 400, "Two different credentials: send one.")
         let withCookie = try await stage.send(
             .post, path, token: "x", fields: [Field("cookie", "immich_access_token=\(token)")])
         expectError(withCookie, 401, "Invalid user token")
         expectError(try await stage.send(.post, path), 401, "Authentication required")
         let inQuery = try await stage.send(.post, "\(path)?apiKey=\(token)")
-        #expect(inQuery.status == 400)
+        expectError(inQuery, 400, "A credential must not stand in the address.")
         await stage.service.stop()
     }
 
-    @Test func `an unknown address, a wrong password and a missing one are refused in their words`()
+    @Test
+    func `I6 an unknown address, a wrong password and a missing one are refused in their words`()
         async throws
     {
         let stage = try await ImmichStage.make()
@@ -102,21 +152,27 @@ struct ImmichSignInTests {
         let noJSON = try await stage.send(.post, "/api/auth/login", "{")
         expectError(noJSON, 400, "The body must be a JSON object.")
         expectError(try await stage.send(.get, "/api/photos"), 404, "There is no such path.")
-        let method = try await stage.send(.get, "/api/auth/login")
-        #expect(method.status == 405)
+        for (body, text) in [
+            (#"{"password":"x"}"#, "email must be a string"),
+            (#"{"email":"","password":"x"}"#, "email should not be empty"),
+            (#"{"email":"ann","password":"x"}"#, "email must be an email"),
+            (#"{"email":"a@b.example","password":""}"#, "password should not be empty"),
+        ] {
+            expectError(try await stage.send(.post, "/api/auth/login", body), 400, text)
+        }
+        expectError(
+            try await stage.send(.get, "/api/auth/login"), 405, "GET is not served here.")
         try await ImmichStage.set(
             stage.service, stage.tenant, #"{"password_login":false}"#)
         expectError(try await stage.signIn(), 401, "Password login has been disabled")
         await stage.service.stop()
     }
 
-    @Test func `signing out ends the session and clears the cookies`() async throws {
+    @Test func `I11 signing out ends the session and clears the cookies`() async throws {
         let stage = try await ImmichStage.make()
         let token = try await stage.token()
         let out = try await stage.send(.post, "/api/auth/logout", token: token)
-        #expect(out.status == 200)
-        #expect(
-            out.text == #"{"successful":true,"redirectUri":"/auth/login?autoLaunch=0"}"#)
+        expectAnswer(out, #"{"successful":true,"redirectUri":"/auth/login?autoLaunch=0"}"#)
         #expect(
             out.response.fields.filter { $0.name == "set-cookie" }.map(\.value)
                 == [
@@ -135,7 +191,10 @@ struct ImmichSignInTests {
         let stage = try await ImmichStage.make()
         let token = try await stage.token()
         func me() async throws -> Int {
-            try await stage.send(.get, "/api/users/me", token: token).status
+            // A suspended tenant has no origins: the app itself asks.
+            try await stage.service.send(
+                .get, "/t/acme/immich/api/users/me", fields: [Field("x-immich-user-token", token)]
+            ).status
         }
         let user = "/v1/tenants/acme/users/\(stage.user.id)"
         for path in [user, "/v1/tenants/acme"] {
@@ -147,7 +206,7 @@ struct ImmichSignInTests {
         await stage.service.stop()
     }
 
-    @Test func `the first admin signs up once where the client allows it`() async throws {
+    @Test func `I15 the first admin signs up once where the client allows it`() async throws {
         let stage = try await ImmichStage.make()
         let body = #"{"email":"root@acme.example","password":"correct horse battery","name":"R"}"#
         expectError(
@@ -161,11 +220,36 @@ struct ImmichSignInTests {
         let path = "/t/fresh/immich/api/auth/admin-sign-up"
         let local = body.replacing("root@acme.example", with: "admin@local")
         let made = try await stage.service.send(.post, path, json: local)
-        #expect(made.status == 201, "\(made.text)")
-        #expect(made.json["isAdmin"] == .bool(true))
+        let (id, created) = (made.json["id"], made.json["createdAt"])
+        expectRandomUUID(id)
+        expectDate(created)
+        expectDate(made.json["updatedAt"])
+        expectAnswer(
+            made,
+            #"{"id":"\#(id?.string ?? "")","email":"admin@local","name":"R","#
+                + #""profileImagePath":"","avatarColor":"primary","#
+                + #""profileChangedAt":"\#(created?.string ?? "")","isAdmin":true,"#
+                + #""shouldChangePassword":false,"storageLabel":null,"#
+                + #""createdAt":"\#(created?.string ?? "")","#
+                + #""updatedAt":"\#(made.json["updatedAt"]?.string ?? "")","deletedAt":null,"#
+                + #""oauthId":"","quotaSizeInBytes":null,"quotaUsageInBytes":0,"#
+                + #""status":"active","license":null,"clusterGroupId":"\#(fresh.id)"}"#,
+            status: 201)
         expectError(
             try await stage.service.send(.post, path, json: local), 400,
             "The server already has an admin")
+        let clients = try await stage.service.send(
+            .get, "/v1/tenants/fresh/clients", as: .platformOwner)
+        let client = clients.json["items"]?.array?.first { $0["name"]?.string == "immich" }
+        #expect(client?["settings"]?["single_label_email"] == .bool(true), "\(clients.text)")
+        #expect(client?["settings"]?["admin_sign_up"] == nil, "\(clients.text)")
+        for (body, text) in [
+            (#"{"password":"x","name":"R"}"#, "email must be a string"),
+            (#"{"email":"a@b.example","name":"R"}"#, "password must be a string"),
+            (#"{"email":"a@b.example","password":"x"}"#, "name must be a string"),
+        ] {
+            expectError(try await stage.send(.post, "/api/auth/admin-sign-up", body), 400, text)
+        }
         await stage.service.stop()
     }
 

@@ -8,7 +8,10 @@ import Testing
 import Text
 
 /// A tenant with the client `immich` switched on and one person who has a password.
-struct ImmichStage {
+struct ImmichStage: ClientStage {
+    static let mount = "/t/acme/immich"
+    static let headers =
+        ", x-immich-user-token, x-immich-session-token, x-api-key, devicemodel, devicetype"
     static let password = "correct horse battery"
 
     let service: TestService
@@ -22,6 +25,7 @@ struct ImmichStage {
             clock: { clock?.now ?? Timestamp.systemClock() })
         let tenant = try await service.makeTenant("acme")
         try await set(service, tenant, settings)
+        try await allowOrigin(service)
         let user = try await service.makeUser(
             "ann@acme.example", name: "Ann", role: "admin", password: password, in: tenant)
         return ImmichStage(service: service, tenant: tenant, user: user)
@@ -34,7 +38,8 @@ struct ImmichStage {
             .put, "/v1/tenants/acme/clients/immich",
             json: #"""
                 {"enabled":true,"hosts":["photos.acme.example"],
-                "redirect_uris":["app.immich:///oauth-callback"],"settings":\#(settings)}
+                "redirect_uris":["app.immich:///oauth-callback","immich://oauth-callback"],
+                "settings":\#(settings)}
                 """#, as: .tenantAdmin(tenant))
         #expect(answer.status == 200, "\(answer.text)")
     }
@@ -46,7 +51,7 @@ struct ImmichStage {
     ) async throws -> TestAnswer {
         var all = fields + [Field("accept", "application/json")]
         if let token { all.append(Field("x-immich-user-token", token)) }
-        return try await service.send(method, "/t/acme/immich\(path)", json: json, fields: all)
+        return try await call(method, path, json, fields: all)
     }
 
     func signIn(
@@ -64,6 +69,49 @@ struct ImmichStage {
         #expect(answer.status == 201, "\(answer.text)")
         return answer.json["accessToken"]?.string ?? ""
     }
+
+    /// The whole of `users/me`, of a person as the tenant's admins see them.
+    func wholeUser(
+        of id: String, generation: String = "v3", mustChange: Bool = false, oauth: String = ""
+    ) async throws -> String {
+        let user = try await service.send(
+            .get, "/v1/tenants/acme/users/\(id)", as: .platformOwner
+        ).json
+        let created = user["created_at"]?.string ?? ""
+        let group = #","clusterGroupId":"\#(tenant.id)""#
+        expectRandomUUID(.string(id))
+        expectRandomUUID(.string(tenant.id.description))
+        expectDate(user["created_at"])
+        expectDate(user["updated_at"])
+        return #"{"id":"\#(id)","email":"\#(user["email"]?.string ?? "")","#
+            + #""name":"\#(user["name"]?.string ?? "")","profileImagePath":"","#
+            + #""avatarColor":"primary","profileChangedAt":"\#(created)","#
+            + #""isAdmin":\#(user["role"]?.string == "admin"),"#
+            + #""shouldChangePassword":\#(mustChange),"storageLabel":null,"#
+            + #""createdAt":"\#(created)","updatedAt":"\#(user["updated_at"]?.string ?? "")","#
+            + #""deletedAt":null,"oauthId":"\#(oauth)","quotaSizeInBytes":null,"#
+            + #""quotaUsageInBytes":0,"status":"active","license":null"#
+            + "\(generation == "v3" ? group : "")}"
+    }
+}
+
+/// The three cookies of a sign-in, in their order and with their attributes.
+func expectCookies(
+    _ answer: TestAnswer, token: String, type: String, path: String = "/t/acme/immich",
+    isSecure: Bool = false, sourceLocation: SourceLocation = #_sourceLocation
+) {
+    let date = /Expires=[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT/
+    let cookies = answer.response.fields.filter { $0.name == "set-cookie" }.map {
+        $0.value.replacing(date, with: "Expires=…")
+    }
+    let common = "; Max-Age=34560000; Path=\(path); Expires=…"
+    let secure = isSecure ? "; Secure" : ""
+    #expect(
+        cookies == [
+            "immich_access_token=\(token)\(common); HttpOnly\(secure); SameSite=Lax",
+            "immich_auth_type=\(type)\(common); HttpOnly\(secure); SameSite=Lax",
+            "immich_is_authenticated=true\(common)\(secure); SameSite=Lax",
+        ], sourceLocation: sourceLocation)
 }
 
 /// An older app's whole error: four members and no more.
@@ -77,7 +125,9 @@ func expectError(
         .init("message", .string(message)), .init("error", .string(reasonPhrase(status))),
         .init("statusCode", .int(status)), .init("correlationId", .string(id)),
     ])
-    #expect(answer.json == expected, "\(answer.text)", sourceLocation: sourceLocation)
+    #expect(
+        answer.text == String(decoding: expected.encoded(), as: UTF8.self),
+        sourceLocation: sourceLocation)
     #expect(answer.first("content-type") == "application/json", sourceLocation: sourceLocation)
     #expect(answer.first("vary")?.contains("Origin") == true, sourceLocation: sourceLocation)
 }

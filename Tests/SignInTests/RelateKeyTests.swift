@@ -10,21 +10,29 @@ struct RelateKeyTests {
     private static let all = ["smtp", "pop3", "imap", "api:read", "api:write", "app"]
 
     private func expectCreated(_ answer: TestAnswer, _ name: String, _ scopes: [String]) {
-        #expect(answer.status == 200, "\(answer.text)")
-        #expect(
-            answer.json.members?.map(\.name) == ["id", "name", "apiKey", "scopes", "createdAt"])
-        #expect(answer.json["name"]?.string == name)
-        #expect(answer.json["apiKey"]?.string?.hasPrefix("gate_") == true)
-        #expect(answer.json["scopes"] == .array(scopes.map(JSONValue.string)))
+        let (id, created) = (answer.json["id"], answer.json["createdAt"])
+        let key = answer.json["apiKey"]?.string ?? ""
+        expectRandomUUID(id)
+        expectDate(created)
+        #expect(key.hasPrefix("gate_live_"))
+        let list = scopes.map { #""\#($0)""# }.joined(separator: ",")
+        expectAnswer(
+            answer,
+            #"{"id":"\#(id?.string ?? "")","name":"\#(name)","apiKey":"\#(key)","#
+                + #""scopes":[\#(list)],"createdAt":"\#(created?.string ?? "")"}"#)
+        #expect(answer.first("cache-control") == "no-store")
     }
 
-    @Test func `the mobile app changes its token for a key and lives by that`() async throws {
+    @Test func `R6 the mobile app changes its token for a key and lives by that`() async throws {
         let stage = try await RelateStage.make()
-        let made = try await stage.send(
-            .post, "\(Self.path)/mobile", #"{"deviceName":"Pixel 9","platform":"Android"}"#,
-            as: "Bearer opaque")
-        expectCreated(made, "Mobile App - Pixel 9 (android)", ["app"])
-        let key = made.json["apiKey"]?.string ?? ""
+        var key = ""
+        for platform in ["ios", "Android", "WINDOWS", "macOS", "web"] {
+            let made = try await stage.send(
+                .post, "\(Self.path)/mobile",
+                #"{"deviceName":"Pixel 9","platform":"\#(platform)"}"#, as: "Bearer opaque")
+            expectCreated(made, "Mobile App - Pixel 9 (\(platform.lowercased()))", ["app"])
+            key = made.json["apiKey"]?.string ?? ""
+        }
         for credential in ["ApiKey \(key)", "apikey \(key)", "Bearer \(key)"] {
             let me = try await stage.send(.get, "/api/profile", as: credential)
             #expect(me.json["email"]?.string == "ann@acme.example", "\(me.text)")
@@ -33,11 +41,11 @@ struct RelateKeyTests {
         let cut = try await stage.send(
             .post, "\(Self.path)/mobile", #"{"deviceName":"\#(long)","platform":"web"}"#,
             as: "Bearer opaque")
-        #expect(cut.json["name"]?.string?.utf16.count == 100)
+        expectCreated(cut, "Mobile App - " + String(repeating: "é", count: 87), ["app"])
         await stage.stop()
     }
 
-    @Test func `what is missing or wrong is said in the app's words`() async throws {
+    @Test func `R5 R6 what is missing or wrong is said in the app's words`() async throws {
         let stage = try await RelateStage.make()
         for (body, text) in [
             ("{}", "DeviceName is required"),
@@ -69,13 +77,18 @@ struct RelateKeyTests {
         await stage.stop()
     }
 
-    @Test func `a key has all of the tenant's scopes unless fewer are asked for`() async throws {
+    @Test func `R5 a key has all of the tenant's scopes unless fewer are asked for`() async throws {
         let stage = try await RelateStage.make()
         for scopes in ["", #","scopes":null"#, #","scopes":[]"#] {
             let answer = try await stage.send(
                 .post, Self.path, #"{"name":"All"\#(scopes)}"#, as: "Bearer opaque")
             expectCreated(answer, "All", Self.all)
         }
+        let longest = String(repeating: "n", count: 100)
+        expectCreated(
+            try await stage.send(
+                .post, Self.path, #"{"name":"\#(longest)"}"#, as: "Bearer opaque"), longest,
+            Self.all)
         let some = try await stage.send(
             .post, Self.path, #"{"name":"Mail","scopes":["imap","smtp"]}"#, as: "Bearer opaque")
         expectCreated(some, "Mail", ["imap", "smtp"])
@@ -95,30 +108,54 @@ struct RelateKeyTests {
         await stage.stop()
     }
 
-    @Test func `the list has the living keys and where to connect`() async throws {
+    @Test func `R7 the list has the living keys and where to connect`() async throws {
         let stage = try await RelateStage.make(
             settings: #"{"smtp":{"server":"smtp.acme.example","port":2587,"secure_port":2465}}"#)
         let key = try await stage.key()
+        let other = try await stage.key("web")
         let answer = try await stage.send(.get, Self.path, as: "ApiKey \(key.text)")
-        #expect(answer.status == 200, "\(answer.text)")
-        let connection = try #require(answer.json["connectionInfo"])
-        #expect(
-            String(decoding: connection.encoded(), as: UTF8.self)
-                == #"{"smtpServer":"smtp.acme.example","smtpPort":2587,"smtpSecurePort":2465,"#
-                + #""smtpEnabled":true,"pop3Server":"localhost","pop3Port":110,"#
-                + #""pop3SecurePort":995,"pop3Enabled":false,"imapServer":"localhost","#
-                + #""imapPort":143,"imapSecurePort":993,"imapEnabled":false,"#
-                + #""username":"ann@acme.example","activeKeyCount":1}"#)
-        let item = try #require(answer.json["keys"]?.array?.first)
-        #expect(
-            item.members?.map(\.name)
-                == ["id", "name", "createdAt", "lastUsedAt", "isActive", "scopes"])
-        #expect(item["id"]?.string == key.id && item["isActive"] == .bool(true))
+        let items = try #require(answer.json["keys"]?.array)
+        let created = items.map { $0["createdAt"] }
+        for date in created { expectDate(date) }
+        // The other one was never used.
+        let used = items.last?["lastUsedAt"]
+        expectDate(used)
+        expectAnswer(
+            answer,
+            #"{"connectionInfo":{"smtpServer":"smtp.acme.example","smtpPort":2587,"#
+                + #""smtpSecurePort":2465,"smtpEnabled":true,"pop3Server":"localhost","#
+                + #""pop3Port":110,"pop3SecurePort":995,"pop3Enabled":false,"#
+                + #""imapServer":"localhost","imapPort":143,"imapSecurePort":993,"#
+                + #""imapEnabled":false,"username":"ann@acme.example","activeKeyCount":2},"#
+                + #""keys":[{"id":"\#(other.id)","name":"Mobile App - Ann's phone (web)","#
+                + #""createdAt":"\#(created[0]?.string ?? "")","lastUsedAt":null,"#
+                + #""isActive":true,"scopes":["app"]},"#
+                + #"{"id":"\#(key.id)","name":"Mobile App - Ann's phone (ios)","#
+                + #""createdAt":"\#(created[1]?.string ?? "")","#
+                + #""lastUsedAt":"\#(used?.string ?? "")","isActive":true,"#
+                + #""scopes":["app"]}]}"#)
         expectBare401(try await stage.send(.get, Self.path))
         await stage.stop()
     }
 
-    @Test func `a key is revoked once, and then is not there`() async throws {
+    @Test func `R7 a key of another tenant is not known here, good or not`() async throws {
+        let stage = try await RelateStage.make()
+        let key = try await stage.key()
+        try await stage.service.makeTenant("other")
+        try await stage.service.manage(
+            .put, "/v1/tenants/other/clients/relate", #"{"enabled":true}"#)
+        for _ in 0..<2 {
+            let answer = try await stage.service.send(
+                .get, "/t/other/relate\(Self.path)",
+                fields: [Field("authorization", "ApiKey \(key.text)")])
+            expectNotFound(answer)
+            try await stage.service.manage(
+                .post, "/v1/tenants/acme/api-keys/\(key.id)/revoke", "{}")
+        }
+        await stage.stop()
+    }
+
+    @Test func `R8 a key is revoked once, and then is not there`() async throws {
         let stage = try await RelateStage.make()
         let (phone, tablet) = (try await stage.key(), try await stage.key("web"))
         let credential = "ApiKey \(phone.text)"
@@ -127,22 +164,17 @@ struct RelateKeyTests {
         func delete(_ id: String) async throws -> TestAnswer {
             try await stage.send(.delete, "\(Self.path)/\(id)", as: credential, fields: json)
         }
-        let gone = try await delete(tablet.id)
-        #expect(gone.status == 204 && gone.bytes.isEmpty)
+        expectEmpty(try await delete(tablet.id), 204)
         expectBare401(try await stage.send(.get, Self.path, as: "ApiKey \(tablet.text)"))
         for id in [tablet.id, UUID.random().description, "no-guid"] {
-            let answer = try await delete(id)
-            #expect(answer.status == 404)
-            #expect(answer.first("content-type") == "application/problem+json")
-            #expect(answer.json["title"]?.string == "Not Found")
-            #expect(answer.json["status"]?.int == 404)
+            expectNotFound(try await delete(id))
         }
         let list = try await stage.send(.get, Self.path, as: credential)
         #expect(list.json["connectionInfo"]?["activeKeyCount"]?.int == 1)
         await stage.stop()
     }
 
-    @Test func `a rotated key has a new secret, and the old one ends at once`() async throws {
+    @Test func `R9 a rotated key has a new secret, and the old one ends at once`() async throws {
         let stage = try await RelateStage.make()
         let key = try await stage.key()
         let answer = try await stage.send(
@@ -152,13 +184,14 @@ struct RelateKeyTests {
         expectBare401(try await stage.send(.get, Self.path, as: "ApiKey \(key.text)"))
         let fresh = "ApiKey \(answer.json["apiKey"]?.string ?? "")"
         #expect(try await stage.send(.get, Self.path, as: fresh).status == 200)
-        let unknown = try await stage.send(
-            .post, "\(Self.path)/\(UUID.random())/rotate", as: fresh)
-        #expect(unknown.status == 404)
+        for id in [UUID.random().description, "no-guid"] {
+            expectNotFound(try await stage.send(.post, "\(Self.path)/\(id)/rotate", as: fresh))
+        }
+        expectBare401(try await stage.send(.post, "\(Self.path)/\(key.id)/rotate"))
         await stage.stop()
     }
 
-    @Test func `another person's key is not there, whoever asks`() async throws {
+    @Test func `R8 R9 another person's key is not there, whoever asks`() async throws {
         let stage = try await RelateStage.make()
         let ann = try await stage.key()
         try await stage.service.manage(
@@ -169,9 +202,8 @@ struct RelateKeyTests {
             "/userinfo",
             .init(#"{"sub":"bob-1","email":"bob@acme.example","email_verified":true}"#))
         let bob = "ApiKey \(try await stage.key().text)"
-        #expect(try await stage.send(.delete, "\(Self.path)/\(ann.id)", as: bob).status == 404)
-        #expect(
-            try await stage.send(.post, "\(Self.path)/\(ann.id)/rotate", as: bob).status == 404)
+        expectNotFound(try await stage.send(.delete, "\(Self.path)/\(ann.id)", as: bob))
+        expectNotFound(try await stage.send(.post, "\(Self.path)/\(ann.id)/rotate", as: bob))
         let list = try await stage.send(.get, Self.path, as: bob)
         #expect(list.json["keys"]?.array?.count == 1)
         await stage.stop()
@@ -179,23 +211,12 @@ struct RelateKeyTests {
 
     @Test func `the desktop's page may ask before each call`() async throws {
         let stage = try await RelateStage.make()
-        for (method, path) in [
-            ("GET", "/api/profile"), ("GET", Self.path), ("POST", Self.path),
-            ("POST", "\(Self.path)/mobile"), ("DELETE", "\(Self.path)/1"),
-            ("POST", "\(Self.path)/1/rotate"), ("GET", "/api/emails"),
-        ] {
-            let answer = try await stage.send(
-                .options, path,
-                fields: [
-                    Field("access-control-request-method", method),
-                    Field(
-                        "access-control-request-headers",
-                        "authorization,content-type,x-signalr-user-agent"),
-                ])
-            #expect(answer.status == 204, "\(method) \(path)")
-        }
-        let mail = try await stage.send(.get, "/api/emails")
-        #expect(mail.status == 404)
+        try await stage.expectPreflights([
+            (.get, "/api/profile"), (.get, Self.path), (.post, Self.path),
+            (.post, "\(Self.path)/mobile"), (.delete, "\(Self.path)/1"),
+            (.post, "\(Self.path)/1/rotate"), (.get, "/api/emails"),
+        ])
+        expectNotFound(try await stage.send(.get, "/api/emails"))
         let evil = try await stage.service.send(
             .get, "/t/acme/relate\(Self.path)", fields: [Field("origin", "https://evil.example")])
         expectOnlyError(evil, 403, "Origin not allowed")

@@ -6,23 +6,28 @@ import Testing
 import Text
 
 /// A tenant with the client `relate`, and its OpenID provider.
-struct RelateStage {
+struct RelateStage: ClientStage {
+    static let mount = "/t/acme/relate"
+    static let origin = "https://mail.acme.example"
+    static let headers = ", x-signalr-user-agent"
+
     let service: TestService
     let tenant: TenantRow
     let provider: TestProvider
 
-    static func make(settings: String = "{}", introspects: Bool = true) async throws -> RelateStage
-    {
+    static func make(
+        settings: String = "{}", introspects: Bool = true, clock: TestClock? = nil
+    ) async throws -> RelateStage {
         let provider = try await TestProvider.start()
-        let service = try await TestService.make()
+        let service = try await TestService.make(
+            clock: { clock?.now ?? Timestamp.systemClock() })
         let tenant = try await service.makeTenant("acme")
         let stage = RelateStage(service: service, tenant: tenant, provider: provider)
         try await stage.service.manage(
             .put, "/v1/tenants/acme/clients/relate",
             #"{"enabled":true,"redirect_uris":["relate-mail://auth/callback"],"#
                 + #""settings":\#(settings)}"#)
-        try await stage.service.manage(
-            .post, "/v1/tenants/acme/cors-origins", #"{"origin":"https://mail.acme.example"}"#)
+        try await allowOrigin(service)
         let introspection =
             introspects ? #","introspection_endpoint":"\#(provider.issuer)/introspect""# : ""
         try await stage.service.manage(
@@ -67,15 +72,9 @@ struct RelateStage {
         _ method: HTTP.Method, _ path: String, _ json: String? = nil, as credential: String? = nil,
         fields: [Field] = []
     ) async throws -> TestAnswer {
-        let origin = "https://mail.acme.example"
-        var all = fields + [Field("accept", "*/*"), Field("origin", origin)]
+        var all = fields + [Field("accept", "*/*")]
         if let credential { all.append(Field("authorization", credential)) }
-        let answer = try await service.send(
-            method, "/t/acme/relate\(path)", json: json, fields: all)
-        let allowed = answer.first("access-control-allow-origin")
-        #expect(allowed == origin || allowed == "*", "\(path)")
-        #expect(answer.first("vary")?.contains("Origin") == true, "\(path)")
-        return answer
+        return try await call(method, path, json, fields: all)
     }
 
     /// What the mobile app keeps after signing in.
@@ -88,10 +87,23 @@ struct RelateStage {
     }
 }
 
+/// 404 as ASP.NET gives it: a problem document (RFC 9457).
+func expectNotFound(
+    _ answer: TestAnswer, sourceLocation: SourceLocation = #_sourceLocation
+) {
+    #expect(answer.status == 404, "\(answer.text)", sourceLocation: sourceLocation)
+    #expect(
+        answer.text == #"{"type":"https://tools.ietf.org/html/rfc9110#section-15.5.5","#
+            + #""title":"Not Found","status":404,"traceId":"\#(answer.first("x-request-id") ?? "")"}"#,
+        sourceLocation: sourceLocation)
+    #expect(
+        answer.first("content-type") == "application/problem+json", sourceLocation: sourceLocation)
+}
+
 /// 401 as ASP.NET gives it: no body at all.
 func expectBare401(
     _ answer: TestAnswer, sourceLocation: SourceLocation = #_sourceLocation
 ) {
-    #expect(answer.status == 401 && answer.bytes.isEmpty, sourceLocation: sourceLocation)
+    expectEmpty(answer, 401, sourceLocation: sourceLocation)
     #expect(answer.first("www-authenticate") == "Bearer", sourceLocation: sourceLocation)
 }

@@ -9,7 +9,8 @@ import Testing
 import Text
 
 /// A tenant with the client `timetracker` switched on and a provider that knows who is invited.
-struct TimeTrackerStage {
+struct TimeTrackerStage: ClientStage {
+    static let headers = ", x-api-key"
     static let redirect = "timetracker://oauth/callback"
     static let mount = "/t/acme/timetracker"
     static let webCallback = "http://gatehouse.test\(mount)/auth/callback"
@@ -20,9 +21,10 @@ struct TimeTrackerStage {
     let provider: TestProvider
 
     static func make(
-        settings: String = "{}", logger: Logger? = nil
+        settings: String = "{}", logger: Logger? = nil, clock: TestClock? = nil
     ) async throws -> TimeTrackerStage {
-        let service = try await TestService.make(logger: logger)
+        let service = try await TestService.make(
+            logger: logger, clock: { clock?.now ?? Timestamp.systemClock() })
         let tenant = try await service.makeTenant("acme")
         let set = try await service.send(
             .put, "/v1/tenants/acme/clients/timetracker",
@@ -31,6 +33,7 @@ struct TimeTrackerStage {
                 "redirect_uris":["\#(redirect)","\#(webCallback)"],"settings":\#(settings)}
                 """#, as: .tenantAdmin(tenant))
         #expect(set.status == 200, "\(set.text)")
+        try await allowOrigin(service, credentials: true)
         let provider = try await TestProvider.start()
         let made = try await service.send(
             .post, "/v1/providers",
@@ -62,7 +65,7 @@ struct TimeTrackerStage {
         all.append(Field("content-type", "application/json"))
         all.append(Field("accept", "application/json"))
         if let token { all.append(Field("authorization", "Bearer \(token)")) }
-        return try await service.send(method, Self.mount + path, json: json, fields: all)
+        return try await call(method, path, json, fields: all)
     }
 
     /// The browser opens the sign-in, with the redirect address as it stands.
@@ -83,9 +86,11 @@ struct TimeTrackerStage {
     }
 
     /// The provider will redeem any code for this person.
-    func grant(_ asked: FormText, email: String = Self.address) {
+    func grant(
+        _ asked: FormText, email: String = Self.address, at now: Timestamp = Timestamp.systemClock()
+    ) {
         let nonce = asked.first("nonce") ?? ""
-        let token = provider.mint(clientID: "web", now: Timestamp.systemClock()).token([
+        let token = provider.mint(clientID: "web", now: now).token([
             "nonce": "\"\(nonce)\"", "email": "\"\(email)\"", "email_verified": "true",
             "sub": "\"\(email)\"", "name": "\"John Doe\"",
         ])
@@ -118,17 +123,4 @@ struct TimeTrackerStage {
         #expect(answer.status == 200, "\(answer.text)")
         return answer
     }
-}
-
-/// The app's whole error: one member.
-func expectMessage(
-    _ answer: TestAnswer, _ status: Int, _ message: String,
-    sourceLocation: SourceLocation = #_sourceLocation
-) {
-    #expect(answer.status == status, "\(answer.text)", sourceLocation: sourceLocation)
-    #expect(
-        answer.json == .object([.init("error", .string(message))]), "\(answer.text)",
-        sourceLocation: sourceLocation)
-    #expect(answer.first("content-type") == "application/json", sourceLocation: sourceLocation)
-    #expect(answer.first("vary")?.contains("Origin") == true, sourceLocation: sourceLocation)
 }

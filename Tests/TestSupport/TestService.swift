@@ -116,7 +116,7 @@ package final class TestService: Sendable {
                 UPDATE users SET status = 'active', email_verified_at = \(change.now)
                 WHERE tenant_id = \(tenant.id) AND id = \(row.id)
                 """)
-            return try await change.setPassword(hash, of: row.id, keeping: nil)
+            return try await change.setPassword(hash, of: row.id, keeping: .none)
         }
     }
 
@@ -125,7 +125,7 @@ package final class TestService: Sendable {
     package func send(
         _ method: Method, _ target: String, json: String? = nil,
         as credential: Credential = .anonymous, fields: [Field] = [],
-        from address: String = "127.0.0.1", to replica: Composition? = nil
+        from address: String = "127.0.0.1", isTLS: Bool = false, to replica: Composition? = nil
     ) async throws -> TestAnswer {
         var all = fields
         switch credential {
@@ -142,7 +142,7 @@ package final class TestService: Sendable {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let request = Request(
             method, String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", fields: all,
-            body: json.map { Array($0.utf8) } ?? [], remoteAddress: address)
+            body: json.map { Array($0.utf8) } ?? [], remoteAddress: address, isTLS: isTLS)
         let response = await (replica ?? composition).respond(to: request)
         // On a host that is bound to a client that client alone answers, by its own contract.
         let isBound = request.first("host").map { $0 != "gatehouse.test" } ?? false

@@ -1,8 +1,8 @@
-import { act, confirm, copies, created, formDialog, h, list, may, scope, STATUS, t, time, user } from "../../lib/console.js"
+import { act, confirm, copies, created, formDialog, h, list, may, scope, STATUS, t, time, user } from "../../lib/ui.js"
 
-export default async function domains(page) {
+export default async page => {
 	const path = `${page.path}/domains`
-	await list(page, page.body, {
+	await list(page, {
 		path, noun: ["domain", "domains"], create: ["writePolicy", "Add domain", reload => open(path, reload)], named: one => one.domain,
 		empty: { title: "No domain is claimed", text: "A verified domain lets its people in by the domain rule, and belongs to one tenant only." },
 		columns: [

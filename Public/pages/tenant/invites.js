@@ -1,4 +1,4 @@
-import { act, api, button, choices, count, created, dialog, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast, user, words } from "../../lib/console.js"
+import { act, api, choices, closer, created, dialog, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast, user, words } from "../../lib/ui.js"
 import { ROLES } from "./users.js"
 
 const link = invite => invite.accept_url && reveal({
@@ -6,11 +6,11 @@ const link = invite => invite.accept_url && reveal({
 	text: t`Send it to ${invite.email}. It works once and is shown only now.`,
 })
 
-export default async function invites(page) {
+export default async page => {
 	const path = `${page.path}/invites`
 	const revoke = one => api(`${path}/${one.id}/revoke`, { method: "POST" })
 	const resend = (one, options, said, reload) => act(`${path}/${one.id}/resend`, options, said, made => (reload(), link(made)))
-	await list(page, page.body, {
+	await list(page, {
 		path, noun: ["invite", "invites"], search: "Search by email", create: ["invites", "Invite", reload => invite(path, reload)],
 		empty: { title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends." },
 		filters: [["status", "Status", { options: choices("pending accepted revoked expired") }]],
@@ -54,9 +54,8 @@ export const invite = (path, reload, email) => formDialog({
 
 function results(all) {
 	const links = all.filter(one => one.invite?.accept_url).map(one => `${one.email} ${one.invite.accept_url}`).join("\n")
-	const good = all.filter(one => one.result !== "refused").length
-	if (links) return reveal({ title: t`${count(good, "person", "people")} invited`, secret: links, name: "INVITES", text: "One line each: address and link. The links are shown only now." })
-	const node = dialog(t`${good} of ${all.length} invited`,
-		table("Results", ["Email", "Result"], all.map(one => [user(one.email), [tag(one.result), one.detail && user(one.detail, "span.sub")]])), h("div.acts", button("Close", () => node.close())))
-	return node
+	const title = t`${all.filter(one => one.result !== "refused").length} of ${all.length} invited`
+	const told = table("Results", ["Email", "Result"], all.map(one => [user(one.email), [tag(one.result), one.detail && user(one.detail, "span.sub")]]))
+	if (links) reveal({ title, secret: links, name: "INVITES", text: [told, h("p.gap", "One line each: address and link. The links are shown only now.")] })
+	else dialog(title, told, closer())
 }

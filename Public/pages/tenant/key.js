@@ -1,8 +1,11 @@
-import { add, ago, api, button, buttons, card, facts, formDialog, h, may, none, note, number, redraw, t, tag, time, user } from "../../lib/console.js"
+import { bars } from "../../lib/chart.js"
+import { add, ago, blink, button, buttons, card, facts, fill, formDialog, h, may, none, note, number, part, redraw, t, tag, time, user } from "../../lib/ui.js"
 import { isIdle, keyActions } from "./keys.js"
 
-export default async function key(page) {
-	const one = await api(`${page.path}/api-keys/${page.id}`, { signal: page.signal })
+export default async page => {
+	const path = `${page.path}/api-keys/${page.id}`
+	const uses = h("div")
+	const one = await page.get(path)
 	const { previous } = one
 	const lives = one.status === "active" || one.status === "grace"
 	const left = h("strong", previous && ago(previous.until))
@@ -24,9 +27,11 @@ export default async function key(page) {
 				one.revoked_at && ["Revoked", time(one.revoked_at)], one.revocation_reason && ["Because", user(one.revocation_reason)],
 				one.note && ["Note", user(one.note)], ["Id", h("code", one.id)],
 				may("audit") && ["History", h("a", { href: `${page.base}/audit?target=${one.id}` }, "In the audit log")]])),
-			card("What it may do", facts([["Scopes", codes(one.scopes)], ["Addresses", codes(one.allowed_ips, "anywhere")], ["Origins", codes(one.allowed_origins, "every one")],
-				["Rate", one.rate_limit ? t`${number(one.rate_limit.per_minute)} a minute` : none("as the server is set")]]))),
+			h("div.stack-gap", card("What it may do", facts([["Scopes", codes(one.scopes)], ["Addresses", codes(one.allowed_ips, "anywhere")], ["Origins", codes(one.allowed_origins, "every one")],
+				["Rate", one.rate_limit ? t`${number(one.rate_limit.per_minute)} a minute` : none("as the server is set")]])), card("Uses by day", uses))),
 	])
+	await blink(part(uses, async () => fill(uses, bars("Uses", (await page.get(`${path}/uses`)).items, [["in", "uses", "Uses"]],
+		{ month: "short", day: "numeric", timeZone: "UTC" }, ([all], most) => t`${all} in 30 days; at most ${most} in a day.`))))
 }
 
 const edit = (page, one) => formDialog({

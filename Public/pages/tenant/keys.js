@@ -1,4 +1,4 @@
-import { act, ago, api, choices, confirm, created, formDialog, h, icon, list, may, reveal, say, t, tag, user, when } from "../../lib/console.js"
+import { act, ago, api, choices, confirm, created, formDialog, h, icon, list, may, reveal, say, t, tag, user, when } from "../../lib/ui.js"
 
 const GRACE = [["3600", "1 hour"], ["0", "None: cut at once"], ["900", "15 minutes"], ["86400", "24 hours"], ["604800", "7 days"]]
 export const isIdle = one => one.status === "active" && Date.now() - Date.parse(one.last_used_at ?? one.created_at) > 90 * 86400000
@@ -8,10 +8,10 @@ export const showSecret = (page, made) => reveal({
 	call: `/tenants/${page.tenant.slug}/users`,
 })
 
-export default async function keys(page) {
+export default async page => {
 	const path = `${page.path}/api-keys`
 	const create = () => may("writeKeys") && h("a.btn.primary", { href: `${page.base}/keys/new`, "data-new": "" }, icon("plus"), "Create key")
-	await list(page, page.body, {
+	await list(page, {
 		path, noun: ["API key", "API keys"], search: "Search by name", create,
 		empty: { title: "No keys cut yet", text: "A key lets a machine call the API with just the rights you choose." },
 		filters: [["status", "Status", { options: choices("active grace revoked expired") }],

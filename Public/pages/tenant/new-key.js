@@ -1,4 +1,4 @@
-import { add, api, button, card, choices, form, go, h, note, query, say, t, user } from "../../lib/console.js"
+import { add, button, card, choices, form, go, h, note, query, say, t, user } from "../../lib/ui.js"
 import { showSecret } from "./keys.js"
 
 const NOUNS = { users: "users and decisions", policy: "policy and domains", "api-keys": "API keys", cors: "origins", audit: "the audit log", hooks: "about a sign-up, as a hook", keys: "API keys" }
@@ -12,9 +12,9 @@ const option = code => {
 const PRESETS = { "Sign-up hook": "hooks:signup", "Verify keys": "keys:verify", "Read only": "users:read invites:read api-keys:read cors:read audit:read" }
 const DAYS = [["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["", "Never"]]
 
-export default async function create(page) {
+export default async page => {
 	const asked = query()
-	const policy = await api(`${page.path}/policy`, { signal: page.signal }).catch(() => null)
+	const policy = await page.get(`${page.path}/policy`).catch(() => null)
 	const own = (policy?.scope_catalogue ?? []).map(scope => [scope, user(scope)])
 	const wanted = asked.scopes?.split(/[ ,]+/) ?? []
 	const built = form([

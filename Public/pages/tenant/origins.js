@@ -1,10 +1,8 @@
-import { act, add, card, created, fill, form, formDialog, h, list, may, none, note, t, toast, undoable, user, when } from "../../lib/console.js"
+import { act, add, card, created, fill, form, formDialog, h, list, may, news, none, note, t, toast, undoable, user, when } from "../../lib/ui.js"
 
-export default async function origins(page) {
+export default async page => {
 	const path = `${page.path}/cors-origins`
-	const lists = h("div")
-	add(page.body, [lists, tester(page)])
-	await list(page, lists, {
+	await list(page, {
 		path, noun: ["origin", "origins"], search: "Search origins", create: ["writeOrigins", "Add origin", reload => open(path, reload)], named: one => one.origin,
 		empty: { title: "No origin is allowed", text: "Browsers of other sites are kept out. Add the origin of your web app to let it call." },
 		columns: [
@@ -15,6 +13,7 @@ export default async function origins(page) {
 		],
 		actions: may("writeOrigins") && ((one, reload) => [["Remove", () => remove(path, one, reload), true]]),
 	})
+	add(page.body, tester(page))
 }
 
 async function remove(path, one, reload) {
@@ -41,7 +40,7 @@ const open = (path, reload) => formDialog({
 })
 
 function tester(page) {
-	const result = h("div", { "aria-live": "polite" }, h("p.muted", "Test an origin to see both answers, header by header."))
+	const result = news(h("p.muted", "Test an origin to see both answers, header by header."))
 	const built = form([
 		["origin*", "Origin of the page", { attrs: { placeholder: "https://app.example.com" } }],
 		["method", "Method", { options: ["GET", "POST", "PUT", "PATCH", "DELETE"].map(one => [one, one]) }],

@@ -1,4 +1,4 @@
-import { add, api, button, card, confirm, etagOf, fill, form, h, may, note, part, redraw, t, time, toast } from "../../lib/console.js"
+import { add, button, card, confirm, etagOf, fill, form, h, may, news, note, part, redraw, t, time, toast } from "../../lib/ui.js"
 import { diff } from "../audit.js"
 import { ROLES } from "./users.js"
 
@@ -9,10 +9,10 @@ const MODES = [
 
 const inForce = ({ version }) => t`Version ${version} is in force`
 
-export default async function policy(page) {
+export default async page => {
 	const path = `${page.path}/policy`
-	const one = await api(path, { signal: page.signal })
-	const changed = h("div", { "aria-live": "polite" })
+	const one = await page.get(path)
+	const changed = news()
 	const built = form(FIELDS, {
 		submit: "Publish", values: one, request: values => [path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) }],
 		done: made => {
@@ -47,14 +47,11 @@ const FIELDS = [
 	yes("private_network", "Allow private network access"),
 ]
 
-function changesOf(before, after) {
-	const text = value => (value?.join?.(", ") ?? String(value)) || "none"
-	return Object.fromEntries(Object.keys(after).map(name => [name, [text(before[name]), text(after[name])]])
-		.filter(([name, [old, now]]) => name !== "version" && old !== now))
-}
+const changesOf = (before, after) => Object.fromEntries(Object.keys(after).filter(name => name !== "version" && String(before[name]) !== String(after[name]))
+	.map(name => [name, [before[name], after[name]]]))
 
 async function drawVersions(page, node, current) {
-	const { items } = await api(`${page.path}/policy/versions?limit=20`, { signal: page.signal })
+	const { items } = await page.get(`${page.path}/policy/versions?limit=20`)
 	fill(node, items.map((one, at) => h("div.line",
 		h("div", h("strong", t`Version ${one.version}`), h("span.muted.small", " · ", time(one.created_at)),
 			items[at + 1] && diff(changesOf(items[at + 1].policy, one.policy))),

@@ -1,10 +1,10 @@
-import { add, api, button, card, confirm, etagOf, facts, forgetTenants, form, go, h, may, note, t, time, toast, total, undoable } from "../../lib/console.js"
+import { add, api, button, card, confirm, etagOf, facts, forgetTenants, form, go, h, may, note, t, time, toast, total, undoable } from "../../lib/ui.js"
 import { suspend } from "../tenants.js"
 
-export default async function settings(page) {
+export default async page => {
 	const { path } = page
 	// Asked again: what is saved goes out with the version that is shown.
-	const one = await api(path, { signal: page.signal })
+	const one = await page.get(path)
 	const rename = form([["name*", "Name"]], {
 		submit: "Save", values: one, request: body => [path, { method: "PATCH", body, etag: etagOf(one) }],
 		done: () => (toast("Saved"), page.again()),

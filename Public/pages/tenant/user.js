@@ -1,16 +1,16 @@
-import { act, add, ago, api, button, buttons, card, confirm, day, deed, facts, fill, formDialog, h, may, none, part, redraw, reveal, t, tag, time, user, who, words } from "../../lib/console.js"
+import { act, add, ago, blink, button, buttons, card, confirm, day, deed, facts, fill, formDialog, h, may, none, part, redraw, reveal, t, tag, time, user, who, words } from "../../lib/ui.js"
 import { actions, KINDS, ROLES } from "./users.js"
 
-export default async function person(page) {
+export default async page => {
 	const path = `${page.path}/users/${page.id}`
-	const one = await api(path, { signal: page.signal })
+	const one = await page.get(path)
 	const edits = may("editUsers") && one.status !== "deleted"
 	// A card that asks for its own data and fails alone.
 	const asking = []
 	const section = (title, what, draw, nothing, ...acts) => {
 		const body = h("div.stack-gap")
 		asking.push(part(body, async () => {
-			const { items } = await api(what, { signal: page.signal })
+			const { items } = await page.get(what)
 			fill(body, items.length ? items.map(draw) : none(nothing))
 		}))
 		return titled(title, acts, body)
@@ -36,7 +36,7 @@ export default async function person(page) {
 				may("audit") && section("Activity", `${page.path}/audit-events?limit=8&target=${one.id}`, event => h("div.small",
 					h("strong", deed(event.action)), h("span.muted", " by ", user(event.actor?.name || "Gatehouse"), " · ", time(event.occurred_at))), "Nothing yet."))),
 	])
-	await Promise.race([Promise.all(asking), new Promise(done => setTimeout(done, 200))])
+	await blink(Promise.all(asking))
 }
 
 const titled = (title, acts, body) => h("section.card", h("div.head", h("h2", title), h("div.acts", acts)), body)

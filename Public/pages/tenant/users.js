@@ -1,14 +1,14 @@
-import { act, api, choices, confirm, created, formDialog, list, may, none, only, STATUS, t, undoable, when, who, words } from "../../lib/console.js"
+import { act, api, choices, confirm, created, formDialog, list, may, none, only, STATUS, t, undoable, when, who, words } from "../../lib/ui.js"
 
 const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
 export const ROLES = choices("member manager admin")
 /** The providers that a person can be linked to; a password is given here. */
 export const KINDS = [["oidc", "OpenID Connect"], ["google", "Google"], ["github", "GitHub"], ["cognito", "Amazon Cognito"]]
 
-export default async function users(page) {
+export default async page => {
 	const path = one => `${page.path}/users/${one.id}`
 	const post = verb => one => api(`${path(one)}/${verb}`, { method: "POST" })
-	await list(page, page.body, {
+	await list(page, {
 		path: `${page.path}/users`, noun: ["user", "users"], search: "Search by email or name", create: ["editUsers", "Add user", reload => open(page, reload)], named: one => one.email ?? one.id,
 		empty: { title: "Nobody has come in yet", text: "Invite people, add them here, or let the sign-up policy admit them." },
 		filters: [["status", "Status", { options: choices("pending active suspended deleted") }], ["role", "Role", { options: ROLES }], ["provider", "Provider", { options: [...KINDS, ["password", "Password"]] }]],

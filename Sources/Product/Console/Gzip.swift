@@ -1,13 +1,19 @@
 import CZlib
 
-/// The gzip coding (RFC 1952), at its best and slowest: it runs once, at start.
+/// The gzip coding (RFC 1952).
 enum Gzip {
+    enum Level: Int32 {
+        case quick = 3
+        /// And slowest: for what is compressed once.
+        case best = 9
+    }
+
     /// Nil if zlib refuses, which then only costs the compression.
-    static func compress(_ bytes: [UInt8]) -> [UInt8]? {
+    static func compress(_ bytes: [UInt8], level: Level = .best) -> [UInt8]? {
         var stream = z_stream()
         // 15 window bits and 16 more ask for the gzip wrapper instead of zlib's own.
         let begun = deflateInit2_(
-            &stream, Z_BEST_COMPRESSION, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY,
+            &stream, level.rawValue, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY,
             ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard begun == Z_OK else { return nil }
         defer { deflateEnd(&stream) }

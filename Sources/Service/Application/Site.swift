@@ -56,7 +56,7 @@ struct Site: Sendable {
             return await dispatcher.respond(to: request)
         }
         guard let (place, answer) = await ownPlace(request) else {
-            return await dispatcher.respond(to: request)
+            return await dispatcher.respond(to: request).compressed(for: request)
         }
         metrics.record(place: place, status: answer.status)
         return answer

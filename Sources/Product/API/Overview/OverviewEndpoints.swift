@@ -20,7 +20,9 @@ enum OverviewEndpoints {
                 ObjectShape(
                     "Overview",
                     [
-                        .readOnly("users", count), .readOnly("tenants", count),
+                        .readOnly("users", count),
+                        .readOnly("users_exact", .bool, "Whether they were counted."),
+                        .readOnly("tenants", count),
                         .readOnly(
                             "sign_ups",
                             .array(
@@ -52,7 +54,9 @@ enum OverviewEndpoints {
         }
         return .ok(
             .object([
-                .init("users", .int(found.users)), .init("tenants", .int(found.tenants)),
+                .init("users", .int(found.users.value)),
+                .init("users_exact", .bool(found.users.exact)),
+                .init("tenants", .int(found.tenants)),
                 .init("sign_ups", .array(signUps)),
                 .init("key_verifications", .int(found.verifications)),
             ]))

@@ -130,7 +130,7 @@ extension UserSessionRow {
             $0.member("id", id)
             $0.member("user_id", user)
             $0.member("client", client)
-            $0.member("device", device)
+            $0.member("device", deviceName)
             $0.member("created_at", createdAt)
             $0.member("last_seen_at", lastSeenAt)
             $0.member("ip", ip)

@@ -49,6 +49,7 @@ extension ClientCall {
     }
 
     private func caller(byKey key: String) async throws -> Caller {
+        if let secret = APIKeySecret(key) { try requireOwn(locator: secret.locator) }
         let principal: API.Principal
         do {
             principal = try await core.checkKey(key, request)
@@ -61,6 +62,12 @@ extension ClientCall {
         return .key(principal, owner: owner)
     }
 
+    /// 404 for another tenant's credential by what it says itself: it is not looked for, so that the
+    /// answer does not tell whether it is good.
+    private func requireOwn(locator: String) throws {
+        guard sameBytes(locator, tenant.locator) else { throw Problem.notFound("path") }
+    }
+
     /// By an opaque token or by an access token of ours; either way its session decides.
     private func person(_ token: String) async throws -> SignedIn {
         let name: TenantScope.SessionName
@@ -71,8 +78,11 @@ extension ClientCall {
             guard claims.tenant == tenant.id else { throw Problem.notFound("path") }
             name = .id(claims.session)
         } else {
-            guard let hash = TokenSecret.hash(token) else { throw SignInRefusal.invalidToken }
-            name = .tokenHash(hash)
+            guard let locator = TenantToken.locator(token) else {
+                throw SignInRefusal.invalidToken
+            }
+            try requireOwn(locator: locator)
+            name = .tokenHash(TenantToken.hash(token))
         }
         guard let found = try await scope.signedIn(name),
             sameBytes(found.session.client, client.name)

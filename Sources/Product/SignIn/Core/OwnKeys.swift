@@ -5,8 +5,9 @@ import Text
 
 /// A person's own API keys, as every contract issues them: the core's keys.
 extension ClientCall {
-    /// The living keys that the user owns, the newest first; at most 200.
+    /// The living keys that the user owns, with their uses up to now, the newest first; at most 200.
     package func ownKeys(of user: UserRow) async throws -> [APIKeyRow] {
+        await core.database.writeKeyUses(of: tenant.id)
         let page = try await scope.apiKeys(
             ListQuery(limit: 200), APIKeyFilter(owner: user.id))
         return page.rows.filter { row in
@@ -18,20 +19,20 @@ extension ClientCall {
     /// have been refused before.
     package func makeKey(
         name: String, scopes: [String], owner: UserRow
-    ) async throws -> (APIKey, APIKeySecret) {
+    ) async throws -> (APIKeyRow, APIKeySecret) {
         let secret = try newSecret(.live)
         let key = APIKey(
             id: UUID.random(), tenantID: tenant.id, owner: .user(owner.id), name: name,
             environment: .live, current: secret.stored, scopes: scopes, createdAt: now)
         let row = try await scope.change(by: actor(owner)) { try await $0.insertAPIKey(key) }
-        return (row.key, secret)
+        return (row, secret)
     }
 
     /// A new secret for the same key; the old one ends now. 403 for a key with a right at `/v1`:
     /// an app's session or key would get what it does not have.
     package func rotateKey(
         _ id: UUID, by user: UserRow?
-    ) async throws -> (APIKey, APIKeySecret) {
+    ) async throws -> (APIKeyRow, APIKeySecret) {
         let secrets = (live: try newSecret(.live), test: try newSecret(.test))
         return try await scope.change(by: actor(user)) { change in
             let row = try await change.lockAPIKey(id)
@@ -42,19 +43,19 @@ extension ClientCall {
             let next = try APIKeyRotation.rotate(
                 row.key, to: secret.stored, grace: 0, now: change.now)
             let saved = try await change.saveAPIKey(row, as: next, action: "api_key.rotated")
-            return (saved.key, secret)
+            return (saved, secret)
         }
     }
 
     package func editKey(
         _ id: UUID, name: String?, scopes: [String]?, by user: UserRow?
-    ) async throws -> APIKey {
+    ) async throws -> APIKeyRow {
         try await scope.change(by: actor(user)) { change in
             let row = try await change.lockAPIKey(id)
             var next = row.key
             next.name = name ?? next.name
             next.scopes = scopes ?? next.scopes
-            return try await change.saveAPIKey(row, as: next, action: "api_key.updated").key
+            return try await change.saveAPIKey(row, as: next, action: "api_key.updated")
         }
     }
 

@@ -69,16 +69,17 @@ extension ClientCall {
         }
     }
 
-    /// Sets a new password and ends the user's other sessions. Throws `.passwordTooShort`,
+    /// Sets a new password and ends the user's other sessions, unless they asked to keep them. Throws `.passwordTooShort`,
     /// `.passwordTooLong`, `.passwordGuessable`.
     package func changePassword(
-        of person: SignedIn, to password: String
+        of person: SignedIn, to password: String, endsOthers: Bool = true
     ) async throws -> UserRow {
         let hash = try await newPasswordHash(
             password, about: [person.user.email, person.user.name ?? person.user.email])
         return try await scope.change(by: actor(person.user)) { change in
             try await change.setPassword(
-                hash, of: person.user.id, keeping: person.session.id)
+                hash, of: person.user.id,
+                keeping: endsOthers ? .only(person.session.id) : .all)
         }
     }
 

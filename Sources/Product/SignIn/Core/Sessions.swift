@@ -15,12 +15,12 @@ package struct IssuedToken: Sendable {
 
 extension ClientCall {
     /// Begins a session behind an opaque token of 32 random bytes, of which only the hash is kept.
+    /// Its tenant stands in front, so that another tenant's mount can tell that it is not its own.
     package func startSession(
         of user: UUID, _ method: NewSession.Method, _ device: DeviceTold, seconds: Int64
     ) async throws -> (token: String, user: UserRow) {
-        let token = TokenSecret.make()
-        guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
-        let session = newSession(hash, method, device, seconds)
+        let token = TenantToken.make(locator: tenant.locator)
+        let session = newSession(TenantToken.hash(token), method, device, seconds)
         let row = try await begin(session, of: user)
         return (token, row)
     }

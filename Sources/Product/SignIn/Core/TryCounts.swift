@@ -10,14 +10,15 @@ extension ClientCall {
     /// Tries in a row that cost no wait: of an account, or a device.
     static let freeTries = 4
 
-    /// What is begun here and waits for its end, each a row and some a question to a provider.
+    /// What costs a row here or a question to a provider: a sign-in, a device's, and a token that an
+    /// app got at its provider by itself.
     enum Start: String {
-        case login, device
+        case login, device, token
 
         /// In a minute, from one address; it may be many people's.
-        var perAddress: Int { self == .login ? 300 : 30 }
+        var perAddress: Int { self == .device ? 30 : 300 }
         /// In a minute, of the whole client.
-        var perClient: Int { self == .login ? 3000 : 300 }
+        var perClient: Int { self == .device ? 300 : 3000 }
     }
 
     /// Throws `.locked` beyond the limits.

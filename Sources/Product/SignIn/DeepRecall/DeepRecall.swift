@@ -12,11 +12,24 @@ enum DeepRecall {
         settings: [
             .optional(
                 "replication_audience", .string(min: 1, max: 255),
-                "Whom the replication token is for; `electric` when absent.")
+                "Whom the replication token is for; `electric` when absent."),
+            .optional(
+                "replication_url", .string(min: 1, max: 2048),
+                "Where the service is that replicates the person's data."),
+            .optional("replication_source", .string(min: 1, max: 255), "Its source's id."),
         ],
         routes: DeepRecallExchange.routes + DeepRecallDevice.routes + DeepRecallAccount.routes
             + DeepRecallLinks.routes,
-        encode: { problem, _ in problem.plainError }, explain: explain)
+        encode: encode, explain: explain)
+
+    /// `{"error": …}`, and a bare text for a page that may not even ask.
+    private static func encode(_ problem: Problem, _ request: Request) -> Response {
+        guard request.method == .options else { return problem.plainError }
+        var answer = Response(
+            problem.status, type: "text/plain; charset=utf-8", Array(problem.detail.utf8))
+        answer.fields += problem.fields
+        return answer
+    }
 
     private static func explain(_ refusal: SignInRefusal) -> Problem? {
         switch refusal {
@@ -28,7 +41,7 @@ enum DeepRecall {
         }
     }
 
-    private static let exchangeFailed = "Token exchange failed"
+    static let exchangeFailed = "Token exchange failed"
 
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
 

@@ -23,6 +23,15 @@ enum DeepRecallAccount {
             .ok(profile(try await call.signedIn().user))
         },
         ContractRoute(.patch, "/api/profile") { try await update($0) },
+        // The released app asks before anybody signs in, so that no secret is in it.
+        ContractRoute(.get, "/api/config", isPublic: true) { call in
+            .ok(
+                .object([
+                    .init("electricUrl", call.setting("replication_url") ?? .string("")),
+                    .init("electricSourceId", call.setting("replication_source") ?? .string("")),
+                    .init("electricSecret", .string("")),
+                ]))
+        },
     ]
 
     private static let replicationSeconds = 900
@@ -70,7 +79,7 @@ enum DeepRecallAccount {
             let row = try await change.lockUser(person.user.id)
             return try await change.editUser(row, name: name, role: row.role)
         }
-        return .ok(.object([.init("user", json(user))]))
+        return .ok(profile(user))
     }
 
     private static func profile(_ user: UserRow) -> JSONValue {

@@ -10,13 +10,17 @@ enum DeepRecallExchange {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/exchange/google") { call in
             let (token, device) = try sent(call, "id_token")
-            let person = try await call.person(idToken: token, kind: .google)
-            return try await begin(call, of: person, device).answer(namesActor: true)
+            return try await Contract.saying(DeepRecall.exchangeFailed) {
+                let person = try await call.person(idToken: token, kind: .google)
+                return try await begin(call, of: person, device).answer(namesActor: true)
+            }
         },
         ContractRoute(.post, "/api/auth/exchange/github") { call in
             let (token, device) = try sent(call, "access_token")
-            let person = try await call.ownGitHubPerson(token)
-            return try await begin(call, of: person, device).answer(namesActor: true)
+            return try await Contract.saying(DeepRecall.exchangeFailed) {
+                let person = try await call.ownGitHubPerson(token)
+                return try await begin(call, of: person, device).answer(namesActor: true)
+            }
         },
     ]
 

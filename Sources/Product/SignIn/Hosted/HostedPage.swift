@@ -125,13 +125,13 @@ struct HostedPage {
         *{box-sizing:border-box}body{margin:0;min-height:100vh;display:grid;place-items:center;\
         background:var(--bg);color:var(--text);font:16px/1.5 system-ui,sans-serif}\
         main{width:min(26rem,100vw - 2rem);margin:1rem;padding:2rem;background:var(--card);\
-        border-radius:12px}.name{margin:0;color:var(--dim);font-weight:600}\
+        border-radius:12px;overflow-wrap:anywhere}.name{margin:0;color:var(--dim);font-weight:600}\
         h1{margin:.25rem 0 1rem;font-size:1.4rem;line-height:1.25}.alert{color:var(--bad)}\
         form{margin:.75rem 0}label{display:block;margin:.5rem 0 .25rem}\
         fieldset{border:0;margin:0;padding:0}legend{padding:0;margin-bottom:.5rem}\
         input[type=email],input[type=password]{width:100%;min-height:44px;padding:.5rem .75rem;\
         border:1px solid var(--line);border-radius:8px;background:transparent;color:inherit;\
-        font:inherit}.choice{padding:.5rem 0}button{width:100%;min-height:44px;margin-top:.5rem;\
+        font:inherit}.choice{padding:.625rem 0}button{width:100%;min-height:44px;margin-top:.5rem;\
         border:0;border-radius:8px;background:var(--act);color:var(--on);font:inherit;\
         font-weight:600;cursor:pointer}:focus-visible{outline:3px solid var(--act);\
         outline-offset:2px}

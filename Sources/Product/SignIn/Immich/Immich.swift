@@ -83,6 +83,13 @@ extension ClientCall {
 }
 
 extension Input {
+    /// A member that is true or false where it is there. Throws 400 in the validator's words.
+    func flag(_ name: String) throws -> Bool? {
+        guard let value = self[name], !value.isNull else { return nil }
+        guard let flag = value.bool else { throw Immich.bad("\(name) must be a boolean value") }
+        return flag
+    }
+
     /// A member that has to be there as text. Throws 400 in the words of the app's validator.
     func required(_ name: String) throws -> String {
         guard let text = optionalString(name) else {

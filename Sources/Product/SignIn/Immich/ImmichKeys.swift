@@ -14,18 +14,18 @@ enum ImmichKeys {
             let caller = try await call.caller()
             try require("apiKey.read", of: caller)
             let keys = try await call.ownKeys(of: owner(caller))
-            return .json(bytes: JSONValue.array(keys.map { json($0.key) }).encoded())
+            return .json(bytes: JSONValue.array(keys.map { .object(members(of: $0)) }).encoded())
         },
         ContractRoute(.get, "/api/api-keys/me") { call in
             guard case .key(let principal, owner: _) = try await call.caller(),
                 let id = principal.id, let row = try await call.scope.apiKey(id)
             else { throw Problem.forbidden("Forbidden") }
-            return .ok(json(row.key))
+            return .ok(.object(members(of: row)))
         },
         ContractRoute(.get, "/api/api-keys/{key}") { call in
             let caller = try await call.caller()
             try require("apiKey.read", of: caller)
-            return .ok(json(try await found(call, caller).key))
+            return .ok(.object(members(of: try await found(call, caller))))
         },
         ContractRoute(.put, "/api/api-keys/{key}") { try await update($0) },
         ContractRoute(.delete, "/api/api-keys/{key}") { call in
@@ -41,7 +41,7 @@ enum ImmichKeys {
             let row = try await found(call, caller)
             guard row.key.scopes.allSatisfy({ has($0, caller) }) else { throw beyond }
             let (key, secret) = try await call.rotateKey(row.key.id, by: caller.user)
-            return created(key, secret)
+            return created(call, key, secret)
         },
     ]
 
@@ -71,7 +71,7 @@ enum ImmichKeys {
         guard permissions.allSatisfy({ has($0, caller) }) else { throw beyond }
         let (key, secret) = try await call.makeKey(
             name: try name(input) ?? "API Key", scopes: permissions, owner: owner(caller))
-        return created(key, secret)
+        return created(call, key, secret)
     }
 
     private static func update(_ call: ClientCall) async throws -> Response {
@@ -84,24 +84,30 @@ enum ImmichKeys {
         guard permissions?.allSatisfy({ has($0, caller) }) ?? true else { throw beyond }
         let key = try await call.editKey(
             row.key.id, name: name, scopes: permissions, by: caller.user)
-        return .ok(json(key))
+        return .ok(.object(members(of: key)))
     }
 
-    private static func created(_ key: APIKey, _ secret: APIKeySecret) -> Response {
-        .json(
+    /// The newest apps read the key's members beside `apiKey` too.
+    private static func created(
+        _ call: ClientCall, _ row: APIKeyRow, _ secret: APIKeySecret
+    ) -> Response {
+        let key = members(of: row)
+        let answer: [JSONValue.Member] = [
+            .init("secret", .string(secret.text)), .init("apiKey", .object(key)),
+        ]
+        return .json(
             201,
-            bytes: JSONValue.object([
-                .init("secret", .string(secret.text)), .init("apiKey", json(key)),
-            ]).encoded())
+            bytes: JSONValue.object(call.isCompatible("v2") ? answer : answer + key).encoded())
     }
 
-    private static func json(_ key: APIKey) -> JSONValue {
-        .object([
+    private static func members(of row: APIKeyRow) -> [JSONValue.Member] {
+        let key = row.key
+        return [
             .init("id", .string(key.id.description)), .init("name", .string(key.name)),
             .init("permissions", .array(key.scopes.map(JSONValue.string))),
             .init("createdAt", .string(key.createdAt.description)),
-            .init("updatedAt", .string(key.createdAt.description)),
-        ])
+            .init("updatedAt", .string(row.updatedAt.description)),
+        ]
     }
 
     /// A foreign, unknown or revoked key is not there; the app knows that as 400.

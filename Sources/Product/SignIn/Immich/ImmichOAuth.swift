@@ -8,6 +8,7 @@ import Storage
 enum ImmichOAuth {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/oauth/authorize") { call in
+            try await requireProvider(call)
             if let method = call.query("code_challenge_method"), method != "S256" {
                 throw Immich.bad("code_challenge_method must be S256")
             }
@@ -32,7 +33,13 @@ enum ImmichOAuth {
     private static let stateCookie = "immich_oauth_state"
     private static let verifierCookie = "immich_oauth_code_verifier"
 
+    /// What is not set up is said before anything is held against what was sent.
+    private static func requireProvider(_ call: ClientCall) async throws {
+        guard try await call.hasProvider() else { throw SignInRefusal.noProvider }
+    }
+
     private static func begin(_ call: ClientCall) async throws -> Response {
+        try await requireProvider(call)
         let input = try call.object()
         let challenge = input.optionalString("codeChallenge")
         let begun = try await call.beginLogin(
@@ -58,8 +65,8 @@ enum ImmichOAuth {
     }
 
     private static func end(_ call: ClientCall) async throws -> Response {
+        try await requireProvider(call)
         let input = try call.object()
-        guard try await call.hasProvider() else { throw SignInRefusal.noProvider }
         let url = try input.required("url")
         let query = FormText(String(url.drop { $0 != "?" }.dropFirst().prefix { $0 != "#" }))
         guard let state = query.first("state") else { throw Immich.bad("OAuth state is missing") }
@@ -75,9 +82,13 @@ enum ImmichOAuth {
             throw SignInRefusal.stateUnknown
         }
         let verifier = input.optionalString("codeVerifier")
+        let browser = Credential.cookie(verifierCookie, in: call.request)
+        if expected != nil, verifier == nil, browser?.isEmpty ?? true {
+            throw SignInRefusal.verifierMissing
+        }
         let answer = LoginReturn(
             state: state, code: code, verifier: verifier, issuer: query.first("iss"),
-            browser: verifier ?? Credential.cookie(verifierCookie, in: call.request))
+            browser: verifier ?? browser)
         let user: UserRow
         do {
             user = try await call.completeLogin(answer)

@@ -14,7 +14,8 @@ enum ImmichPassword {
             guard try await call.isPassword(old, of: person) else {
                 throw SignInRefusal.wrongOldPassword
             }
-            let user = try await call.changePassword(of: person, to: new)
+            let user = try await call.changePassword(
+                of: person, to: new, endsOthers: try input.flag("invalidateSessions") ?? true)
             return .ok(ImmichUser.json(user, mustChangePassword: false, call))
         },
         ContractRoute(.put, "/api/auth/change-password") { call in

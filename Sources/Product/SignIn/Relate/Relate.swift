@@ -30,7 +30,8 @@ enum Relate {
                 .required("secure_port", .integer(1...65_535)),
             ]))
 
-    /// 401 has no body, 404 is a problem document, all else is `{"error": …}`.
+    /// 401 has no body, 404 is a problem document, all else is `{"error": …}`, with one text for
+    /// every fault of ours.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         var answer: Response
         switch problem.status {
@@ -46,6 +47,10 @@ enum Relate {
                     .init("title", .string("Not Found")), .init("status", .int(404)),
                     .init("traceId", .string(request.id)),
                 ]).encoded())
+        case 500:
+            var fault = problem
+            fault.detail = "An unexpected error occurred"
+            return fault.plainError
         default:
             return problem.plainError
         }
@@ -69,6 +74,7 @@ enum Relate {
             throw SignInRefusal.noCredential
         }
         guard credential.text.utf8.starts(with: "gate_".utf8) else {
+            try await call.count(.token)
             let person = try await call.person(accessToken: credential.text)
             // The app comes with the same token until it has its key: that is one sign-in.
             let event = Base64URL.encode(SHA256.hash(Array(credential.text.utf8)))

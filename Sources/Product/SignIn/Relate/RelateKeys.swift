@@ -136,8 +136,9 @@ enum RelateKeys {
         return row
     }
 
-    private static func created(_ key: APIKey, _ secret: APIKeySecret) -> Response {
-        .ok(
+    private static func created(_ row: APIKeyRow, _ secret: APIKeySecret) -> Response {
+        let key = row.key
+        return .ok(
             .object([
                 .init("id", .string(key.id.description)), .init("name", .string(key.name)),
                 .init("apiKey", .string(secret.text)),

@@ -18,6 +18,7 @@ enum RelateProfile {
                         "lastLoginAt", user.lastSignInAt.map { .string($0.description) } ?? .null),
                     .init("additionalAddresses", .array([])),
                 ]))
-        }
+        },
+        .absent(.put, "/api/profile"),
     ]
 }

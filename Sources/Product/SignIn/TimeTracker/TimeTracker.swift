@@ -36,44 +36,13 @@ enum TimeTracker {
             bad("OIDC session not found or expired. Initiate login again.")
         case .wrongVerifier, .verifierMissing, .notProved:
             bad(exchangeFailed + "the provider's answer could not be verified.")
-        case .providerAway, .noProvider:
-            Problem(
-                .unavailable, exchangeFailed + "the provider cannot be asked; try again.",
-                fields: [Field("retry-after", "5")])
         default: nil
         }
     }
 
-    private static let exchangeFailed = "Failed to exchange token: "
+    static let exchangeFailed = "Failed to exchange token: "
 
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
-
-    /// What goes wrong on our side or the provider's, in the app's words for that call.
-    static func saying(
-        _ text: String, _ work: () async throws -> Response
-    ) async throws -> Response {
-        do {
-            return try await work()
-        } catch let refusal as SignInRefusal where refusal == .noProvider {
-            throw ours(Problem(.internalError, text), "sign-in: \(refusal)")
-        } catch let refusal as SignInRefusal where refusal == .providerAway {
-            let later = [Field("retry-after", "5")]
-            throw ours(Problem(.unavailable, text, fields: later), "sign-in: \(refusal)")
-        } catch let refusal as SignInRefusal {
-            throw refusal
-        } catch {
-            var problem = error as? Problem ?? storageProblem(error) ?? .internalError
-            guard problem.status >= 500 else { throw problem }
-            problem.detail = text
-            throw ours(problem, problem.cause ?? "\(error)")
-        }
-    }
-
-    private static func ours(_ problem: Problem, _ cause: String) -> Problem {
-        var problem = problem
-        problem.cause = cause
-        return problem
-    }
 
     /// `username` is what stands before the @: the core knows people by their address.
     static func json(_ user: UserRow) -> JSONValue {

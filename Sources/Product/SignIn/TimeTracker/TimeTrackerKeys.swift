@@ -38,13 +38,13 @@ enum TimeTrackerKeys {
         guard (1...255).contains(name.unicodeScalars.count) else {
             throw TimeTracker.bad("name must have 1 to 255 characters")
         }
-        let (key, secret) = try await call.makeKey(name: name, scopes: [], owner: user)
+        let (row, secret) = try await call.makeKey(name: name, scopes: [], owner: user)
         return .json(
             201,
             bytes: JSONValue.object(
-                shown(key) + [
+                shown(row.key) + [
                     .init("rawKey", .string(secret.text)),
-                    .init("createdAt", .string(key.createdAt.description)),
+                    .init("createdAt", .string(row.key.createdAt.description)),
                 ]
             ).encoded())
     }

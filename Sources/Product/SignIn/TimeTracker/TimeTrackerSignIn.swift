@@ -11,14 +11,19 @@ enum TimeTrackerSignIn {
             .ok(.object([.init("status", .string("ok"))]))
         },
         ContractRoute(.get, "/auth/login") { call in
-            try await TimeTracker.saying("Failed to initiate login") { try await begin(call) }
+            try await Contract.saying("Failed to initiate login") { try await begin(call) }
         },
-        ContractRoute(.post, "/auth/token") { try await exchange($0) },
+        ContractRoute(.post, "/auth/token") { call in
+            try await Contract.saying(
+                TimeTracker.exchangeFailed + "the server could not finish it; try again.",
+                away: TimeTracker.exchangeFailed + "the provider cannot be asked; try again."
+            ) { try await exchange(call) }
+        },
         ContractRoute(.get, "/auth/me") { call in
             .ok(TimeTracker.json(try await call.user()))
         },
         ContractRoute(.post, "/auth/logout") { call in
-            try await TimeTracker.saying("Failed to logout") { try await signOut(call) }
+            try await Contract.saying("Failed to logout") { try await signOut(call) }
         },
     ]
 

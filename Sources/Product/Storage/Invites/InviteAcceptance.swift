@@ -17,7 +17,7 @@ extension Database {
         let rows = try await scope.read(
             """
             SELECT \(InviteRow.columns) FROM invites
-            WHERE tenant_id = \(id) AND token_hash = \(InviteToken.hash(token))
+            WHERE tenant_id = \(id) AND token_hash = \(TenantToken.hash(token))
             """)
         guard let row = rows.first, let tenant = try await scope.tenantRow() else { return nil }
         return OfferedInvite(

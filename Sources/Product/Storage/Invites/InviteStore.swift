@@ -81,7 +81,7 @@ extension Change {
             }
             _ = try await markRevoked(pending)
         }
-        let token = InviteToken.make(locator: try await locator())
+        let token = TenantToken.make(locator: try await locator())
         let rows = try await query(
             """
             INSERT INTO invites (tenant_id, id, email, email_key, role, message, delivery,
@@ -89,7 +89,7 @@ extension Change {
                 expires_at, created_at, updated_at)
             VALUES (\(tenant), \(UUID.random()), \(request.email.original), \(request.email.key),
                 \(role.rawValue), \(request.message), \(request.delivery.rawValue),
-                \(InviteToken.hash(token)), \(user), \(actor.type), \(actor.id), \(actor.name),
+                \(TenantToken.hash(token)), \(user), \(actor.type), \(actor.id), \(actor.name),
                 \(!allowed), \(request.expiresAt ?? now.adding(seconds: Invite.defaultLifetime)),
                 \(now), \(now))
             RETURNING \(InviteRow.columns)
@@ -166,10 +166,10 @@ extension Change {
     private func renew(
         _ invite: InviteRow, _ delivery: Invite.Delivery, _ until: Timestamp?
     ) async throws -> InviteResult {
-        let token = InviteToken.make(locator: try await locator())
+        let token = TenantToken.make(locator: try await locator())
         let rows = try await query(
             """
-            UPDATE invites SET token_hash = \(InviteToken.hash(token)),
+            UPDATE invites SET token_hash = \(TenantToken.hash(token)),
                 delivery = \(delivery.rawValue), sent_count = sent_count + 1,
                 expires_at = \(until ?? now.adding(seconds: Invite.defaultLifetime)),
                 version = version + 1, updated_at = \(now)

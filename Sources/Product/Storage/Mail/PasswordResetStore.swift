@@ -103,7 +103,7 @@ extension Database {
         let rows = try await scope(tenant).read(
             """
             SELECT 1 FROM password_resets WHERE tenant_id = \(tenant)
-                AND token_hash = \(InviteToken.hash(token)) AND used_at IS NULL
+                AND token_hash = \(TenantToken.hash(token)) AND used_at IS NULL
                 AND expires_at > \(clock())
             """)
         if rows.isEmpty { return nil }
@@ -115,7 +115,7 @@ extension Database {
     package func resetUserPassword(
         _ token: String, in tenant: UUID, passwordHash: String, requestID: String, ip: String?
     ) async throws -> Bool {
-        let hash = InviteToken.hash(token)
+        let hash = TenantToken.hash(token)
         return try await scope(tenant).change(by: .system) { change in
             let found = try await change.query(
                 """
@@ -213,13 +213,13 @@ extension Change {
             """)
         guard let row = rows.first else { return }
         let id: UUID = try row.get(0)
-        let token = InviteToken.make(locator: try row.get(3))
+        let token = TenantToken.make(locator: try row.get(3))
         let end = now.adding(seconds: Database.resetSeconds)
         try await endResets(of: id)
         try await query(
             """
             INSERT INTO password_resets (tenant_id, id, token_hash, user_id, created_at, expires_at)
-            VALUES (\(tenant), \(UUID.random()), \(InviteToken.hash(token)), \(id), \(now), \(end))
+            VALUES (\(tenant), \(UUID.random()), \(TenantToken.hash(token)), \(id), \(now), \(end))
             """)
         try await post(
             Letter(

@@ -10,7 +10,7 @@ package struct Overview: Sendable {
         package var refused: Int
     }
 
-    package var users: Int
+    package var users: ListTotal
     package var tenants: Int
     package var signUps: [Bucket]
     /// How often keys were found good, in whole hours.
@@ -18,10 +18,12 @@ package struct Overview: Sendable {
 }
 
 extension Database {
-    /// More is not counted on.
-    package static let overviewCap = 1_000_000
+    /// Where counting stops.
+    private static let overviewCap = 1_000_000
 
-    /// `tenant` nil: all of them. `buckets` equal parts of `seconds` each end with the present one.
+    /// `tenant` nil: all of them, and of more than a list counts about how many users there are, which
+    /// PostgreSQL keeps for the index of the living. `buckets` equal parts of `seconds` each end with
+    /// the present one.
     package func overview(
         tenant: UUID?, buckets: Int, of seconds: Int64
     ) async throws(PostgresError) -> Overview {
@@ -29,11 +31,14 @@ extension Database {
         let now = clock().microseconds
         let first = Timestamp(microseconds: (now / width - Int64(buckets) + 1) * width)
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
+        let most = tenant == nil ? ListTotal.most : Self.overviewCap
         await writeKeyUses(of: tenant)
         let counts = try await platform.read(
             """
             SELECT (SELECT count(*) FROM (SELECT 1 FROM users WHERE \(own)
-                    AND status <> 'deleted' LIMIT \(Self.overviewCap)) AS capped),
+                    AND status <> 'deleted' LIMIT \(most + 1)) AS capped),
+                (SELECT reltuples::bigint FROM pg_class
+                    WHERE oid = to_regclass('users_live_email')),
                 (SELECT count(*) FROM (SELECT 1 FROM tenants
                     WHERE status <> 'deleted' LIMIT \(Self.overviewCap)) AS capped),
                 (SELECT coalesce(sum(good), 0)::bigint FROM verification_counts
@@ -57,9 +62,12 @@ extension Database {
             signUps[index].admitted = try row.get(1)
             signUps[index].refused = try row.get(2)
         }
+        let users: Int = try counts.first?.get(0) ?? 0
+        let about: Int = tenant == nil ? try counts.first?.get(1) ?? 0 : 0
         return Overview(
-            users: try counts.first?.get(0) ?? 0,
-            tenants: tenant == nil ? try counts.first?.get(1) ?? 0 : 1, signUps: signUps,
-            verifications: try counts.first?.get(2) ?? 0)
+            users: users > most
+                ? ListTotal(max(most, about), exact: false) : ListTotal(users, exact: true),
+            tenants: tenant == nil ? try counts.first?.get(2) ?? 0 : 1, signUps: signUps,
+            verifications: try counts.first?.get(3) ?? 0)
     }
 }

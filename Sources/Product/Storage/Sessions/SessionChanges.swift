@@ -47,9 +47,15 @@ extension Change {
             """)
     }
 
-    /// `hash`: a PHC string. Ends the user's sessions but the one that is kept.
+    /// Which of a person's sessions outlive a change.
+    package enum KeptSessions: Sendable {
+        case none, all
+        case only(UUID)
+    }
+
+    /// `hash`: a PHC string. Ends the user's sessions but those that are kept.
     package func setPassword(
-        _ hash: String, of user: UUID, keeping session: UUID?, mustChange: Bool = false
+        _ hash: String, of user: UUID, keeping kept: KeptSessions, mustChange: Bool = false
     ) async throws -> UserRow {
         let rows = try await query(
             """
@@ -62,7 +68,11 @@ extension Change {
             throw StorageFailure.notFound("user")
         }
         try await endResets(of: user)
-        try await endSessions(of: row, except: session)
+        switch kept {
+        case .none: try await endSessions(of: row, except: nil)
+        case .only(let session): try await endSessions(of: row, except: session)
+        case .all: break
+        }
         try await audit("user.password_changed", row.target)
         return row
     }

@@ -1,4 +1,3 @@
-import Cryptography
 import Domain
 import Postgres
 import Text
@@ -8,8 +7,6 @@ package struct IssuedLinkGrant: Sendable {
     /// The tenant's locator (6 characters) and 43 random ones; shown once.
     package var token: String
     package var expiresAt: Timestamp
-
-    static func hash(_ token: String) -> [UInt8] { SHA256.hash(Array(token.utf8)) }
 }
 
 extension Change {
@@ -19,14 +16,14 @@ extension Change {
         let locator = try await query("SELECT locator FROM tenants WHERE id = \(tenant)")
             .only { row throws(PostgresError) in try row.get(0, as: String.self) }
         let grant = IssuedLinkGrant(
-            token: locator + TokenSecret.make(),
+            token: TenantToken.make(locator: locator),
             expiresAt: now.adding(seconds: LinkGrant.lifetime))
         try await query(
             """
             INSERT INTO link_grants (tenant_id, id, token_hash, user_id, created_at,
                 expires_at)
-            VALUES (\(tenant), \(UUID.random()), \(IssuedLinkGrant.hash(grant.token)), \(user.id), \(now),
-                \(grant.expiresAt))
+            VALUES (\(tenant), \(UUID.random()), \(TenantToken.hash(grant.token)), \(user.id),
+                \(now), \(grant.expiresAt))
             """)
         try await audit("link_grant.created", user.target)
         return grant
@@ -37,7 +34,7 @@ extension Change {
         let rows = try await query(
             """
             SELECT id, user_id, expires_at, used_at FROM link_grants
-            WHERE tenant_id = \(tenant) AND token_hash = \(IssuedLinkGrant.hash(token))
+            WHERE tenant_id = \(tenant) AND token_hash = \(TenantToken.hash(token))
             FOR UPDATE
             """)
         guard let row = rows.first else { return nil }

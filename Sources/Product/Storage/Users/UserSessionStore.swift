@@ -44,6 +44,13 @@ package struct UserSessionRow: ListedRow {
         expiresAt = try row.get(start + 12)
     }
 
+    /// What names the device to people: the app's own id of it, else what the app tells of it.
+    package var deviceName: String? {
+        if let device { return device }
+        let told = [deviceOS, deviceType].compactMap(\.self)
+        return told.isEmpty ? nil : told.joined(separator: ", ")
+    }
+
     package func isElevated(at now: Timestamp) -> Bool { elevatedUntil.map { now < $0 } ?? false }
 }
 

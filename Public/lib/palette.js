@@ -1,7 +1,6 @@
-import { places, tenantHere } from "../app.js"
-import { api, may, scope, search } from "../lib/api.js"
-import { fill, h, icon, say, t, user } from "../lib/html.js"
-import { go } from "../lib/router.js"
+import { go, places, tenantHere } from "../app.js"
+import { api, facts, fill, h, icon, may, say, search, t, user } from "./core.js"
+import { dialog, undo } from "./dialog.js"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const entry = (kind, look, text, href, more) => ({ kind, look, text, href: `/console/${href}`, ...more })
@@ -12,12 +11,12 @@ const actions = tenant => [
 		.map(([right, text, path]) => tenant && may(right) && entry("Action", "plus", text, `t/${tenant}/${path}`)),
 ].filter(Boolean)
 
-const jumps = (sub, tenant) => [["Decision", "branch", "decisions"], ["Tenant", "building", "t"],
-	...(tenant ? [["User of this tenant", "user", `t/${tenant}/users`], ["API key of this tenant", "key", `t/${tenant}/keys`]] : []),
-].map(([text, look, path]) => entry("Jump", look, text, `${path}/${sub}`, { sub }))
-
-const found = (one, tab) => (one.type === "tenant" || one.slug ? entry("Tenant", "building", one.name, `t/${one.slug}/${tab}`, { sub: one.slug, data: true })
-	: entry("User", "user", one.email, `t/${one.tenant_id}/users/${one.id}`, { sub: one.name === one.email ? null : one.name, data: true }))
+const TYPES = { tenant: ["Tenant", "building"], user: ["User", "user"], api_key: ["API key", "key"], invite: ["Invite", "mail"], decision: ["Decision", "branch"] }
+/** A thing that was found in `tenant`; another tenant is entered at `tab`. */
+function found({ type = "tenant", id, slug, name, email }, tenant, tab) {
+	const place = { tenant: `t/${slug}/${tab}`, user: `t/${tenant}/users/${id}`, api_key: `t/${tenant}/keys/${id}`, invite: `t/${tenant}/invites${search({ q: email })}`, decision: `decisions/${id}` }
+	return entry(...TYPES[type], email ?? name, place[type], { sub: slug ?? (name === email ? null : name), data: true })
+}
 
 /** `<command-palette>`: pages and actions at once, then what the search finds; arrows choose, Enter opens. */
 class CommandPalette extends HTMLElement {
@@ -50,16 +49,17 @@ class CommandPalette extends HTMLElement {
 		const tenant = tenantHere()
 		const known = this.tab ? [] : [...places().filter(one => one.href).map(one => ({ ...one, kind: "Page" })), ...actions(tenant)]
 			.filter(one => say(one.text).toLowerCase().includes(text.toLowerCase()))
-		if (UUID.test(text)) known.push(...jumps(text, tenant))
+		if (UUID.test(text)) known.push(entry("Decision", "branch", text, `decisions/${text}`, { data: true }))
 		this.draw(known)
 		if (text || this.tab) this.timer = setTimeout(() => this.find(text, known, tenant), 150)
 	}
 
 	async find(q, known, tenant) {
 		const { signal } = (this.running = new AbortController())
-		const ask = (path, limit) => api(path + search({ q, limit }), { signal }).then(answer => answer.items, () => [])
-		const all = await Promise.all(this.tab ? [ask("/tenants", 20)] : [ask("/search"), scope() || !tenant ? [] : ask(`/tenants/${tenant}/users`, 6)])
-		if (!signal.aborted) this.draw([...known, ...all.flat().map(one => found(one, this.tab ?? "users"))])
+		const ask = (path, values) => api(path + search({ q, ...values }), { signal })
+		// A tenant that is gone finds nothing; the others are still there.
+		const all = await (this.tab ? ask("/tenants", { limit: 20 }) : ask("/search", { tenant }).catch(() => ask("/search"))).catch(() => null)
+		if (all && !signal.aborted) this.draw([...known, ...all.items.map(one => found(one, tenant, this.tab ?? "users")).filter(one => !known.some(({ href }) => href === one.href))])
 	}
 
 	draw(entries) {
@@ -102,3 +102,37 @@ export function open({ tab } = {}) {
 	if (document.querySelector("command-palette")) return
 	document.body.append(Object.assign(new CommandPalette(), { tab }))
 }
+
+// Keys that work on every page, never while something is being typed; app.js listens.
+
+const SHEET = {
+	"Ctrl K": "Search, jump, act", "/": "Search this list", "Shift N": "New", "J, K": "Next, previous row", X: "Select the row",
+	Enter: "Open the row", Z: "Undo the last change", F6: "Messages", "?": "This sheet",
+}
+let going = 0
+
+export function press(key) {
+	if (document.querySelector("dialog[open]")) return
+	if (Date.now() - going < 2000) {
+		going = 0
+		const place = places().find(one => one.key === key.toLowerCase())
+		if (place) go(place.href)
+		return
+	}
+	const act = {
+		g: () => (going = Date.now()), "/": () => open(),
+		N: () => document.querySelector("[data-new]")?.click(), j: () => move(1), k: () => move(-1),
+		x: () => document.activeElement.closest("tr")?.querySelector("input[type=checkbox]")?.click(), z: undo, "?": sheet,
+	}[key]
+	act?.()
+}
+
+function move(step) {
+	const rows = [...document.querySelectorAll("main tbody tr")].filter(row => row.querySelector("a, button"))
+	const at = rows.findIndex(row => row.contains(document.activeElement))
+	const next = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))]
+	next?.querySelector("a, td button").focus()
+}
+
+const sheet = () => dialog("Keys", facts([...Object.entries(SHEET), ...places().filter(one => one.key).map(one => [`G ${one.key.toUpperCase()}`, one.text])]
+	.map(([keys, text]) => [h("kbd", keys), text])))

@@ -1,16 +1,20 @@
-import { api, may, search } from "./api.js"
-import { add, button, buttons, fill, h, icon, say, state, t, tag, time, total } from "./html.js"
-import { query, setQuery } from "./router.js"
-import { chooser } from "./selection.js"
+// Lists, and all else that a page is made of under one name. The first page asks for its parts alone, to be there sooner.
+import { query, setQuery } from "../app.js"
+import { add, api, blink, button, buttons, count, fill, h, head, icon, may, say, search, state, t, tag, time, total } from "./core.js"
+import { confirm, toast } from "./dialog.js"
+
+export * from "../app.js"
+export * from "./core.js"
+export * from "./dialog.js"
 
 /**
  * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many],
- * `columns` [label, cell(item), {sort, state}]; where wanted `search` (placeholder), `named(item)`,
+ * `columns` [label, cell(item), {sort, state}]; where wanted `title` and `lead` of a page of its own, `search` (placeholder), `named(item)`,
  * `filters` [name, label, {options, type}], `actions(item, reload)` → [text, run, is dangerous],
  * `bulk` [{text, fits(item), run(item), danger, asks}], `create` [right, text, run(reload)] or what makes
  * a button, `live` (can be followed), `whole` (no pages), `empty` {title, text, action}.
  */
-export async function list(page, node, spec) {
+export async function list(page, spec) {
 	const { noun } = spec
 	const counted = h("span.end", { "aria-live": "polite" })
 	const table = h("div.table")
@@ -24,7 +28,7 @@ export async function list(page, node, spec) {
 	const controls = bar({ ...spec, create }, filters, counted, change)
 	const chosen = spec.bulk && chooser({ ...spec, named }, again)
 	const names = ["q", "sort", "cursor", ...filters.map(one => one.name)]
-	add(node, [controls.node, chosen?.node, table, pager])
+	add(page.body, [spec.title && head(spec.title, { lead: spec.lead }), controls.node, chosen?.node, table, pager])
 	let running = null
 	let seen = null
 	let timer = 0
@@ -82,8 +86,7 @@ export async function list(page, node, spec) {
 	}
 
 	page.onUpdate(load)
-	// What comes within a blink is drawn with the page, so that nothing moves.
-	await Promise.race([load(), new Promise(done => setTimeout(done, 120))])
+	await blink(load())
 	if (query().new) {
 		// `?new=1` of the palette: the dialog opens once, a reload does not open it again.
 		setQuery({ ...query(), new: "" }, { replace: true })
@@ -144,4 +147,71 @@ const row = (item, columns, acts, named, chosen) => h("tr", chosen?.box(item),
 function skeleton(table, columns) {
 	fill(table, h("table", { "aria-hidden": "true" }, h("tbody", Array.from({ length: 8 }, () => h("tr", columns.map(() => h("td", h("span.sk"))))))),
 		h("span.vh", "Loading…"))
+}
+
+/**
+ * Rows that are chosen together, and what can be done to them: a box in each row, Shift for a
+ * range, one box for the page. Each item is its own request; what failed is named.
+ */
+function chooser(spec, reload) {
+	const node = h("div.bar.bulk", { hidden: true, role: "group", "aria-label": "Selected rows" })
+	let boxes = []
+	let last = -1
+	let every = null
+
+	function show() {
+		const items = boxes.filter(({ box }) => box.checked).map(({ item }) => item)
+		node.hidden = !items.length
+		if (every) {
+			every.checked = items.length > 0 && items.length === boxes.length
+			every.indeterminate = items.length > 0 && !every.checked
+		}
+		for (const { box } of boxes) box.closest("tr")?.classList.toggle("chosen", box.checked)
+		fill(node, h("strong", t`${items.length} selected`), spec.bulk.map(one => {
+			const fit = items.filter(one.fits)
+			return fit.length > 0 && button(fit.length === items.length ? one.text : t`${say(one.text)} ${fit.length}`, () => ask(one, fit), { look: one.danger ? ".tiny.warnish" : ".tiny" })
+		}), button("Clear", clear, { look: ".ghost.tiny" }))
+	}
+
+	function mark(some, checked) {
+		for (const { box } of some) box.checked = checked
+		show()
+	}
+	const clear = () => mark(boxes, false)
+
+	function ask(one, items) {
+		const act = t`${say(one.text)} ${count(items.length, ...spec.noun)}`
+		return one.asks ? confirm({ title: `${act}?`, text: one.asks, act, run: () => run(one, items) }) : run(one, items)
+	}
+
+	async function run(one, items) {
+		const failed = []
+		for (const [at, item] of items.entries()) {
+			fill(node, h("progress", { max: items.length, value: at }), t` ${at} of ${items.length}`)
+			await one.run(item).catch(error => failed.push(`${spec.named(item)}: ${error.message}`))
+		}
+		toast(failed.length ? t`${items.length - failed.length} done, ${failed.length} not. ${failed.slice(0, 3).join(" ")}`
+			: t`${say(one.text)}: ${count(items.length, ...spec.noun)} done`, { stay: failed.length > 0 })
+		reload()
+	}
+
+	return {
+		node, clear,
+		all(items) {
+			boxes = []
+			last = -1
+			every = h("input", { type: "checkbox", "aria-label": "Select all of this page", onchange: () => mark(boxes, every.checked) })
+			return items.length > 0 && h("th.pick", every)
+		},
+		box(item) {
+			const at = boxes.length
+			const box = h("input", { type: "checkbox", "aria-label": t`Select ${spec.named(item)}`, onclick: event => {
+				const range = event.shiftKey && last >= 0 ? boxes.slice(Math.min(last, at), Math.max(last, at) + 1) : []
+				last = at
+				mark(range, box.checked)
+			} })
+			boxes.push({ box, item })
+			return h("td.pick", box)
+		},
+	}
 }

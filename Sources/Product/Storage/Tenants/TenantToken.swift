@@ -1,0 +1,20 @@
+import Cryptography
+
+/// A bearer secret of a tenant: its locator, so that the tenant is found before anything is known,
+/// and 256 random bits. Invites, resets, link grants and apps' opaque sessions have one.
+package enum TenantToken {
+    /// 6 + 43 characters.
+    package static func make(locator: String) -> String { locator + TokenSecret.make() }
+
+    /// SHA-256 of the whole token.
+    package static func hash(_ token: String) -> [UInt8] { SHA256.hash(Array(token.utf8)) }
+
+    /// The locator of a token of the right form; nil for anything else.
+    package static func locator(_ token: String) -> String? {
+        let bytes = Array(token.utf8)
+        guard bytes.count == 49,
+            TokenSecret.hash(String(decoding: bytes[6...], as: UTF8.self)) != nil
+        else { return nil }
+        return String(decoding: bytes[..<6], as: UTF8.self)
+    }
+}

@@ -1,0 +1,160 @@
+"""The pages that the server itself shows people: a tenant's sign-in, the choice of a tenant, and a second sign-in."""
+import contextlib
+import http.server
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import threading
+import urllib.parse
+
+from console import Console, Server
+from playwright.sync_api import expect
+from test_looks import look
+
+PROVIDER = pathlib.Path(__file__).parents[2] / "deploy/provider"
+
+
+class Provider:
+    """Canaille behind a page that signs alice in at once, as a provider does that knows the browser."""
+
+    def __init__(self, callback):
+        self.home = tempfile.mkdtemp(prefix="gatehouse-provider.")
+        self.issuer = self.run("start", self.home, callback).splitlines()[-1]
+        provider = self
+
+        class Authorize(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                query = urllib.parse.urlsplit(self.path).query
+                back = provider.run("authorize", provider.home, f"{provider.issuer}/oauth/authorize?{query}", "alice")
+                self.send_response(302)
+                self.send_header("location", back.strip())
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Authorize)
+        self.page = f"http://127.0.0.1:{self.server.server_port}/authorize"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def run(self, *words):
+        return subprocess.run([PROVIDER, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.run("stop", self.home)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def scene(console, names):
+    """A server of its own, since its providers are everybody's; gives its console and the pages of a person."""
+    with Server() as server, contextlib.ExitStack() as stack:
+        operator = stack.enter_context(contextlib.closing(Console(server, console.browser)))
+        operator.sign_in_by_link(server.token)
+        providers = []
+        for name in names:
+            provider = Provider(f"{server.base}/sign-in/callback")
+            stack.callback(provider.stop)
+            providers.append(provider)
+            operator.api("POST", "/providers", {
+                "kind": "oidc", "name": name, "issuer": provider.issuer, "client_id": "gatehouse-test", "secret": "test-secret",
+                "email_trust": "authoritative", "domains": ["example.com"], "endpoints": {"authorization_endpoint": provider.page}})
+        person = stack.enter_context(contextlib.closing(Console(server, console.browser)))
+        yield operator, person
+        # To go to the provider is what the pages are for.
+        pages = tuple(f"foreign request: {one.page}" for one in providers)
+        person.faults = [one for one in person.faults if not one.startswith(pages)]
+        person.check_silence()
+        operator.check_silence()
+
+
+def invite(operator, tenant, email="alice@example.com"):
+    return operator.api("POST", f"/tenants/{tenant['id']}/invites", {"email": email, "delivery": "link"})
+
+
+def looks_right(person, title, tenant):
+    """The title, the tenant's name, no script, and no violation light and dark, wide and narrow."""
+    page = person.page
+    expect(page.locator("h1")).to_have_text(title)
+    expect(page.locator(".name")).to_have_text(tenant)
+    assert page.title() == f"{title} · {tenant}"
+    assert page.locator("script").count() == 0
+    wrong = look(person, title)
+    assert not wrong, "\n".join(wrong)
+    small = page.evaluate("""() => [...document.querySelectorAll("button, input:not([type=hidden]), .choice")]
+        .filter((one) => one.type !== "radio" && one.getBoundingClientRect().height < 44).map((one) => one.outerHTML)""")
+    assert not small, small
+
+
+def press(person, name):
+    """By the keyboard alone."""
+    button = person.page.get_by_role("button", name=name)
+    button.focus()
+    button.press("Enter")
+
+
+def test_an_invited_person_signs_up_at_their_tenants_page(console):
+    with scene(console, ["One"]) as (operator, person):
+        tenant = operator.tenant(f"Acme & <Sons> {'x' * 60}")
+        invite(operator, tenant)
+        person.page.goto(f"{person.base}/t/{tenant['slug']}/sign-in")
+        looks_right(person, "Sign in", tenant["name"])
+        press(person, "Continue with One")
+        looks_right(person, "You are signed up", tenant["name"])
+        expect(person.page.locator("main")).to_contain_text("You are known as alice@example.com.")
+        assert operator.api("GET", f"/tenants/{tenant['id']}/users")["items"][0]["status"] == "active"
+        person.expects_refusals = True
+        person.page.goto(f"{person.base}/t/nobody-here/sign-in")
+        looks_right(person, "This did not work", "Gatehouse")
+        assert person.page.get_by_role("alert").count() == 1
+
+
+def test_who_is_invited_twice_chooses_where_to_go(console):
+    with scene(console, ["One"]) as (operator, person):
+        first, second = operator.tenant("First"), operator.tenant("Second")
+        for tenant in (first, second):
+            invite(operator, tenant)
+        person.page.goto(f"{person.base}/sign-in")
+        looks_right(person, "Sign in", "Gatehouse")
+        press(person, "Continue with One")
+        looks_right(person, "Where do you want to go?", "Gatehouse")
+        expect(person.page.get_by_role("group", name="More than one place knows you.")).to_be_visible()
+        press(person, "Continue")
+        # Nothing was chosen: the browser says so, and stays.
+        expect(person.page.locator("h1")).to_have_text("Where do you want to go?")
+        choice = person.page.get_by_role("radio", name="Second")
+        choice.focus()
+        choice.press("Space")
+        press(person, "Continue")
+        looks_right(person, "You are signed up", "Second")
+        statuses = [operator.api("GET", f"/tenants/{one['id']}/users")["items"][0]["status"] for one in (first, second)]
+        assert statuses == ["pending", "active"], statuses
+
+
+def test_a_second_sign_in_is_added_by_the_accounts_owner(console):
+    with scene(console, ["One", "Two"]) as (operator, person):
+        tenant = operator.tenant()
+        token = invite(operator, tenant)["token"]
+        operator.api("POST", "/invites/accept", {"token": token, "password": "correct horse battery", "name": "Alice"})
+        person.page.goto(f"{person.base}/t/{tenant['slug']}/sign-in")
+        press(person, "Continue with One")
+        looks_right(person, "Is this your account?", tenant["name"])
+        password = person.page.get_by_label("Password")
+        password.fill("correct horse battery")
+        password.press("Enter")
+        looks_right(person, "Add One?", tenant["name"])
+        press(person, "Add One")
+        looks_right(person, "One is added", tenant["name"])
+        # The next one is proved by the one before.
+        person.page.goto(f"{person.base}/t/{tenant['slug']}/sign-in")
+        press(person, "Continue with Two")
+        looks_right(person, "Is this your account?", tenant["name"])
+        press(person, "Continue with One")
+        looks_right(person, "Add Two?", tenant["name"])
+        press(person, "Add Two")
+        looks_right(person, "Two is added", tenant["name"])
+        [user] = operator.api("GET", f"/tenants/{tenant['id']}/users")["items"]
+        assert len(user["identities"]) == 3, user

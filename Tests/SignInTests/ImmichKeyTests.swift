@@ -1,0 +1,154 @@
+import HTTP
+import JSON
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// `api-keys`: the app's keys, which are the core's.
+struct ImmichKeyTests {
+    /// The members of a key; its dates are taken from the answer.
+    private func members(
+        _ key: JSONValue?, _ name: String, _ permissions: [String]
+    ) -> String {
+        let (id, created, updated) = (key?["id"], key?["createdAt"], key?["updatedAt"])
+        expectRandomUUID(id)
+        expectDate(created)
+        expectDate(updated)
+        let list = permissions.map { #""\#($0)""# }.joined(separator: ",")
+        return #""id":"\#(id?.string ?? "")","name":"\#(name)","permissions":[\#(list)],"#
+            + #""createdAt":"\#(created?.string ?? "")","updatedAt":"\#(updated?.string ?? "")""#
+    }
+
+    private func expectCreated(
+        _ answer: TestAnswer, _ name: String, _ permissions: [String], flattens: Bool = true
+    ) {
+        let secret = answer.json["secret"]?.string ?? ""
+        #expect(secret.hasPrefix("gate_live_"))
+        let key = members(answer.json["apiKey"], name, permissions)
+        expectAnswer(
+            answer,
+            #"{"secret":"\#(secret)","apiKey":{\#(key)}\#(flattens ? "," + key : "")}"#,
+            status: 201)
+        #expect(answer.first("cache-control") == "no-store")
+    }
+
+    @Test func `I16 a key is made, read, changed and rotated, in both generations' forms`()
+        async throws
+    {
+        let clock = TestClock()
+        let stage = try await ImmichStage.make(clock: clock)
+        let token = try await stage.token()
+        func send(
+            _ method: HTTP.Method, _ path: String, _ body: String? = nil
+        ) async throws -> TestAnswer {
+            try await stage.send(method, "/api/api-keys\(path)", body, token: token)
+        }
+        let made = try await send(.post, "", #"{"name":"cli","permissions":["user.read"]}"#)
+        expectCreated(made, "cli", ["user.read"])
+        let id = made.json["id"]?.string ?? ""
+        let key = [Field("x-api-key", made.json["secret"]?.string ?? "")]
+        let own = try await stage.send(.get, "/api/api-keys/me", fields: key)
+        expectAnswer(own, "{\(members(made.json, "cli", ["user.read"]))}")
+        expectAnswer(try await send(.get, "/\(id)"), own.text)
+        expectAnswer(try await send(.get, ""), "[\(own.text)]")
+        clock.advance(seconds: 60)
+        let changed = try await send(
+            .put, "/\(id)", #"{"name":"tool","permissions":["user.read","all"]}"#)
+        expectAnswer(changed, "{\(members(changed.json, "tool", ["user.read", "all"]))}")
+        #expect(changed.json["createdAt"] == made.json["createdAt"])
+        #expect(changed.json["updatedAt"]?.string == "\(clock.now)")
+        let named = try await send(.put, "/\(id)", #"{"name":"again"}"#)
+        #expect(named.json["permissions"] == changed.json["permissions"])
+        let rotated = try await send(.post, "/\(id)/rotate")
+        expectCreated(rotated, "again", ["user.read", "all"])
+        #expect(rotated.json["id"]?.string == id)
+        try await ImmichStage.set(stage.service, stage.tenant, #"{"compat":"v2"}"#)
+        expectCreated(
+            try await send(.post, "", #"{"permissions":["all"]}"#), "API Key", ["all"],
+            flattens: false)
+        for (body, text) in [
+            ("{}", "permissions must contain at least 1 elements"),
+            (#"{"permissions":[]}"#, "permissions must contain at least 1 elements"),
+            (#"{"permissions":[7]}"#, "each value in permissions must be a permission"),
+            (#"{"name":"","permissions":["all"]}"#, "name should not be empty"),
+        ] {
+            expectError(try await send(.post, "", body), 400, text)
+        }
+        expectError(try await stage.send(.get, "/api/api-keys"), 401, "Authentication required")
+        expectError(
+            try await stage.send(.get, "/api/api-keys/me", token: token), 403, "Forbidden")
+        await stage.service.stop()
+    }
+
+    @Test func `I16 keys of the app are keys of the core, never wider than their maker`()
+        async throws
+    {
+        let stage = try await ImmichStage.make()
+        let token = try await stage.token()
+        let made = try await stage.send(
+            .post, "/api/api-keys", #"{"name":"cli","permissions":["user.read","apiKey.create"]}"#,
+            token: token)
+        let secret = try #require(made.json["secret"]?.string)
+        let id = try #require(made.json["apiKey"]?["id"]?.string)
+        let key = [Field("x-api-key", secret)]
+        #expect(try await stage.send(.get, "/api/users/me", fields: key).status == 200)
+        expectError(
+            try await stage.send(.get, "/api/api-keys", fields: key), 403,
+            "Missing required permission: apiKey.read")
+        expectError(
+            try await stage.send(
+                .post, "/api/api-keys", #"{"permissions":["all"]}"#, fields: key),
+            400, "Cannot grant permissions you do not have")
+        expectError(
+            try await stage.send(
+                .post, "/api/api-keys", #"{"permissions":["users:write"]}"#, token: token),
+            400, "each value in permissions must be a permission")
+        expectError(
+            try await stage.send(.get, "/api/auth/status", fields: key), 403, "Forbidden")
+        let rotated = try await stage.send(.post, "/api/api-keys/\(id)/rotate", token: token)
+        #expect(rotated.status == 201 && rotated.json["secret"]?.string != secret)
+        expectError(
+            try await stage.send(.get, "/api/users/me", fields: key), 401, "Invalid API key")
+        expectEmpty(try await stage.send(.delete, "/api/api-keys/\(id)", token: token), 204)
+        for (method, path) in [
+            (HTTP.Method.delete, id), (.get, id), (.put, id), (.post, "\(id)/rotate"),
+            (.get, "no-id"), (.delete, UUID.random().description),
+        ] {
+            expectError(
+                try await stage.send(
+                    method, "/api/api-keys/\(path)", method == .put ? "{}" : nil, token: token),
+                400, "API Key not found")
+        }
+        await stage.service.stop()
+    }
+
+    @Test func `I16 all of this app is neither a right at the tenant nor another app's key`()
+        async throws
+    {
+        let stage = try await ImmichStage.make()
+        let token = try await stage.token()
+        let made = try await stage.send(
+            .post, "/api/api-keys", #"{"name":"tool","permissions":["all"]}"#, token: token)
+        let tool = [Field("x-api-key", try #require(made.json["secret"]?.string))]
+        let managing = try await stage.service.send(
+            .post, "/v1/tenants/acme/api-keys",
+            json: #"{"name":"m","scopes":["users:write"],"#
+                + #""owner":{"type":"user","id":"\#(stage.user.id)"}}"#, as: .platformOwner)
+        #expect(managing.status == 201, "\(managing.text)")
+        let id = try #require(managing.json["id"]?.string)
+        expectError(
+            try await stage.send(.post, "/api/api-keys/\(id)/rotate", fields: tool), 400,
+            "Cannot grant permissions you do not have")
+        #expect(
+            try await stage.send(.post, "/api/api-keys/\(id)/rotate", token: token).status == 403)
+        expectError(
+            try await stage.send(
+                .post, "/api/api-keys", #"{"permissions":["smtp"]}"#, fields: tool),
+            400, "Cannot grant permissions you do not have")
+        let own = try await stage.send(
+            .post, "/api/api-keys", #"{"permissions":["all","asset.read"]}"#, fields: tool)
+        #expect(own.status == 201, "\(own.text)")
+        await stage.service.stop()
+    }
+}
