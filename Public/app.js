@@ -184,12 +184,11 @@ function drawTop() {
 		h("a.btn.ghost", { href: "/console/me", onclick: () => menu.hidePopover() }, icon("user"), "Your account"),
 		button("List of keys", () => press("?"), { look: ".ghost", icon: "list" }),
 		button("Sign out", leave, { look: ".ghost", icon: "door" }))
-	const requests = "Show the requests of this view"
 	fill(top,
 		h("a.brand", { href: "/console/", "aria-label": "Gatehouse, overview" }, icon("mark"), h("span", "Gatehouse")),
 		button(null, null, { look: ".ghost.switch", hidden: true, title: "Switch tenant" }),
 		h("button.btn.finder", { type: "button", "aria-label": "Search or jump to", onclick: () => palette() }, icon("search"), h("span", "Search or jump to…"), h("kbd", "Ctrl K")),
-		button(null, async () => (await import("./lib/dialog.js")).showRequests(), { look: ".ghost", icon: "code", title: requests, "aria-label": requests }),
+		button(null, async () => (await import("./lib/dialog.js")).showRequests(), { look: ".ghost", icon: "code", title: "Show the requests of this view" }),
 		button(icon("down"), null, { look: ".ghost", icon: "user", popoverTargetElement: menu, "aria-label": "Operator menu" }), menu)
 }
 
