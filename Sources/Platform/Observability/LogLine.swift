@@ -1,4 +1,5 @@
 import Glibc
+import Text
 
 /// The bytes of one line.
 struct LogLine {
@@ -93,31 +94,11 @@ struct LogLine {
 
     /// RFC 3339 in UTC with milliseconds.
     private mutating func time(_ now: timespec) {
-        var seconds = now.tv_sec
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        digits(Int(parts.tm_year) + 1900, 4)
-        append("-")
-        digits(Int(parts.tm_mon) + 1, 2)
-        append("-")
-        digits(Int(parts.tm_mday), 2)
-        append("T")
-        digits(Int(parts.tm_hour), 2)
-        append(":")
-        digits(Int(parts.tm_min), 2)
-        append(":")
-        digits(Int(parts.tm_sec), 2)
-        append(".")
-        digits(now.tv_nsec / 1_000_000, 3)
-        append("Z")
-    }
-
-    private mutating func digits(_ value: Int, _ count: Int) {
-        var divisor = 1
-        for _ in 1..<count { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(0x30 + value / divisor % 10))
-            divisor /= 10
+        let time = Timestamp(
+            microseconds: Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 24) {
+            time.write(into: $0)
+            bytes.append(contentsOf: $0)
         }
     }
 
