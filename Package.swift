@@ -48,7 +48,7 @@ let package = Package(
         system("CResolv", pkgConfig: nil, apt: "libc6-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
 
-        room("Platform", "Observability"),
+        room("Platform", "Observability", ["Text"]),
         room("Platform", "Configuration"),
         room("Platform", "Text", ["CIdn2", "CPsl"]),
         room("Platform", "JSON"),

@@ -53,6 +53,7 @@ export async function redraw() {
 	for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close()
 	// The page's code, and its tenant, come while the frame asks who is there.
 	const code = route && import(`./pages/${fileOf(route)}.js`)
+	if (!/outside|overview/.test(route?.page)) import("./lib/ui.js").catch(() => {})
 	code?.catch(() => {})
 	if (route?.params.slug) tenantOf(route.params.slug).catch(() => {})
 	if (!(await frame(route)) || mine !== current) return
@@ -169,9 +170,10 @@ async function drawSwitch(node, slug) {
 	node.onclick = () => palette({ tab })
 }
 
-export const palette = async options => (await import("./lib/palette.js")).open(options)
-let keys
-const press = key => (keys ??= import("./lib/palette.js")).then(one => one.press(key))
+let code
+const load = () => (code ??= import("./lib/palette.js"))
+export const palette = options => load().then(one => one.open(options))
+const press = key => load().then(one => one.press(key))
 
 function drawTop() {
 	const choose = (name, values) => h("div.segments", { role: "group", "aria-label": words(name) }, Object.entries(values).map(([text, value]) =>
@@ -184,12 +186,11 @@ function drawTop() {
 		h("a.btn.ghost", { href: "/console/me", onclick: () => menu.hidePopover() }, icon("user"), "Your account"),
 		button("List of keys", () => press("?"), { look: ".ghost", icon: "list" }),
 		button("Sign out", leave, { look: ".ghost", icon: "door" }))
-	const requests = "Show the requests of this view"
 	fill(top,
 		h("a.brand", { href: "/console/", "aria-label": "Gatehouse, overview" }, icon("mark"), h("span", "Gatehouse")),
 		button(null, null, { look: ".ghost.switch", hidden: true, title: "Switch tenant" }),
 		h("button.btn.finder", { type: "button", "aria-label": "Search or jump to", onclick: () => palette() }, icon("search"), h("span", "Search or jump to…"), h("kbd", "Ctrl K")),
-		button(null, async () => (await import("./lib/dialog.js")).showRequests(), { look: ".ghost", icon: "code", title: requests, "aria-label": requests }),
+		button(null, async () => (await import("./lib/dialog.js")).showRequests(), { look: ".ghost", icon: "code", title: "Show the requests of this view" }),
 		button(icon("down"), null, { look: ".ghost", icon: "user", popoverTargetElement: menu, "aria-label": "Operator menu" }), menu)
 }
 
@@ -224,6 +225,8 @@ for (const change of ["online", "offline"]) addEventListener(change, drawOffline
 addEventListener("keydown", event => {
 	if (document.body.classList.contains("bare")) return
 	const held = event.ctrlKey || event.metaKey
+	// Its code is on the way before the K is.
+	if (held) load()
 	if (held && event.key.toLowerCase() === "k") {
 		event.preventDefault()
 		palette()

@@ -1,4 +1,4 @@
-// Classic and blocking, so that theme and density are set before the first paint and nothing flashes.
+// Classic and blocking: theme and density stand before the first paint.
 try {
 	const ui = JSON.parse(localStorage.getItem("ui") || "{}")
 	for (const name of ["theme", "density"]) {

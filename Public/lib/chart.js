@@ -20,7 +20,7 @@ export function bars(title, points, series, style, sentence) {
 	const marks = points.filter((_, at) => at % Math.ceil(points.length / 7) === 0)
 	return h("figure", svgNode("svg", { class: "chart", viewBox: "0 0 600 140", preserveAspectRatio: "none", role: "img", "aria-label": said }, ...lines, ...drawn),
 		h("div.axis", { "aria-hidden": "true" }, marks.map(one => h("time", day(one.at, style)))),
-		h("figcaption.small.muted", series.map(([look, , label]) => [h(`span.key.${look}`), label, " "]), "· ", said),
+		h("figcaption.small.muted", series.map(([look, , label]) => h("bdi", h(`span.key.${look}`), label, " ")), "· ", said),
 		h("details.small", h("summary", "View as table"), table(title, ["When", ...series.map(([, , label]) => label)],
 			points.map((one, at) => [h("time", day(one.at, style)), ...values[at].map(number)]))))
 }

@@ -147,8 +147,9 @@ export const none = (text = "–") => h("span.muted.none", text)
 /** Relative time with the exact one as title; `otherwise` where there is no time. */
 export const time = (iso, otherwise = "never") => (iso ? h("time", { dateTime: iso, title: exact(iso) }, ago(iso)) : none(otherwise))
 
-/** User content: its own direction, never translated. */
-export const user = (text, selector = "span") => h(selector, { dir: "auto" }, new Said(text ?? ""))
+/** User content: its own direction, never translated; a long address breaks before its @. */
+export const user = (text, selector = "span") => h(selector, { dir: "auto" },
+	String(text ?? "").split(/(?=@)/).map((part, at) => [at > 0 && h("wbr"), new Said(part)]))
 
 export function who(one, href) {
 	const initials = (one.name || one.email || "").match(/[\p{L}\p{N}]+/gu)?.slice(0, 2).map(word => [...word][0]).join("") ?? "?"

@@ -229,7 +229,7 @@ export function reveal({ title, secret, name, call, text }) {
 		call && h("details", h("summary", "Call the API with it"), h("code.code", curlOf(shown(call)))),
 		h("div.acts", h("label.check", stored, "I have stored it"), done))
 	node.setAttribute("closedby", "none")
-	// A second Escape closes a dialog whose `cancel` was refused without the key press being refused as well.
+	// A second Escape closes a dialog even where its `cancel` was refused.
 	node.addEventListener("keydown", event => event.key === "Escape" && event.preventDefault())
 	node.addEventListener("cancel", event => event.preventDefault())
 	addEventListener("beforeunload", leave)

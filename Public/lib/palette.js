@@ -15,7 +15,7 @@ const TYPES = { tenant: ["Tenant", "building"], user: ["User", "user"], api_key:
 /** A thing that was found in `tenant`; another tenant is entered at `tab`. */
 function found({ type = "tenant", id, slug, name, email }, tenant, tab) {
 	const place = { tenant: `t/${slug}/${tab}`, user: `t/${tenant}/users/${id}`, api_key: `t/${tenant}/keys/${id}`, invite: `t/${tenant}/invites${search({ q: email })}`, decision: `decisions/${id}` }
-	return entry(...TYPES[type], email ?? name, place[type], { sub: slug ?? (name === email ? null : name), data: true })
+	return entry(...TYPES[type], email ?? name, place[type], { sub: slug ?? (email && email !== name ? name : null), data: true })
 }
 
 /** `<command-palette>`: pages and actions at once, then what the search finds; arrows choose, Enter opens. */

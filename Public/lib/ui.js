@@ -1,4 +1,4 @@
-// Lists, and all else that a page is made of under one name. The first page asks for its parts alone, to be there sooner.
+// Lists, and all else that a page is made of under one name; the first page asks for its parts alone.
 import { query, setQuery } from "../app.js"
 import { add, api, blink, button, buttons, count, fill, h, head, icon, may, say, search, state, t, tag, time, total } from "./core.js"
 import { confirm, toast } from "./dialog.js"

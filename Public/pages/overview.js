@@ -26,7 +26,7 @@ async function numbers(page, cards, chart, chosen) {
 		const sum = name => number(points?.reduce((all, one) => all + one[name], 0))
 		const one = (look, label, value, href, spark) => h("a.card", { href }, h("span.label", icon(look), label),
 			h("span.num", value), spark && sparkline(points?.map(point => point[spark]) ?? []))
-		fill(cards, one("users", "Users", data.users_exact === false ? ["≈ ", number(Number(data.users.toPrecision(3)))] : number(data.users), "/console/tenants"),
+		fill(cards, one("users", "Users", data.users_exact === false ? ["≈ ", number(Number(data.users.toPrecision(3)))] : number(data.users), "/console/tenants"),
 			one("building", "Tenants", number(data.tenants), "/console/tenants"),
 			one("check", "Admitted", sum("admitted"), "/console/decisions?outcome=created", "admitted"),
 			one("shield", "Refused", sum("refused"), "/console/decisions?outcome=refused", "refused"),

@@ -55,7 +55,8 @@ struct ProvisioningRaceTests {
                 return try await scene.service.send(
                     .post, path, json: json, as: .platformOwner, to: replica)
             }
-            #expect(answers.allSatisfy { [200, 403, 409].contains($0.status) })
+            let odd = answers.filter { ![200, 403, 409].contains($0.status) }
+            #expect(odd.isEmpty, "\(odd.prefix(3).map(\.text))")
             try await expectOneUser(scene, email)
         }
         await scene.service.stop()

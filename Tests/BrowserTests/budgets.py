@@ -1,5 +1,5 @@
 """The budgets of the console, measured with a tenant of many users; see deploy/budgets."""
-import glob
+import hashlib
 import os
 import pathlib
 import statistics
@@ -22,11 +22,18 @@ WATCH = """globalThis.slowest = 0;
 new PerformanceObserver((list) => list.getEntries().forEach((one) => (slowest = Math.max(slowest, one.duration)))).observe({type: "event", durationThreshold: 16, buffered: true})"""
 
 
-def seed(console, sockets):
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def seed(console):
     """A tenant `grown` with ROWS users, each with a key, an invite, an event and a decision."""
     tenant = console.api("POST", "/tenants", {"slug": "grown", "name": "Grown"})["id"]
-    socket, = set(glob.glob("/tmp/gatehouse-*/.s.PGSQL.5432")) - sockets
-    subprocess.run(["psql", "-X", "-q", "-d", f"host={pathlib.Path(socket).parent} user=postgres dbname=gatehouse", "-v", f"tenant={tenant}",
+    # Where the server's own cluster stands, and its socket by that: as in PrivateCluster.swift.
+    data = f"{console.server.home}/data"
+    clusters = f"{data}/postgres", f"/var/lib/gatehouse/{digest(data)[:16]}"
+    folder, = (path for path in (f"/tmp/gatehouse-{digest(one)[:12]}" for one in clusters) if os.path.exists(path))
+    subprocess.run(["psql", "-X", "-q", "-d", f"host={folder} user=postgres dbname=gatehouse", "-v", f"tenant={tenant}",
                     "-v", "first=1", "-v", f"last={ROWS}", "-f", ROOT / "deploy/growth.sql"], check=True)
 
 
@@ -91,12 +98,11 @@ def main():
             over.append(name)
         print(f"| {name} | {value:,.0f}{unit} | {'–' if budget is None else f'{budget:,}{unit}'} | {'yes' if good else 'no'} |", flush=True)
 
-    sockets = set(glob.glob("/tmp/gatehouse-*/.s.PGSQL.5432"))
     with Server() as server, sync_playwright() as engine:
         browser = engine.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         console = Console(server, browser)
         console.sign_in_by_link(server.token)
-        seed(console, sockets)
+        seed(console)
         console.emails = [one["email"] for one in console.api("GET", "/tenants/grown/users?limit=100&q=grace.h")["items"]]
         print(f"{ROWS:,} users in one tenant, {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}\n\n| | measured | budget | kept |\n|---|---|---|---|")
         row("all files", sum(path.stat().st_size for path in (ROOT / "Public").rglob("*") if path.is_file()), 150_000, " bytes", True)

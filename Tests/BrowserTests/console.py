@@ -19,6 +19,11 @@ expect.set_options(timeout=30000)
 class Server:
     """`gatehouse dev` on a free port of loopback; the first sign-in link is `token`."""
 
+    command, first_link = "dev", r"sign-in#token=(\S+)"
+
+    def environment(self):
+        return {"GATEHOUSE_DATA_DIR": str(self.home / "data"), "GATEHOUSE_ALLOW_LOOPBACK_PROVIDERS": "true"}
+
     def __enter__(self):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="gatehouse-browser."))
         with socket.socket() as probe:
@@ -27,12 +32,11 @@ class Server:
         self.base = f"http://127.0.0.1:{port}"
         self.log = self.home / "log"
         environment = {key: value for key, value in os.environ.items() if not key.startswith("GATEHOUSE_")}
-        environment |= {"GATEHOUSE_LISTEN": f"127.0.0.1:{port}", "GATEHOUSE_DATA_DIR": str(self.home / "data"),
-                        "GATEHOUSE_ALLOW_LOOPBACK_PROVIDERS": "true"}
+        environment |= {"GATEHOUSE_LISTEN": f"127.0.0.1:{port}"} | self.environment()
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen([os.environ["GATEHOUSE_PROGRAM"], "dev"], stdout=log, stderr=log, env=environment)
+            self.process = subprocess.Popen([os.environ["GATEHOUSE_PROGRAM"], self.command], stdout=log, stderr=log, env=environment)
         deadline = time.monotonic() + 60
-        while not (found := re.search(r"sign-in#token=(\S+)", self.log.read_text(errors="replace"))):
+        while not (found := re.search(self.first_link, self.log.read_text(errors="replace"))):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(self.log.read_text(errors="replace")[-2000:])
             time.sleep(0.1)
@@ -43,6 +47,29 @@ class Server:
         self.process.send_signal(signal.SIGINT)
         self.process.wait(30)
         shutil.rmtree(self.home, ignore_errors=True)
+
+
+class FreshServer(Server):
+    """`gatehouse serve` over an empty database: nobody owns it yet, and `token` sets it up."""
+
+    command, first_link = "serve", r"setup#token=([\w-]+)"
+    postgres = str(pathlib.Path(__file__).parents[2] / "deploy/postgres")
+
+    def environment(self):
+        # The path of a socket is short.
+        self.cluster = tempfile.mkdtemp(prefix="gt.")
+        subprocess.run([self.postgres, "start", self.cluster], check=True, stdout=subprocess.DEVNULL)
+        for line in ("CREATE DATABASE gatehouse OWNER gatehouse_owner", "GRANT gatehouse_platform TO gatehouse_app"):
+            subprocess.run(["psql", "-X", "-q", "-d", f"host={self.cluster} user=postgres dbname=postgres", "-c", line], check=True)
+        urls = {f"GATEHOUSE_{name}DATABASE_URL": f"postgresql://gatehouse_{role}@/gatehouse?host={self.cluster}"
+                for name, role in (("", "app"), ("PLATFORM_", "platform"), ("MIGRATION_", "owner"))}
+        subprocess.run([os.environ["GATEHOUSE_PROGRAM"], "migrate"], check=True, stdout=subprocess.DEVNULL, env=urls)
+        return {**urls, "GATEHOUSE_SECRET_KEY": uuid.uuid4().hex}
+
+    def __exit__(self, *_):
+        super().__exit__()
+        subprocess.run([self.postgres, "stop", self.cluster], check=False, stderr=subprocess.DEVNULL)
+        shutil.rmtree(self.cluster, ignore_errors=True)
 
 
 WATCH = """

@@ -33,6 +33,32 @@ import Testing
         #expect(text == "\"\\\"\\\\\\n\\r\\t\\b\\f\\u0001\\u001f\u{7F}é😀\"")
     }
 
+    /// The search for them takes eight bytes at a time.
+    @Test func `an escape is found wherever it stands`() {
+        for length in 1...20 {
+            for place in 0..<length {
+                for (byte, escape) in [("\"", "\\\""), ("\\", "\\\\"), ("\u{1f}", "\\u001f")] {
+                    var parts = [String](repeating: "é", count: length)
+                    parts[place] = byte
+                    let text = parts.joined()
+                    parts[place] = escape
+                    #expect(written { $0.string(text) } == "\"" + parts.joined() + "\"")
+                }
+            }
+        }
+    }
+
+    @Test func `what is longer than the room at the start is written whole`() {
+        let long = String(repeating: "ab\n", count: 5000)
+        let text = written { json in
+            json.beginArray()
+            for _ in 0..<3 { json.string(long) }
+            json.endArray()
+        }
+        let one = "\"" + String(repeating: "ab\\n", count: 5000) + "\""
+        #expect(text == "[\(one),\(one),\(one)]")
+    }
+
     @Test func `the extremes of integers are written whole`() {
         #expect(written { $0.int(Int.min) } == "-9223372036854775808")
         #expect(written { $0.int(Int.max) } == "9223372036854775807")
@@ -41,7 +67,7 @@ import Testing
 
     @Test func `ascii bytes are quoted without escaping`() {
         let text = written { json in
-            Array("2026".utf8).withUnsafeBufferPointer { json.ascii($0) }
+            json.ascii(4) { _ = $0.initialize(from: "2026".utf8) }
         }
         #expect(text == "\"2026\"")
     }

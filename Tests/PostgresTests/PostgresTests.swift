@@ -76,7 +76,7 @@ struct TypeTests {
             #expect(try row.get("n") == [] as [String])
             #expect(try row.get("o", as: String?.self) == "")
             #expect(try row.get("p") == 1.5)
-            #expect(row.withBytes(1) { $0?.count } == 6)
+            #expect(row.bytes(1)?.count == 6)
         }
     }
 
@@ -198,6 +198,31 @@ struct ReadTests {
             let seen: String = try await postgres.tenantRead(tenant, setting)[0].get(0)
             #expect(seen == tenant.description)
             #expect(try await postgres.one(setting) == "")
+        }
+    }
+
+    /// Sent in one batch, and so in one implicit transaction.
+    @Test func `reads of several tenants and of none share a batch and see each their own`()
+        async throws
+    {
+        try await withDatabase(readsPerLoop: 1) { postgres, _ in
+            let setting: SQL = "SELECT coalesce(current_setting('app.tenant', true), '')"
+            let tenants = (0..<5).map { _ in UUID.random() }
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 0..<300 {
+                    let tenant = number % 6 < 5 ? tenants[number % 6] : nil
+                    group.addTask {
+                        // Some fail, and take their neighbours down to be sent again.
+                        if number % 50 == 7, let tenant {
+                            _ = try? await postgres.tenantRead(tenant, "SELECT 1 / 0")
+                        }
+                        guard let tenant else { return try await postgres.one(setting) == "" }
+                        let rows = try await postgres.tenantRead(tenant, setting)
+                        return try rows[0].get(0) == tenant.description
+                    }
+                }
+                for try await isRight in group { #expect(isRight) }
+            }
         }
     }
 

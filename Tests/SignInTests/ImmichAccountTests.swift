@@ -1,3 +1,5 @@
+import Application
+import Cryptography
 import HTTP
 import JSON
 import Postgres
@@ -105,6 +107,35 @@ struct ImmichAccountTests {
                 .put, path, #"{"password":"another1"}"#, token: token)
             expectError(late, 400, "Sign in again to change the password")
         }
+        await stage.service.stop()
+    }
+
+    @Test func `I6 I10 I12 a password that an operator chose is changed whenever the person wants`()
+        async throws
+    {
+        let clock = TestClock()
+        let stage = try await ImmichStage.make(clock: clock)
+        let id = stage.user.id
+        let chosen = try await stage.service.composition.passwords.hash(
+            Array("chosen by the operator".utf8))
+        _ = try await stage.service.storage.scope(stage.tenant.id).change(by: .system) {
+            try await $0.setPassword(chosen, of: id, keeping: .none, mustChange: true)
+        }
+        let answer = try await stage.signIn("chosen by the operator")
+        #expect(answer.json["shouldChangePassword"] == .bool(true), "\(answer.text)")
+        let token = answer.json["accessToken"]?.string
+        expectAnswer(
+            try await stage.send(.get, "/api/users/me", token: token),
+            try await stage.wholeUser(of: id.description, mustChange: true))
+        clock.advance(seconds: 600)
+        let changed = try await stage.send(
+            .put, "/api/auth/change-password", #"{"password":"staple battery horse"}"#,
+            token: token)
+        expectAnswer(changed, try await stage.wholeUser(of: id.description))
+        expectError(
+            try await stage.send(
+                .put, "/api/auth/change-password", #"{"password":"horse battery staple"}"#,
+                token: token), 400, "Sign in again to change the password")
         await stage.service.stop()
     }
 

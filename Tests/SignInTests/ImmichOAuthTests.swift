@@ -139,6 +139,46 @@ struct ImmichOAuthTests {
         await scene.stop()
     }
 
+    @Test
+    func `I7 I9 the newer app posts its challenge, and its state is held against the answer's`()
+        async throws
+    {
+        let scene = try await Scene.make()
+        try await scene.invite("new@acme.example")
+        for (sent, status) in [("another-state", 400), ("state-posted", 201)] {
+            let begun = try await scene.stage.send(
+                .post, "/api/oauth/authorize",
+                #"{"redirectUri":"\#(Self.redirect)","state":"state-posted","#
+                    + #""codeChallenge":"\#(Self.challenge)"}"#)
+            expectAnswer(begun, #"{"url":"\#(begun.json["url"]?.string ?? "")"}"#, status: 201)
+            let asked = FormText(
+                String((begun.json["url"]?.string ?? "").drop { $0 != "?" }.dropFirst()))
+            #expect(asked.first("state") == "state-posted")
+            #expect(asked.first("code_challenge") == Self.challenge)
+            let cookies = begun.response.fields.filter { $0.name == "set-cookie" }
+            #expect(cookies.count == 1)
+            #expect(cookies.first?.value.hasPrefix("immich_oauth_state=state-posted; ") == true)
+            scene.grant(asked.first("nonce") ?? "")
+            let done = try await scene.stage.send(
+                .post, "/api/oauth/callback",
+                #"{"url":"\#(Self.redirect)?code=c0de&state=state-posted","#
+                    + #""state":"\#(sent)","codeVerifier":"\#(Self.verifier)"}"#)
+            if status == 400 {
+                expectError(done, 400, "OAuth authentication failed")
+                // Nothing was used up: the right one may still come.
+                let path = "/api/oauth/callback"
+                let right = try await scene.stage.send(
+                    .post, path,
+                    #"{"url":"\#(Self.redirect)?code=c0de&state=state-posted","#
+                        + #""codeVerifier":"\#(Self.verifier)"}"#)
+                #expect(right.status == 201, "\(right.text)")
+            } else {
+                #expect(done.status == 201, "\(done.text)")
+            }
+        }
+        await scene.stop()
+    }
+
     @Test func `I7 I9 a sign-in that began ten minutes ago is over`() async throws {
         let clock = TestClock()
         let scene = try await Scene.make(clock: clock)

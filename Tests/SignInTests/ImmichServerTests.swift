@@ -121,6 +121,22 @@ struct ImmichServerTests {
             // Photos are not served here.
             (.get, "/api/assets/1"), (.put, "/api/albums"),
         ])
+        // Documents for everyone are for everyone's pages.
+        for path in [
+            "/.well-known/immich", "/api/server/ping", "/api/server/version",
+            "/api/server/features", "/api/server/config",
+        ] {
+            let asked = try await stage.service.send(
+                .options, ImmichStage.mount + path,
+                fields: [
+                    Field("origin", "https://any.example"),
+                    Field("access-control-request-method", "GET"),
+                ])
+            expectEmpty(asked, 204)
+            #expect(asked.first("access-control-allow-origin") == "*")
+            #expect(asked.first("access-control-allow-methods") == "GET, HEAD, OPTIONS")
+            #expect(asked.first("access-control-max-age") == "600")
+        }
         for path in ["/api/assets/1", "/api/timeline/buckets"] {
             expectError(try await stage.send(.get, path), 404, "There is no such path.")
         }

@@ -238,6 +238,18 @@ struct ImmichSignInTests {
         expectError(
             try await stage.service.send(.post, path, json: local), 400,
             "The server already has an admin")
+        let clients = try await stage.service.send(
+            .get, "/v1/tenants/fresh/clients", as: .platformOwner)
+        let client = clients.json["items"]?.array?.first { $0["name"]?.string == "immich" }
+        #expect(client?["settings"]?["single_label_email"] == .bool(true), "\(clients.text)")
+        #expect(client?["settings"]?["admin_sign_up"] == nil, "\(clients.text)")
+        for (body, text) in [
+            (#"{"password":"x","name":"R"}"#, "email must be a string"),
+            (#"{"email":"a@b.example","name":"R"}"#, "password must be a string"),
+            (#"{"email":"a@b.example","password":"x"}"#, "name must be a string"),
+        ] {
+            expectError(try await stage.send(.post, "/api/auth/admin-sign-up", body), 400, text)
+        }
         await stage.service.stop()
     }
 

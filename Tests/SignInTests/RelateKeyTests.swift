@@ -194,13 +194,7 @@ struct RelateKeyTests {
     @Test func `R8 R9 another person's key is not there, whoever asks`() async throws {
         let stage = try await RelateStage.make()
         let ann = try await stage.key()
-        try await stage.service.manage(
-            .post, "/v1/tenants/acme/invites", #"{"email":"bob@acme.example"}"#)
-        stage.provider.set(
-            "/introspect", .init(#"{"active":true,"sub":"bob-1","client_id":"mail"}"#))
-        stage.provider.set(
-            "/userinfo",
-            .init(#"{"sub":"bob-1","email":"bob@acme.example","email_verified":true}"#))
+        try await stage.inviteBob()
         let bob = "ApiKey \(try await stage.key().text)"
         expectNotFound(try await stage.send(.delete, "\(Self.path)/\(ann.id)", as: bob))
         expectNotFound(try await stage.send(.post, "\(Self.path)/\(ann.id)/rotate", as: bob))

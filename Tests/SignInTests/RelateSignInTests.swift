@@ -92,13 +92,7 @@ struct RelateSignInTests {
         #expect(again.json["id"] == answer.json["id"])
         #expect(stage.provider.fetches(of: "/introspect") == 2)
         // A person of whom the provider knows no name.
-        try await stage.service.manage(
-            .post, "/v1/tenants/acme/invites", #"{"email":"bob@acme.example"}"#)
-        stage.provider.set(
-            "/introspect", .init(#"{"active":true,"sub":"bob-1","client_id":"mail"}"#))
-        stage.provider.set(
-            "/userinfo",
-            .init(#"{"sub":"bob-1","email":"bob@acme.example","email_verified":true}"#))
+        try await stage.inviteBob()
         let bob = try await stage.send(.get, Self.profile, as: "Bearer another")
         #expect(bob.status == 200 && bob.json["displayName"] == .null, "\(bob.text)")
         expectBare401(try await stage.send(.get, Self.profile))

@@ -56,6 +56,16 @@ struct RelateStage: ClientStage {
                 #"{"sub":"ann-1","email":"ann@acme.example","email_verified":true,"name":"Ann"}"#))
     }
 
+    /// From now on any opaque token is Bob's, who is invited too and of whom no name is known.
+    func inviteBob() async throws {
+        try await service.manage(
+            .post, "/v1/tenants/acme/invites", #"{"email":"bob@acme.example"}"#)
+        provider.set("/introspect", .init(#"{"active":true,"sub":"bob-1","client_id":"mail"}"#))
+        provider.set(
+            "/userinfo",
+            .init(#"{"sub":"bob-1","email":"bob@acme.example","email_verified":true}"#))
+    }
+
     /// As Keycloak and others write theirs: for their own services, given to our client.
     func signedToken(
         _ claims: [String: String?] = [:], header: [String: String?] = [:]

@@ -87,7 +87,7 @@ struct ThinkWorkStage: ClientStage {
         try await invite(email, role: role)
         let token = token(email)
         let linked = try await send(.post, "/api/auth/enrollment/auto-link", token: token)
-        #expect(linked.text == #"{"outcome":"linked"}"#)
+        expectAnswer(linked, #"{"outcome":"linked"}"#)
         return token
     }
 }

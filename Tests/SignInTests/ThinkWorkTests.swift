@@ -207,6 +207,12 @@ struct ThinkWorkTests {
         expectOnlyError(
             try await stage.send(.get, "/api/auth/options?platform=tv"), 400,
             "platform must be web, mobile, desktop or cli")
+        // Of two pools neither is surely meant.
+        try await stage.service.manage(
+            .post, "/v1/providers",
+            #"{"kind":"cognito","name":"Other","issuer":"eu-central-1_xyz","client_id":"web","#
+                + #""email_trust":"verified_claim"}"#)
+        expectAnswer(try await stage.send(.get, path), nothing)
         await stage.stop()
     }
 

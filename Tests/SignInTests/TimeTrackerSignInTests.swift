@@ -39,6 +39,10 @@ struct TimeTrackerSignInTests {
         let escaped = try await stage.begin("?redirect_uri=timetracker%3A%2F%2Foauth%2Fcallback")
         #expect(escaped.first("redirect_uri") == TimeTrackerStage.redirect)
         #expect(escaped.first("state") != asked.first("state"))
+        // A page may read where it would be sent.
+        let read = try await stage.call(
+            .get, "/auth/login?redirect_uri=\(TimeTrackerStage.redirect)")
+        expectEmpty(read, 302)
         await stage.stop()
     }
 

@@ -33,16 +33,26 @@ package enum SHA256 {
     }
 
     package static func hash(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
-        let context = context()
-        return [UInt8](unsafeUninitializedCapacity: length) { out, count in
-            // These fail only without memory or with a broken OpenSSL: a wrong hash would be
-            // worse than no process.
-            precondition(
-                EVP_DigestInit_ex2(context, digest, nil) == 1
-                    && EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1
-                    && EVP_DigestFinal_ex(context, out.baseAddress, nil) == 1)
+        [UInt8](unsafeUninitializedCapacity: length) { out, count in
+            hash(bytes, into: UnsafeMutableRawBufferPointer(out))
             count = length
         }
+    }
+
+    /// `out` has room for 32 bytes.
+    package static func hash(
+        _ bytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer
+    ) {
+        precondition(out.count >= length)
+        let context = context()
+        // These fail only without memory or with a broken OpenSSL: a wrong hash would be worse
+        // than no process.
+        precondition(
+            EVP_DigestInit_ex2(context, digest, nil) == 1
+                && EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1
+                && EVP_DigestFinal_ex(
+                    context, out.baseAddress?.assumingMemoryBound(to: UInt8.self), nil) == 1
+        )
     }
 
     /// HMAC-SHA256, 32 bytes.

@@ -1,12 +1,30 @@
 /// Writes JSON straight into bytes and places the commas. The caller keeps the nesting: a name
 /// before each member's value, an end for each begin.
-package struct JSONWriter: Sendable {
-    package var bytes: [UInt8]
+///
+/// It owns its memory and cannot be copied: an array would ask at each byte whether it is shared.
+package struct JSONWriter: ~Copyable {
+    private var start: UnsafeMutablePointer<UInt8>
+    private var capacity: Int
+    private var count = 0
     private var needsComma = false
 
     package init(reserving capacity: Int = 512) {
-        bytes = []
-        bytes.reserveCapacity(capacity)
+        self.capacity = max(64, capacity)
+        start = .allocate(capacity: self.capacity)
+    }
+
+    deinit { start.deallocate() }
+
+    /// What was written, copied out.
+    package var bytes: [UInt8] { Array(written) }
+
+    private var written: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: start, count: count)
+    }
+
+    /// Lends what was written.
+    package func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
+        body(UnsafeRawBufferPointer(written))
     }
 
     package mutating func beginObject() { open(UInt8(ascii: "{")) }
@@ -16,20 +34,21 @@ package struct JSONWriter: Sendable {
 
     /// A member name that needs no escaping, as those in the source do not.
     package mutating func name(_ text: StaticString) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(
-            contentsOf: UnsafeBufferPointer(
-                start: text.utf8Start, count: text.utf8CodeUnitCount))
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
+        let length = text.utf8CodeUnitCount
+        reserve(length + 4)
+        if needsComma { put(UInt8(ascii: ",")) }
+        put(UInt8(ascii: "\""))
+        put(UnsafeBufferPointer(start: text.utf8Start, count: length))
+        put(UInt8(ascii: "\""))
+        put(UInt8(ascii: ":"))
         needsComma = false
     }
 
     @_disfavoredOverload
     package mutating func name(_ text: String) {
         string(text)
-        bytes.append(UInt8(ascii: ":"))
+        reserve(1)
+        put(UInt8(ascii: ":"))
         needsComma = false
     }
 
@@ -40,58 +59,65 @@ package struct JSONWriter: Sendable {
 
     /// Text that is valid UTF-8 already, as what the database sends.
     package mutating func string(_ text: UnsafeBufferPointer<UInt8>) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        var start = 0
-        for index in 0..<text.count {
-            let byte = text[index]
-            guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else {
-                continue
-            }
-            bytes.append(contentsOf: text[start..<index])
-            escape(byte)
-            start = index + 1
+        // No byte becomes more than six.
+        reserve(text.count * 6 + 3)
+        if needsComma { put(UInt8(ascii: ",")) }
+        needsComma = true
+        put(UInt8(ascii: "\""))
+        var from = 0
+        while let at = Self.nextEscape(text, from) {
+            put(UnsafeBufferPointer(rebasing: text[from..<at]))
+            escape(text[at])
+            from = at + 1
         }
-        bytes.append(contentsOf: text[start..<text.count])
-        bytes.append(UInt8(ascii: "\""))
+        put(UnsafeBufferPointer(rebasing: text[from...]))
+        put(UInt8(ascii: "\""))
     }
 
-    /// A quoted string of bytes known to need no escaping, as those of an id or a time.
-    package mutating func ascii(_ text: UnsafeBufferPointer<UInt8>) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(contentsOf: text)
-        bytes.append(UInt8(ascii: "\""))
+    /// A quoted string of `count` bytes known to need no escaping, as those of an id or a time,
+    /// that `write` puts into their place.
+    package mutating func ascii(
+        _ length: Int, _ write: (UnsafeMutableBufferPointer<UInt8>) -> Void
+    ) {
+        reserve(length + 3)
+        if needsComma { put(UInt8(ascii: ",")) }
+        needsComma = true
+        put(UInt8(ascii: "\""))
+        write(UnsafeMutableBufferPointer(start: start + count, count: length))
+        count += length
+        put(UInt8(ascii: "\""))
     }
 
     package mutating func int(_ value: Int) { int(Int64(value)) }
 
     @_disfavoredOverload
     package mutating func int(_ value: Int64) {
-        separate()
-        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        reserve(24)
+        if needsComma { put(UInt8(ascii: ",")) }
+        needsComma = true
+        if value < 0 { put(UInt8(ascii: "-")) }
         var rest = value.magnitude
-        let start = bytes.count
-        repeat {
-            bytes.append(0x30 + UInt8(rest % 10))
-            rest /= 10
-        } while rest > 0
-        bytes[start...].reverse()
+        var divisor: UInt64 = 1
+        while rest / divisor >= 10 { divisor *= 10 }
+        while divisor > 0 {
+            put(0x30 + UInt8(rest / divisor))
+            rest %= divisor
+            divisor /= 10
+        }
     }
 
-    package mutating func bool(_ value: Bool) { raw(value ? "true" : "false") }
+    package mutating func bool(_ value: Bool) { value ? raw("true") : raw("false") }
     package mutating func null() { raw("null") }
 
     /// A number's own text, valid by the grammar.
     package mutating func number(_ text: String) {
-        separate()
-        bytes.append(contentsOf: text.utf8)
+        var text = text
+        text.withUTF8 { encoded($0) }
     }
 
     /// One value encoded already, without white space around it.
-    package mutating func raw(_ encoded: [UInt8]) {
-        separate()
-        bytes.append(contentsOf: encoded)
+    package mutating func raw(_ value: [UInt8]) {
+        value.withUnsafeBufferPointer { encoded($0) }
     }
 
     package mutating func value(_ value: JSONValue) {
@@ -115,40 +141,108 @@ package struct JSONWriter: Sendable {
     }
 
     private mutating func raw(_ text: StaticString) {
-        separate()
-        bytes.append(
-            contentsOf: UnsafeBufferPointer(
-                start: text.utf8Start, count: text.utf8CodeUnitCount))
+        encoded(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    private mutating func encoded(_ value: UnsafeBufferPointer<UInt8>) {
+        reserve(value.count + 1)
+        if needsComma { put(UInt8(ascii: ",")) }
+        needsComma = true
+        put(value)
     }
 
     private mutating func open(_ bracket: UInt8) {
-        separate()
-        bytes.append(bracket)
+        reserve(2)
+        if needsComma { put(UInt8(ascii: ",")) }
+        put(bracket)
         needsComma = false
     }
 
     private mutating func close(_ bracket: UInt8) {
-        bytes.append(bracket)
+        reserve(1)
+        put(bracket)
         needsComma = true
     }
 
-    private mutating func separate() {
-        if needsComma { bytes.append(UInt8(ascii: ",")) }
-        needsComma = true
+    // MARK: bytes
+
+    /// Where the next byte that may not stand in a string is, at or behind `from`.
+    private static func nextEscape(_ text: UnsafeBufferPointer<UInt8>, _ from: Int) -> Int? {
+        var at = from
+        let bytes = UnsafeRawBufferPointer(text)
+        while at + 8 <= text.count {
+            let word = bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+            if hasEscape(word) { break }
+            at += 8
+        }
+        while at < text.count {
+            let byte = text[at]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                return at
+            }
+            at += 1
+        }
+        return nil
+    }
+
+    /// Whether one of eight bytes is below 0x20, a quote or a backslash: the zero-byte test of
+    /// H. S. Warren's Hacker's Delight, 6-1, on the differences.
+    @inline(__always)
+    private static func hasEscape(_ word: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highs = ones << 7
+        let quotes = word ^ (ones &* 0x22)
+        let slashes = word ^ (ones &* 0x5C)
+        let controls = (word &- ones &* 0x20) & ~word
+        return (controls | ((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes)) & highs
+            != 0
+    }
+
+    /// Every `put` stands behind a `reserve` for it.
+    @inline(__always)
+    private mutating func put(_ byte: UInt8) {
+        assert(count < capacity)
+        start[count] = byte
+        count += 1
+    }
+
+    @inline(__always)
+    private mutating func put(_ run: UnsafeBufferPointer<UInt8>) {
+        guard let from = run.baseAddress else { return }
+        assert(count + run.count <= capacity)
+        (start + count).update(from: from, count: run.count)
+        count += run.count
+    }
+
+    @inline(__always)
+    private mutating func reserve(_ more: Int) {
+        if count + more > capacity { grow(more) }
+    }
+
+    @inline(never)
+    private mutating func grow(_ more: Int) {
+        while capacity < count + more { capacity *= 2 }
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        larger.update(from: start, count: count)
+        start.deallocate()
+        start = larger
     }
 
     private mutating func escape(_ byte: UInt8) {
-        bytes.append(UInt8(ascii: "\\"))
+        put(UInt8(ascii: "\\"))
         switch byte {
-        case 0x08: bytes.append(UInt8(ascii: "b"))
-        case 0x09: bytes.append(UInt8(ascii: "t"))
-        case 0x0A: bytes.append(UInt8(ascii: "n"))
-        case 0x0C: bytes.append(UInt8(ascii: "f"))
-        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0x08: put(UInt8(ascii: "b"))
+        case 0x09: put(UInt8(ascii: "t"))
+        case 0x0A: put(UInt8(ascii: "n"))
+        case 0x0C: put(UInt8(ascii: "f"))
+        case 0x0D: put(UInt8(ascii: "r"))
         case 0x00..<0x20:
-            bytes.append(contentsOf: [UInt8(ascii: "u"), 0x30, 0x30, 0x30 + byte >> 4])
-            bytes.append(byte & 15 < 10 ? 0x30 + byte & 15 : 0x57 + byte & 15)
-        default: bytes.append(byte)
+            put(UInt8(ascii: "u"))
+            put(0x30)
+            put(0x30)
+            put(0x30 + byte >> 4)
+            put(byte & 15 < 10 ? 0x30 + byte & 15 : 0x57 + byte & 15)
+        default: put(byte)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Text
 
 /// The bytes of one line.
 struct LogLine {
@@ -53,6 +54,17 @@ struct LogLine {
         }
     }
 
+    /// Nearly every text of a line: as it is, in one piece. False, and nothing, for any other.
+    private mutating func appendPlain(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { run in
+            for byte in run
+            where byte < 0x20 || byte >= 0x7F || byte == 0x22 || byte == 0x5C { return false }
+            bytes.append(contentsOf: run)
+            return true
+        }
+    }
+
     private mutating func quoted(_ text: StaticString) {
         append("\"")
         append(text)
@@ -62,12 +74,7 @@ struct LogLine {
     /// A JSON string. DEL and the C1 controls are escaped too, since a terminal may obey them.
     private mutating func quoted(_ text: String) {
         append("\"")
-        // Nearly every text of a line: as it is, in one piece.
-        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }) {
-            bytes += text.utf8
-            append("\"")
-            return
-        }
+        if appendPlain(text) { return append("\"") }
         for scalar in text.unicodeScalars {
             switch scalar.value {
             case 0x22: append("\\\"")
@@ -87,31 +94,11 @@ struct LogLine {
 
     /// RFC 3339 in UTC with milliseconds.
     private mutating func time(_ now: timespec) {
-        var seconds = now.tv_sec
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        digits(Int(parts.tm_year) + 1900, 4)
-        append("-")
-        digits(Int(parts.tm_mon) + 1, 2)
-        append("-")
-        digits(Int(parts.tm_mday), 2)
-        append("T")
-        digits(Int(parts.tm_hour), 2)
-        append(":")
-        digits(Int(parts.tm_min), 2)
-        append(":")
-        digits(Int(parts.tm_sec), 2)
-        append(".")
-        digits(now.tv_nsec / 1_000_000, 3)
-        append("Z")
-    }
-
-    private mutating func digits(_ value: Int, _ count: Int) {
-        var divisor = 1
-        for _ in 1..<count { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(0x30 + value / divisor % 10))
-            divisor /= 10
+        let time = Timestamp(
+            microseconds: Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 24) {
+            time.write(into: $0)
+            bytes.append(contentsOf: $0)
         }
     }
 

@@ -44,9 +44,8 @@ extension Array: PostgresEncodable where Element: PostgresElement {
     package static var postgresType: UInt32 { Element.postgresArrayType }
 
     package func encode(into bytes: inout [UInt8]) -> Bool {
-        // An empty array of anything would cast to [UInt8].
-        if Element.self == UInt8.self, let raw = self as? [UInt8] {
-            bytes.append(contentsOf: raw)
+        if Element.self == UInt8.self {
+            withUnsafeBytes { bytes.append(contentsOf: $0) }
             return true
         }
         bytes.appendBigEndian(Int32(isEmpty ? 0 : 1))

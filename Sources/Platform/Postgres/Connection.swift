@@ -10,10 +10,14 @@ import Text
 final class Connection: @unchecked Sendable {
     private enum Expected {
         case control(Statement?)
+        /// Without which the connection is of no use.
+        case essential
         case prepare(Statement, name: String)
         case answer(Statement)
         case sync(Statement?)
     }
+
+    private static let tenantStatement = "tenant"
 
     let loop: EventLoop
     private var handle: OpaquePointer?
@@ -28,6 +32,9 @@ final class Connection: @unchecked Sendable {
     private var needsFlush = false
     /// Numbers the stretches between two syncs.
     private var batch = 0
+    /// Whose rows the statements of this batch see by now.
+    private var tenant: UUID?
+    private var knowsTenants = false
     /// When the server was last heard, or had nothing to answer; loop time.
     private(set) var lastProgress: Int64
 
@@ -71,12 +78,8 @@ final class Connection: @unchecked Sendable {
         if isIdle { lastProgress = loop.now }
         inFlight += 1
         for text in prelude { control(text, statement) }
-        if let tenant = statement.tenant {
-            control("BEGIN", statement)
-            control("SET LOCAL app.tenant = '\(tenant)'", statement)
-        }
+        if statement.tenant != tenant { enter(statement) }
         send(statement)
-        if statement.tenant != nil { control("COMMIT", statement) }
         needsSync = true
     }
 
@@ -85,6 +88,7 @@ final class Connection: @unchecked Sendable {
         guard let handle, needsSync else { return }
         needsSync = false
         batch += 1
+        tenant = nil
         guard PQpipelineSync(handle) == 1 else { return close("sync refused") }
         expected.append(.sync(statement))
         needsFlush = true
@@ -95,8 +99,6 @@ final class Connection: @unchecked Sendable {
         seal()
         submit(statement, before: prelude)
         seal(statement.role == .write ? statement : nil)
-        // A failed bracket must not outlive its batch.
-        if statement.tenant != nil { rollback() }
         flush()
     }
 
@@ -110,9 +112,31 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    private func rollback() {
+    /// Sets `app.tenant` for what follows in this batch. The statements between two syncs are one
+    /// implicit transaction, at whose end the server forgets a local setting.
+    private func enter(_ statement: Statement) {
+        if !knowsTenants { learnTenants() }
+        guard let handle else { return }
+        let sent = (statement.tenant?.description ?? "").withCString { text in
+            withUnsafePointer(to: Optional(text)) {
+                PQsendQueryPrepared(handle, Self.tenantStatement, 1, $0, nil, nil, 1)
+            }
+        }
+        guard sent == 1 else { return close("send refused") }
+        tenant = statement.tenant
+        expected.append(.control(statement))
+    }
+
+    /// In a batch of its own, which no neighbour's failure takes down.
+    private func learnTenants() {
         seal()
-        control("ROLLBACK", nil)
+        guard let handle else { return }
+        let text = "SELECT set_config('app.tenant', $1, true)"
+        guard PQsendPrepare(handle, Self.tenantStatement, text, 0, nil) == 1 else {
+            return close("send refused")
+        }
+        expected.append(.essential)
+        knowsTenants = true
         needsSync = true
         seal()
     }
@@ -256,6 +280,8 @@ final class Connection: @unchecked Sendable {
         switch waiting {
         case .control(let statement):
             if let error, let statement { fail(statement, error) }
+        case .essential:
+            if status != PGRES_COMMAND_OK { close("not prepared") }
         case .prepare(let statement, let name):
             if status == PGRES_COMMAND_OK {
                 statements.confirm(statement.sql.text, name: name)
@@ -280,15 +306,12 @@ final class Connection: @unchecked Sendable {
 
     private func fail(_ statement: Statement, _ error: PostgresError) {
         if statement.failure == nil { statement.failure = error }
-        // The failed bracket stays open past the sync; what follows until the ROLLBACK is refused
-        // as collateral and sent again.
-        if statement.tenant != nil, !statement.retried, error.sqlstate != "25P02" { rollback() }
     }
 
     private func answer(_ statement: Statement, _ result: ResultHandle, skipped: Bool) {
         guard skipped || statement.failure != nil else {
+            if statement.role != .write { return statement.complete(.success(Rows(result))) }
             statement.rows = Rows(result)
-            if statement.role != .write { statement.complete(.success(Rows(result))) }
             return
         }
         if let failure = statement.failure, failure.isStalePlan {

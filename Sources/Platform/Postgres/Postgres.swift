@@ -36,10 +36,11 @@ package final class Postgres: Sendable {
     ) {
         let pool = pool
         let statement = Statement(sql, .read, finish: finish)
-        pool.loop.run { pool.read(statement) }
+        if pool.loop.isCurrent { return pool.read(statement) }
+        pool.loop.perform { pool.read(statement) }
     }
 
-    /// A read in a transaction with `app.tenant` set, in one round trip, under the rules of `read`.
+    /// A read with `app.tenant` set, in one round trip, under the rules of `read`.
     package func tenantRead(
         _ tenant: UUID, _ sql: SQL
     ) async throws(PostgresError) -> Rows {

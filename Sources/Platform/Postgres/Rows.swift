@@ -49,14 +49,6 @@ package struct Row: Sendable {
 
     /// The value of a column, counted from 0. Throws `.decoding` if it is NULL and `T` is not
     /// optional, or of another type, or not there.
-    ///
-    /// Specialised for what rows are made of, here and below: looking the generic types up at each
-    /// call was a fifth of the processor's time for a list.
-    @_specialize(where T == String)
-    @_specialize(where T == UUID)
-    @_specialize(where T == Timestamp)
-    @_specialize(where T == Int)
-    @_specialize(where T == Bool)
     package func get<T: PostgresDecodable>(
         _ column: Int, as type: T.Type = T.self
     ) throws(PostgresError) -> T {
@@ -67,11 +59,6 @@ package struct Row: Sendable {
     }
 
     /// The same where the column may be NULL.
-    @_specialize(where T == String)
-    @_specialize(where T == UUID)
-    @_specialize(where T == Timestamp)
-    @_specialize(where T == Int)
-    @_specialize(where T == Bool)
     package func get<T: PostgresDecodable>(
         _ column: Int, as type: T?.Type = T?.self
     ) throws(PostgresError) -> T? {
@@ -93,21 +80,35 @@ package struct Row: Sendable {
         throw PostgresError(.decoding, column)
     }
 
-    /// The column's bytes where the result holds them, nil for NULL; valid within `body` only.
-    package func withBytes<T>(
-        _ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> T
-    ) rethrows -> T {
-        try withExtendedLifetime(result) { try body(cell(column)?.bytes) }
+    /// The bytes of a column that the statement has, where its answer holds them; nil for NULL.
+    /// Valid while the row is.
+    package func bytes(_ column: Int) -> UnsafeRawBufferPointer? {
+        let column = Int32(truncatingIfNeeded: column)
+        let count = Int(PQgetlength(result.pointer, index, column))
+        if count == 0, PQgetisnull(result.pointer, index, column) == 1 { return nil }
+        return UnsafeRawBufferPointer(
+            start: PQgetvalue(result.pointer, index, column), count: count)
     }
 
-    private struct Cell {
+    /// A column known to be of this type; nil for NULL.
+    package func uuid(_ column: Int) -> UUID? {
+        bytes(column).flatMap { UUID.decode($0, type: UUID.postgresType) }
+    }
+
+    /// A column known to be of this type; nil for NULL.
+    package func timestamp(_ column: Int) -> Timestamp? {
+        bytes(column).flatMap { Timestamp.decode($0, type: Timestamp.postgresType) }
+    }
+
+    struct Cell {
         /// Nil: NULL.
         let bytes: UnsafeRawBufferPointer?
         /// The type's OID.
         let type: UInt32
     }
 
-    private func cell(_ column: Int) -> Cell? {
+    @inline(__always)
+    func cell(_ column: Int) -> Cell? {
         guard column >= 0, column < Int(PQnfields(result.pointer)) else { return nil }
         let column = Int32(column)
         let type = UInt32(PQftype(result.pointer, column))
@@ -118,7 +119,7 @@ package struct Row: Sendable {
                 count: Int(PQgetlength(result.pointer, index, column))), type: type)
     }
 
-    private func undecodable(_ column: Int) -> PostgresError {
+    func undecodable(_ column: Int) -> PostgresError {
         let name = PQfname(result.pointer, Int32(clamping: column)).map { String(cString: $0) }
         return PostgresError(.decoding, name ?? "\(column)")
     }

@@ -1,3 +1,5 @@
+import Text
+
 /// One SQL statement and its bound values. Interpolated values never become text: each is sent as
 /// a parameter (`$1`, `$2` …) in the binary format. The text names the prepared statement, so a
 /// statement should have few texts: bind what varies.
@@ -34,6 +36,8 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         package init(literalCapacity: Int, interpolationCount: Int) {
             sql = SQL(raw: "")
             sql.text.reserveCapacity(literalCapacity + interpolationCount * 3)
+            sql.slots.reserveCapacity(interpolationCount)
+            sql.values.reserveCapacity(interpolationCount * 24)
         }
 
         package mutating func appendLiteral(_ literal: String) {
@@ -44,6 +48,11 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         package mutating func appendInterpolation<T: PostgresEncodable>(_ value: T) {
             sql.bind(value)
         }
+
+        // What is bound most, without generics.
+        package mutating func appendInterpolation(_ value: UUID) { sql.bind(value) }
+        package mutating func appendInterpolation(_ value: String) { sql.bind(value) }
+        package mutating func appendInterpolation(_ value: Timestamp) { sql.bind(value) }
 
         /// Splices another statement's text and values.
         package mutating func appendInterpolation(_ fragment: SQL) {
@@ -110,6 +119,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         return sum
     }
 
+    @inline(__always)
     private mutating func bind<T: PostgresEncodable>(_ value: T) {
         let offset = values.count
         let present = value.encode(into: &values)

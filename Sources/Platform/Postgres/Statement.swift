@@ -17,7 +17,7 @@ final class Statement: @unchecked Sendable {
 
     let sql: SQL
     let role: Role
-    /// Bracket the read in BEGIN, SET LOCAL app.tenant, COMMIT.
+    /// Whose rows the read may see: `app.tenant` while it runs.
     let tenant: UUID?
     /// Loop time in nanoseconds after which it is not sent any more.
     var deadline: Int64 = .max

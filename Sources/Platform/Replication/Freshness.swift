@@ -113,15 +113,12 @@ package struct Tag: Sendable, Hashable {
     }
 }
 
-/// The tags of one answer, at most eight.
+/// The tags of one answer, at most four.
 package struct Tags: Sendable, Hashable {
-    let indices: SIMD8<UInt16>
+    let indices: SIMD4<UInt16>
 
-    package init(_ first: Tag, _ others: Tag?...) {
-        var indices = SIMD8<UInt16>(repeating: UInt16(first.index))
-        for (lane, tag) in others.prefix(7).enumerated() {
-            if let tag { indices[lane + 1] = UInt16(tag.index) }
-        }
-        self.indices = indices
+    package init(_ first: Tag, _ second: Tag? = nil, _ third: Tag? = nil, _ fourth: Tag? = nil) {
+        func index(_ tag: Tag?) -> UInt16 { UInt16((tag ?? first).index) }
+        indices = SIMD4(index(first), index(second), index(third), index(fourth))
     }
 }

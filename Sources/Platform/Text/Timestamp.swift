@@ -34,10 +34,12 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
     /// Writes the 24 bytes of the wire form; years are clamped to 0–9999.
     package func write(into out: UnsafeMutableBufferPointer<UInt8>) {
         let (date, millis) = civil()
+        precondition(out.count >= 24)
+        @inline(__always)
         func digits(_ value: Int64, _ at: Int, _ count: Int) {
-            var rest = value
+            var rest = UInt32(truncatingIfNeeded: value)
             for index in stride(from: at + count - 1, through: at, by: -1) {
-                out[index] = UInt8(0x30 + rest % 10)
+                out[index] = UInt8(truncatingIfNeeded: 0x30 + rest % 10)
                 rest /= 10
             }
         }
@@ -60,7 +62,9 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
     /// Days to a Gregorian date by the era arithmetic of H. Hinnant, and milliseconds of the day.
     private func civil() -> (date: (year: Int64, month: Int64, day: Int64), millis: Int64) {
         let dayLength: Int64 = 86_400_000_000
-        let days = Int64((Double(microseconds) / Double(dayLength)).rounded(.down))
+        let days =
+            microseconds >= 0
+            ? microseconds / dayLength : (microseconds &- dayLength &+ 1) / dayLength
         let millis = (microseconds - days * dayLength) / 1000
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

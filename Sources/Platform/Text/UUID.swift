@@ -60,16 +60,28 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// Writes the 36 ASCII bytes of the canonical form; `buffer` has room for them.
     package func write(into buffer: UnsafeMutableBufferPointer<UInt8>) {
-        var at = 0
-        for index in 0..<32 {
-            if index == 8 || index == 12 || index == 16 || index == 20 {
-                buffer[at] = UInt8(ascii: "-")
-                at += 1
-            }
-            let word = index < 16 ? high : low
-            let nibble = UInt8(truncatingIfNeeded: word >> UInt64((15 - index % 16) * 4)) & 15
-            buffer[at] = nibble < 10 ? 0x30 + nibble : 0x57 + nibble
-            at += 1
+        precondition(buffer.count >= 36)
+        Self.write(high >> 32, 8, buffer, at: 0)
+        Self.write(high >> 16, 4, buffer, at: 9)
+        Self.write(high, 4, buffer, at: 14)
+        Self.write(low >> 48, 4, buffer, at: 19)
+        Self.write(low, 12, buffer, at: 24)
+        buffer[8] = UInt8(ascii: "-")
+        buffer[13] = UInt8(ascii: "-")
+        buffer[18] = UInt8(ascii: "-")
+        buffer[23] = UInt8(ascii: "-")
+    }
+
+    /// The lowest `count` hexadecimal digits of a word.
+    @inline(__always)
+    private static func write(
+        _ word: UInt64, _ count: Int, _ buffer: UnsafeMutableBufferPointer<UInt8>, at: Int
+    ) {
+        var rest = word
+        for index in stride(from: at + count - 1, through: at, by: -1) {
+            let nibble = UInt8(truncatingIfNeeded: rest & 15)
+            buffer[index] = nibble &+ (nibble < 10 ? 0x30 : 0x57)
+            rest >>= 4
         }
     }
 

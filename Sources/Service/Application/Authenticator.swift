@@ -68,7 +68,7 @@ struct Authenticator: Sendable {
         guard let secret = APIKeySecret(text) else {
             throw Problem.unauthorized("The key is not well formed.")
         }
-        let hash = SHA256.hash(Array(secret.text.utf8))
+        let hash = KeyHash(of: secret.text)
         guard let key = try await database.knownKey(locator: secret.locator, hash: hash) else {
             throw Problem.unauthorized("The key is not known.")
         }
@@ -87,15 +87,15 @@ struct Authenticator: Sendable {
         if key.isPrevious, key.previousUntil.map({ $0 <= now }) ?? true {
             throw Problem.unauthorized("The key has been rotated.")
         }
-        if key.userStatus == "suspended" {
+        if key.userStatus == .suspended {
             throw Problem(.userSuspended, "The key's user is suspended.")
         }
-        if let status = key.userStatus, status != "active" {
+        if let status = key.userStatus, status != .active {
             throw Problem.unauthorized("The key's user is not active.")
         }
         switch key.tenantStatus {
-        case "suspended": throw Problem(.tenantSuspended, "The key's tenant is suspended.")
-        case "deleted": throw Problem.unauthorized("The key's tenant is deleted.")
+        case .suspended: throw Problem(.tenantSuspended, "The key's tenant is suspended.")
+        case .deleted: throw Problem.unauthorized("The key's tenant is deleted.")
         default: break
         }
         guard key.allows(ip: address) else {

@@ -1,5 +1,4 @@
 import API
-import Cryptography
 import Domain
 import HTTP
 import JSON
@@ -15,44 +14,51 @@ import Text
 ///
 /// A profile of the ordinary way showed 76 µs of processor for one answer: tasks, copies of the
 /// request, the tree of its body, the lists of its fields.
-struct QuickVerification: Sendable {
+final class QuickVerification: Sendable {
     private static let operation = "verifyApiKey"
 
-    let database: Database
-    let authenticator: Authenticator
-    let mounts: Mounts
-    let metrics: ServiceMetrics
-    let record: @Sendable (RequestRecord) -> Void
+    private let database: Database
+    private let authenticator: Authenticator
+    private let mounts: Mounts
+    private let metrics: ServiceMetrics
+    private let record: @Sendable (RequestRecord) -> Void
+
+    init(_ composition: Composition) {
+        database = composition.database
+        authenticator = composition.authenticator
+        mounts = composition.mounts
+        metrics = composition.metrics
+        record = composition.record
+    }
 
     func answer(_ request: FastRequest, _ writer: ResponseWriter) -> FastAnswer {
         // Of before anything is read: what changes from now on kills what will be remembered.
         let token = database.replica.token
         guard let asked = PlainVerification(request), mounts.isOwn(host: asked.host),
-            let caller = database.rememberedKey(asked.caller.hash), let callerKey = caller.value,
+            let caller = database.rememberedKey(asked.caller), let callerKey = caller.value,
             callerKey.rateLimit == nil
         else { return .declined }
-        let subject = database.rememberedKey(asked.key.hash)
-        let holder =
-            subject == nil ? database.rememberedHolder(asked.key.secret.locator) : nil
-        guard subject != nil || holder != nil,
-            let principal = try? authenticator.admit(
-                callerKey, from: request.remoteAddress, origin: nil)
-        else { return .declined }
-        if let subject {
-            return answer(asked, subject, for: caller, principal, request, writer)
+        if let subject = database.rememberedKey(asked.key) {
+            guard let principal = admit(callerKey, request) else { return .declined }
+            return answer(subject, for: caller, principal, request, writer)
         }
-        if let holder { answerLater(asked, of: holder, to: principal, request, since: token) }
+        guard let secret = asked.secret, let principal = admit(callerKey, request) else {
+            return .declined
+        }
+        answerLater(asked.key, secret.locator, to: principal, request, since: token)
         return .later
     }
 
+    private func admit(_ caller: PresentedKey, _ request: FastRequest) -> API.Principal? {
+        try? authenticator.admit(caller, from: request.remoteAddress, origin: nil)
+    }
+
     private func answer(
-        _ asked: PlainVerification, _ subject: Database.RememberedKey,
-        for caller: Database.RememberedKey, _ principal: API.Principal, _ request: FastRequest,
-        _ writer: ResponseWriter
+        _ subject: Database.RememberedKey, for caller: Database.RememberedKey,
+        _ principal: API.Principal, _ request: FastRequest, _ writer: ResponseWriter
     ) -> FastAnswer {
         let finding = KeyFinding(
-            subject.value, asked.key.bytes, asked.question, to: principal.inDomain, in: database,
-            at: database.clock())
+            subject.value, KeyTerms(), to: principal.inDomain, in: database, at: database.clock())
         let length = writer.out.count
         Self.begin(writer, isTLS: request.isTLS)
         request.writeRequestID(to: writer)
@@ -68,25 +74,25 @@ struct QuickVerification: Sendable {
     }
 
     private func answerLater(
-        _ asked: PlainVerification, of holder: KeyHolder, to principal: API.Principal,
+        _ hash: KeyHash, _ locator: String, to principal: API.Principal,
         _ request: FastRequest, since token: Freshness.Token
     ) {
         let started = database.clock()
         let isTLS = request.isTLS
         let address = request.remoteAddress
         let place = request.later()
-        database.lookUp(asked.key.bytes, of: holder) { answer in
+        database.lookUp(hash, locator: locator) { [self] answer in
             var status = 200
             switch answer {
             case .success(let key):
-                if let key { database.remember(key, asked.key.hash, since: token) }
+                if let key { database.remember(key, hash, since: token) }
                 let finding = KeyFinding(
-                    key, asked.key.bytes, asked.question, to: principal.inDomain, in: database,
-                    at: started)
+                    key, KeyTerms(), to: principal.inDomain, in: database, at: started)
                 metrics.record(finding.verdict)
                 place.give { writer in
                     Self.begin(writer, isTLS: isTLS)
-                    writer.field("x-request-id", place.requestID)
+                    var id = place.requestID
+                    id.withUTF8 { writer.field("x-request-id", UnsafeRawBufferPointer($0)) }
                     Self.finish(writer, finding)
                 }
             case .failure(let error):
@@ -117,49 +123,37 @@ struct QuickVerification: Sendable {
     private static func finish(_ writer: ResponseWriter, _ finding: KeyFinding) {
         var json = JSONWriter()
         finding.write(to: &json)
-        json.bytes.withUnsafeBytes { writer.finish($0) }
+        json.withBytes { writer.finish($0) }
     }
 }
 
 /// A verification that nothing but its two keys decides on: no scopes, no address, no origin.
 struct PlainVerification {
-    struct Key {
-        var secret: APIKeySecret
-        var bytes: [UInt8]
-        var hash: KeyHash
-
-        init?(_ text: UnsafeBufferPointer<UInt8>) {
-            guard let secret = APIKeySecret(bytes: text) else { return nil }
-            bytes = SHA256.hash(UnsafeRawBufferPointer(text))
-            guard let hash = KeyHash(bytes) else { return nil }
-            self.secret = secret
-            self.hash = hash
-        }
-    }
-
     static let path: StaticString = "/v1/api-keys/verify"
     private static let prefix = Array(#"{"key":"#.utf8)
     private static let bearer = Array("Bearer ".utf8)
 
-    let caller: Key
-    let key: Key
+    let caller: KeyHash
+    let key: KeyHash
     let host: UnsafeBufferPointer<UInt8>
+    private let text: UnsafeBufferPointer<UInt8>
 
     init?(_ request: FastRequest) {
         let head = request.head
         guard head.method == .post, head.pathIs(PlainVerification.path), head.query.isEmpty,
             Self.isPlain(head), let host = head.first("host"),
             let line = head.first("authorization"), line.starts(with: Self.bearer),
-            let text = Self.key(in: request.body),
-            let caller = Key(UnsafeBufferPointer(rebasing: line[Self.bearer.count...])),
-            let key = Key(text)
+            let text = Self.key(in: request.body)
         else { return nil }
         self.host = host
-        self.caller = caller
-        self.key = key
+        self.text = text
+        let bearer = UnsafeBufferPointer(rebasing: line[Self.bearer.count...])
+        caller = KeyHash(of: UnsafeRawBufferPointer(bearer))
+        key = KeyHash(of: UnsafeRawBufferPointer(text))
     }
 
-    var question: KeyQuestion { KeyQuestion(key: key.secret.text) }
+    /// Nil where no key can look so.
+    var secret: APIKeySecret? { APIKeySecret(bytes: text) }
 
     private static func isPlain(_ head: RequestHead) -> Bool {
         let deciding =

@@ -73,9 +73,7 @@ package final class Service: Sendable {
             database: composition.database, judge: composition.judge,
             metrics: composition.metrics)
         let proxies = TrustedProxies(configuration.trustedProxies)
-        let quick = QuickVerification(
-            database: composition.database, authenticator: composition.authenticator,
-            mounts: composition.mounts, metrics: composition.metrics, record: composition.record)
+        let quick = QuickVerification(composition)
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
             composition: composition, remembered: remembered,

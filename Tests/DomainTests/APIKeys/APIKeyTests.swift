@@ -36,15 +36,15 @@ import Text
 
     @Test func `rotation leaves the old secret its grace and no longer`() throws {
         let rotated = try APIKeyRotation.rotate(key(), to: secret(2), grace: 60, now: now)
-        func verdict(_ byte: UInt8, _ seconds: Int64) -> APIKeyVerdict {
-            .of(
-                .init(key: rotated, presentedHash: [byte], userStatus: .active),
-                now: now.adding(seconds: seconds))
+        func verdict(_ seconds: Int64) -> APIKeyVerdict {
+            var facts = APIKeyVerdict.Facts()
+            facts.secret = .previous(until: rotated.previous?.until)
+            return .of(facts, now: now.adding(seconds: seconds))
         }
         #expect(rotated.status(at: now) == .grace)
-        #expect(verdict(1, 59) == .valid)
-        #expect(verdict(1, 60) == .unknown)
-        #expect(verdict(2, 60) == .valid)
+        #expect(verdict(59) == .valid)
+        #expect(verdict(60) == .unknown)
+        #expect(rotated.current == secret(2))
         #expect(try APIKeyRotation.cut(rotated, now: now).status(at: now) == .active)
         #expect(try APIKeyRotation.rollBack(rotated, now: now).current == secret(1))
         #expect(throws: APIKeyRotation.Failure.nothingInGrace) {
@@ -67,21 +67,24 @@ import Text
 
     @Test func `each code of the verdict has its fact`() {
         func verdict(_ change: (inout APIKeyVerdict.Facts) -> Void) -> APIKeyVerdict {
-            var facts = APIKeyVerdict.Facts(
-                key: key(), presentedHash: [1], userStatus: .active)
+            var facts = APIKeyVerdict.Facts()
+            facts.isOfUser = true
+            facts.userStatus = .active
             change(&facts)
             return .of(facts, now: now)
         }
         #expect(verdict { _ in } == .valid)
         #expect(APIKeyVerdict.of(nil, now: now) == .unknown)
-        #expect(verdict { $0.presentedHash = [9] } == .unknown)
-        #expect(verdict { $0.key.revokedAt = now } == .revoked)
-        #expect(verdict { $0.key.expiresAt = now } == .expired)
+        #expect(verdict { $0.secret = .previous(until: nil) } == .unknown)
+        #expect(verdict { $0.revokedAt = now } == .revoked)
+        #expect(verdict { $0.expiresAt = now } == .expired)
         #expect(verdict { $0.tenantStatus = .suspended } == .tenantSuspended)
+        #expect(verdict { $0.tenantStatus = .deleted } == .unknown)
         #expect(verdict { $0.userStatus = .suspended } == .userSuspended)
-        #expect(verdict { $0.key.allowedIPs = ["10.0.0.0/8"] } == .ipNotAllowed)
-        #expect(verdict { $0.key.allowedOrigins = ["https://a.example"] } == .originNotAllowed)
-        #expect(verdict { $0.requiredScopes = ["smtp"] } == .scopeMissing)
+        #expect(verdict { $0.userStatus = nil } == .unknown)
+        #expect(verdict { $0.isIPAllowed = false } == .ipNotAllowed)
+        #expect(verdict { $0.isOriginAllowed = false } == .originNotAllowed)
+        #expect(verdict { $0.holdsScopes = false } == .scopeMissing)
         #expect(verdict { $0.isRateLimited = true } == .rateLimited)
     }
 }

@@ -1,30 +1,37 @@
-import Cryptography
 import Domain
 import JSON
 import Storage
 import Text
 
-/// A key somebody presented, and what for.
-package struct KeyQuestion: Sendable {
-    var key: String
+/// What a key is presented for, and from where.
+package struct KeyTerms: Sendable {
     var scopes: [String] = []
     var ip: String?
     var origin: String?
 
-    package init(key: String) {
-        self.key = key
-    }
+    /// For nothing particular.
+    package init() {}
 
-    /// Nil where no key can look so.
-    fileprivate var secret: (locator: String, hash: [UInt8])? {
-        APIKeySecret(key).map { ($0.locator, SHA256.hash(Array($0.text.utf8))) }
-    }
-
-    init(_ input: Input) throws {
-        key = try input.string("key")
+    init(_ input: Input) {
         scopes = input.optionalStrings("scopes") ?? []
         ip = input.optionalString("ip")
         origin = input.optionalString("origin")
+    }
+}
+
+/// A key somebody presented, and what for.
+struct KeyQuestion: Sendable {
+    let terms: KeyTerms
+    /// Nil where no key can look so.
+    let secret: (locator: String, hash: KeyHash)?
+
+    init(_ key: String, _ terms: KeyTerms = KeyTerms()) {
+        self.terms = terms
+        secret = APIKeySecret(key).map { ($0.locator, KeyHash(of: $0.text)) }
+    }
+
+    init(_ input: Input) throws {
+        self.init(try input.string("key"), KeyTerms(input))
     }
 }
 
@@ -41,7 +48,7 @@ package struct KeyFinding: JSONView {
             let database = try call.services.database
             let found = try await database.knownKey(locator: secret.locator, hash: secret.hash)
             finding = KeyFinding(
-                found, secret.hash, question, to: call.domainPrincipal, in: database, at: call.now)
+                found, question.terms, to: call.domainPrincipal, in: database, at: call.now)
         }
         call.services.onVerification(finding.verdict)
         return finding
@@ -54,10 +61,9 @@ package struct KeyFinding: JSONView {
         var found = try await database.knownKeys(secrets.compactMap(\.self)).makeIterator()
         return zip(questions, secrets).map { question, secret in
             var finding = KeyFinding()
-            if let secret, let key = found.next() {
+            if secret != nil, let key = found.next() {
                 finding = KeyFinding(
-                    key, secret.hash, question, to: call.domainPrincipal, in: database,
-                    at: call.now)
+                    key, question.terms, to: call.domainPrincipal, in: database, at: call.now)
             }
             call.services.onVerification(finding.verdict)
             return finding
@@ -66,14 +72,12 @@ package struct KeyFinding: JSONView {
 
     private init() {}
 
-    /// `found`: the key whose secret has this hash; nil where there is none. Counted as a use of
-    /// the key where it is good.
+    /// `found`: nil where no key has the secret. Counted as a use of the key where it is good.
     package init(
-        _ found: PresentedKey?, _ hash: [UInt8], _ question: KeyQuestion,
-        to principal: Domain.Principal, in database: Database, at now: Timestamp
+        _ found: PresentedKey?, _ terms: KeyTerms, to principal: Domain.Principal,
+        in database: Database, at now: Timestamp
     ) {
-        let facts = found?.facts(
-            presented: hash, scopes: question.scopes, ip: question.ip, origin: question.origin)
+        let facts = found?.facts(scopes: terms.scopes, ip: terms.ip, origin: terms.origin)
         let judged = APIKeyVerdict.of(facts, now: now)
         guard let found,
             Permissions.permits(principal, .verifyKeys, in: found.home) == .allowed
@@ -87,7 +91,7 @@ package struct KeyFinding: JSONView {
             verdict = .rateLimited
             return
         }
-        database.keyUses.note(found, at: now, ip: question.ip, isVerified: true)
+        database.keyUses.note(found, at: now, ip: terms.ip, isVerified: true)
         key = found
     }
 

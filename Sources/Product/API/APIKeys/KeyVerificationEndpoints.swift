@@ -91,7 +91,7 @@ enum KeyVerificationEndpoints {
         guard errors.allSatisfy({ $0.code == .unknown }),
             let token = fields.optionalString("token")
         else { throw Problem(.invalidRequest, "The form needs one `token`.") }
-        let finding = try await KeyFinding.of(KeyQuestion(key: token), call)
+        let finding = try await KeyFinding.of(KeyQuestion(token), call)
         // Where a token is used from is the asking server's to check: it is not known here.
         let isActive = [.valid, .ipNotAllowed, .originNotAllowed].contains(finding.verdict)
         guard isActive, let key = finding.key else {

@@ -1,4 +1,5 @@
 import JSON
+import Storage
 import Text
 
 /// The forms that every object shares: an unknown value is `null`.
@@ -27,15 +28,25 @@ extension JSONView {
     var json: JSONValue { .written(write) }
 }
 
+/// Text that becomes a JSON string.
+protocol JSONText {
+    func write(to json: inout JSONWriter)
+}
+
+extension String: JSONText {
+    func write(to json: inout JSONWriter) { json.string(self) }
+}
+
+extension StoredText: JSONText {
+    func write(to json: inout JSONWriter) { withUTF8 { json.string($0) } }
+}
+
 /// Members by name, in the same forms.
 extension JSONWriter {
     mutating func member(_ name: StaticString, _ id: UUID?) {
         self.name(name)
         guard let id else { return null() }
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) {
-            id.write(into: $0)
-            ascii(UnsafeBufferPointer($0))
-        }
+        ascii(36) { id.write(into: $0) }
     }
 
     mutating func member(_ name: StaticString, _ text: String?) {
@@ -44,13 +55,16 @@ extension JSONWriter {
         string(text)
     }
 
+    mutating func member(_ name: StaticString, text: (some JSONText)?) {
+        self.name(name)
+        guard let text else { return null() }
+        text.write(to: &self)
+    }
+
     mutating func member(_ name: StaticString, _ time: Timestamp?) {
         self.name(name)
         guard let time else { return null() }
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 24) {
-            time.write(into: $0)
-            ascii(UnsafeBufferPointer($0))
-        }
+        ascii(24) { time.write(into: $0) }
     }
 
     mutating func member(_ name: StaticString, _ value: Int?) {
@@ -76,7 +90,7 @@ extension JSONWriter {
         endArray()
     }
 
-    mutating func member(_ name: StaticString, _ views: [some JSONView]) {
+    mutating func member(_ name: StaticString, _ views: some Collection<some JSONView>) {
         self.name(name)
         beginArray()
         for view in views { view.write(to: &self) }

@@ -3,25 +3,47 @@ import JSON
 import Storage
 import Text
 
-extension UserRow: JSONView {
+/// A user out of the store, or one of a list.
+protocol UserView: JSONView {
+    associatedtype Words: JSONText
+    associatedtype Identities: Collection where Identities.Element: JSONView
+    var id: UUID { get }
+    var tenant: UUID { get }
+    var email: Words { get }
+    var emailVerifiedAt: Timestamp? { get }
+    var name: Words? { get }
+    var role: Words { get }
+    var status: Words { get }
+    var source: Words { get }
+    var identities: Identities { get }
+    var createdAt: Timestamp { get }
+    var updatedAt: Timestamp { get }
+    var lastSignInAt: Timestamp? { get }
+}
+
+extension ListedUser: UserView {}
+
+extension UserView {
     /// The user as `/v1` shows it.
     func write(to json: inout JSONWriter) {
         json.object {
             $0.member("id", id)
             $0.member("tenant_id", tenant)
-            $0.member("email", email)
+            $0.member("email", text: email)
             $0.member("email_verified_at", emailVerifiedAt)
-            $0.member("name", name)
-            $0.member("role", role)
-            $0.member("status", status)
-            $0.member("source", source)
+            $0.member("name", text: name)
+            $0.member("role", text: role)
+            $0.member("status", text: status)
+            $0.member("source", text: source)
             $0.member("identities", identities)
             $0.member("created_at", createdAt)
             $0.member("updated_at", updatedAt)
             $0.member("last_sign_in_at", lastSignInAt)
         }
     }
+}
 
+extension UserRow: UserView {
     var etag: String { ETag.version(version) }
 
     static let roles = UserRole.allCases.map(\.rawValue)
@@ -53,19 +75,35 @@ extension UserRow: JSONView {
     }()
 }
 
-extension IdentityRow: JSONView {
+/// A sign-in out of the store, or one of a list.
+protocol IdentityView: JSONView {
+    associatedtype Words: JSONText
+    var id: UUID { get }
+    var provider: Words { get }
+    var issuer: Words { get }
+    var subject: Words { get }
+    var email: Words? { get }
+    var createdAt: Timestamp { get }
+    var lastUsedAt: Timestamp? { get }
+}
+
+extension ListedIdentity: IdentityView {}
+
+extension IdentityView {
     func write(to json: inout JSONWriter) {
         json.object {
             $0.member("id", id)
-            $0.member("provider", provider)
-            $0.member("issuer", issuer)
-            $0.member("subject", subject)
-            $0.member("email", email)
+            $0.member("provider", text: provider)
+            $0.member("issuer", text: issuer)
+            $0.member("subject", text: subject)
+            $0.member("email", text: email)
             $0.member("created_at", createdAt)
             $0.member("last_used_at", lastUsedAt)
         }
     }
+}
 
+extension IdentityRow: IdentityView {
     static let providers = ProviderKind.allCases.map(\.rawValue)
 
     static let shape = ObjectShape(

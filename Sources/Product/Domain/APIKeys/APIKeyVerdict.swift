@@ -10,69 +10,54 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
     case scopeMissing = "scope_missing"
     case rateLimited = "rate_limited"
 
-    /// What is known besides the key. Address ranges and origins are matched by the caller.
+    /// What is known of a key and of those it hangs on. Scopes, address ranges and origins are
+    /// matched by the caller.
     package struct Facts: Sendable {
-        package var key: APIKey
-        /// SHA-256 of what was presented.
-        package var presentedHash: [UInt8]
-        package var tenantStatus: Tenant.Status
-        /// The owner's, where a user owns the key.
-        package var userStatus: User.Status?
-        package var requiredScopes: [String]
-        /// nil: the caller named no address, so a key bound to ranges is refused.
-        package var isIPAllowed: Bool?
-        package var isOriginAllowed: Bool?
-        package var isRateLimited: Bool
-
-        package init(
-            key: APIKey, presentedHash: [UInt8], tenantStatus: Tenant.Status = .active,
-            userStatus: User.Status? = nil, requiredScopes: [String] = [],
-            isIPAllowed: Bool? = nil, isOriginAllowed: Bool? = nil, isRateLimited: Bool = false
-        ) {
-            self.key = key
-            self.presentedHash = presentedHash
-            self.tenantStatus = tenantStatus
-            self.userStatus = userStatus
-            self.requiredScopes = requiredScopes
-            self.isIPAllowed = isIPAllowed
-            self.isOriginAllowed = isOriginAllowed
-            self.isRateLimited = isRateLimited
+        package enum Secret: Sendable {
+            case current
+            /// The one before the last rotation, with the end of its grace; nil: it had none.
+            case previous(until: Timestamp?)
         }
+
+        /// Which of the key's secrets was presented.
+        package var secret = Secret.current
+        package var expiresAt: Timestamp?
+        package var revokedAt: Timestamp?
+        package var tenantStatus = Tenant.Status.active
+        package var isOfUser = false
+        /// The owner's, where a user owns the key; nil: there is no such user.
+        package var userStatus: User.Status?
+        package var isIPAllowed = true
+        package var isOriginAllowed = true
+        package var holdsScopes = true
+        package var isRateLimited = false
+
+        package init() {}
     }
 
     /// nil facts: no such key. An old secret after its grace is as unknown as any other text.
     package static func of(_ facts: Facts?, now: Timestamp) -> APIKeyVerdict {
         guard let facts else { return .unknown }
-        let key = facts.key
-        let isOld = key.livePrevious(at: now).map { same($0.secret.hash, facts.presentedHash) }
-        guard same(key.current.hash, facts.presentedHash) || isOld == true else { return .unknown }
-        switch key.status(at: now) {
-        case .revoked: return .revoked
-        case .expired: return .expired
-        case .active, .grace: break
+        if case .previous(let end) = facts.secret, end.map({ $0 <= now }) ?? true {
+            return .unknown
         }
+        if facts.revokedAt != nil { return .revoked }
+        if let end = facts.expiresAt, end <= now { return .expired }
         switch facts.tenantStatus {
         case .active: break
         case .suspended: return .tenantSuspended
         case .deleted: return .unknown
         }
-        if case .user = key.owner {
+        if facts.isOfUser {
             switch facts.userStatus {
             case .active: break
             case .suspended, .pending: return .userSuspended
             case .deleted, nil: return .unknown
             }
         }
-        if !key.allowedIPs.isEmpty, facts.isIPAllowed != true { return .ipNotAllowed }
-        if !key.allowedOrigins.isEmpty, facts.isOriginAllowed != true { return .originNotAllowed }
-        let holds = { (scope: String) in key.scopes.contains { sameBytes($0, scope) } }
-        guard facts.requiredScopes.allSatisfy(holds) else { return .scopeMissing }
+        if !facts.isIPAllowed { return .ipNotAllowed }
+        if !facts.isOriginAllowed { return .originNotAllowed }
+        if !facts.holdsScopes { return .scopeMissing }
         return facts.isRateLimited ? .rateLimited : .valid
-    }
-
-    /// In the same time whatever the difference.
-    private static func same(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-        guard left.count == right.count else { return false }
-        return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }

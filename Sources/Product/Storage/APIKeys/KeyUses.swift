@@ -8,53 +8,55 @@ import Text
 /// holds for the current minute of the clock, exactly so on one replica; n replicas, none of which
 /// asks another, admit up to n times as many.
 package final class KeyUses: Sendable {
+    /// How often a key was used within one hour.
+    struct Hour: Sendable {
+        /// Its start, in microseconds.
+        let start: Int64
+        var uses = 0
+        /// Those in which somebody asked about the key.
+        var verified = 0
+    }
+
     /// What is still to be written of one key.
     struct Pending: Sendable {
         var at: Timestamp
         var ip: String?
-        /// By the start of the day, in microseconds.
-        var uses: [Int64: Int] = [:]
-        /// Uses of the secret before the last rotation, and the last of them.
+        /// Uses of the secret before the last rotation.
         var previous = 0
-        var previousAt: Timestamp?
+        /// The hour of the last use. It stands alone, since more than one is rare.
+        private var hour: Hour
+        private var others: [Hour] = []
 
-        mutating func note(at now: Timestamp, ip: String?, isPrevious: Bool) {
+        var hours: [Hour] { others + [hour] }
+
+        init(at: Timestamp) {
+            self.at = at
+            hour = Hour(start: KeyUses.start(of: KeyUses.hour, at))
+        }
+
+        mutating func note(at now: Timestamp, ip: String?, isPrevious: Bool, isVerified: Bool) {
             at = max(at, now)
             self.ip = ip
-            uses[now.microseconds / day * day, default: 0] += 1
-            guard isPrevious else { return }
-            previous += 1
-            previousAt = now
+            if now.microseconds < hour.start || now.microseconds - hour.start >= KeyUses.hour {
+                others.append(hour)
+                hour = Hour(start: KeyUses.start(of: KeyUses.hour, now))
+            }
+            hour.uses += 1
+            if isVerified { hour.verified += 1 }
+            if isPrevious { previous += 1 }
         }
 
         /// The address is that of the last use.
         func merged(with other: Pending) -> Pending {
-            let last = other.at >= at ? other : self
-            return Pending(
-                at: last.at, ip: last.ip, uses: uses.merging(other.uses, uniquingKeysWith: +),
-                previous: previous + other.previous,
-                previousAt: [previousAt, other.previousAt].compactMap(\.self).max())
+            var last = other.at >= at ? other : self
+            last.others = others + other.others + [other.at >= at ? hour : other.hour]
+            last.previous = previous + other.previous
+            return last
         }
     }
 
-    /// What is still to be written of one tenant.
-    struct Batch: Sendable {
-        var keys: [UUID: Pending] = [:]
-        /// By the start of the hour, in microseconds.
-        var verified: [Int64: Int] = [:]
-
-        mutating func note(_ key: PresentedKey, at now: Timestamp, ip: String?, isVerified: Bool) {
-            keys[key.id, default: Pending(at: now, ip: ip)].note(
-                at: now, ip: ip, isPrevious: key.isPrevious)
-            if isVerified { verified[now.microseconds / hour * hour, default: 0] += 1 }
-        }
-
-        func merged(with other: Batch) -> Batch {
-            Batch(
-                keys: keys.merging(other.keys) { $0.merged(with: $1) },
-                verified: verified.merging(other.verified, uniquingKeysWith: +))
-        }
-    }
+    /// What is still to be written of one tenant, by key.
+    typealias Batch = [UUID: Pending]
 
     private final class Part: Sendable {
         let pending = Mutex<[UUID: Batch]>([:])
@@ -62,6 +64,11 @@ package final class KeyUses: Sendable {
 
     static let hour: Int64 = 3_600_000_000
     static let day = 24 * hour
+
+    /// Where the hour or the day began, in microseconds.
+    static func start(of span: Int64, _ time: Timestamp) -> Int64 {
+        time.microseconds / span * span
+    }
 
     /// Only keys with a limit are counted, and so many in one minute are not seen.
     private let minute = MinuteCounts<UUID>(keyLimit: 1_000_000)
@@ -78,7 +85,8 @@ package final class KeyUses: Sendable {
     /// with.
     package func note(_ key: PresentedKey, at now: Timestamp, ip: String?, isVerified: Bool) {
         parts[Lane.current].pending.withLock { pending in
-            pending[key.tenant, default: Batch()].note(key, at: now, ip: ip, isVerified: isVerified)
+            pending[key.tenant, default: [:]][key.id, default: Pending(at: now)].note(
+                at: now, ip: ip, isPrevious: key.isPrevious, isVerified: isVerified)
         }
     }
 
@@ -93,7 +101,7 @@ package final class KeyUses: Sendable {
                 }
                 return pending.removeValue(forKey: tenant).map { [tenant: $0] } ?? [:]
             }
-            taken.merge(more) { $0.merged(with: $1) }
+            taken.merge(more) { $0.merging($1) { $0.merged(with: $1) } }
         }
         return taken
     }
@@ -101,7 +109,7 @@ package final class KeyUses: Sendable {
     /// Takes back what could not be written.
     func restore(_ batch: Batch, of tenant: UUID) {
         parts[Lane.current].pending.withLock { pending in
-            pending[tenant] = pending[tenant].map { $0.merged(with: batch) } ?? batch
+            pending[tenant, default: [:]].merge(batch) { $0.merged(with: $1) }
         }
     }
 }
@@ -121,8 +129,9 @@ extension Database {
 
     private func write(_ batch: KeyUses.Batch, of tenant: UUID) async throws {
         // One order for all writers, so that two of them never wait for each other.
-        let keys = batch.keys.sorted { $0.key < $1.key }
-        let hours = batch.verified.sorted { $0.key < $1.key }
+        let keys = batch.sorted { $0.key < $1.key }
+        let hours = verified(batch).sorted { $0.key < $1.key }
+        let days = keys.flatMap { key, use in usesByDay(use).map { (key, $0.key, $0.value) } }
         try await app.tenantTransaction(tenant) { transaction in
             try await transaction.query(
                 """
@@ -136,7 +145,6 @@ extension Database {
                     AS given (id, at, ip, previous)) AS used
                 WHERE k.tenant_id = \(tenant) AND k.id = used.id
                 """)
-            let days = keys.flatMap { key, use in use.uses.map { (key, $0.key, $0.value) } }
             try await transaction.query(
                 """
                 INSERT INTO api_key_uses (tenant_id, key_id, day, uses)
@@ -158,47 +166,20 @@ extension Database {
                 """)
         }
     }
-}
 
-extension PresentedKey {
-    /// The key in the words of the domain, for its verdict. `hash`: of what was presented.
-    package func facts(
-        presented hash: [UInt8], scopes required: [String] = [], ip: String?, origin: String?,
-        isRateLimited: Bool = false
-    ) -> APIKeyVerdict.Facts? {
-        guard let environment = APIKeySecret.Environment(rawValue: environment) else { return nil }
-        let secret = APIKey.Secret(hash: hash, prefix: "", last4: "")
-        let none = APIKey.Secret(hash: [], prefix: "", last4: "")
-        let key = APIKey(
-            id: id, tenantID: tenant == .platform ? nil : tenant,
-            owner: tenant == .platform ? .platform : ownerUser.map { .user($0) } ?? .tenant(tenant),
-            name: name, environment: environment, current: isPrevious ? none : secret,
-            previous: isPrevious
-                ? previousUntil.map { APIKey.Previous(secret: secret, until: $0) } : nil,
-            scopes: scopes, allowedIPs: allowedIPs, allowedOrigins: allowedOrigins,
-            ratePerMinute: rateLimit, createdAt: Timestamp(microseconds: 0), expiresAt: expiresAt,
-            revokedAt: revokedAt)
-        return APIKeyVerdict.Facts(
-            key: key, presentedHash: hash,
-            tenantStatus: tenant == .platform
-                ? .active : tenantStatus.flatMap { Tenant.Status(rawValue: $0) } ?? .deleted,
-            userStatus: userStatus.flatMap { User.Status(rawValue: $0) },
-            requiredScopes: required, isIPAllowed: ip.map(allows(ip:)),
-            isOriginAllowed: origin.map(allows(origin:)), isRateLimited: isRateLimited)
+    /// By the start of the hour, in microseconds.
+    private func verified(_ batch: KeyUses.Batch) -> [Int64: Int] {
+        batch.values.reduce(into: [:]) { sums, use in
+            for hour in use.hours where hour.verified > 0 {
+                sums[hour.start, default: 0] += hour.verified
+            }
+        }
     }
 
-    /// Whether the key's ranges hold the address; true where there are none.
-    package func allows(ip text: String) -> Bool {
-        guard !allowedIPs.isEmpty else { return true }
-        guard let address = IPAddress(text) else { return false }
-        return allowedIPs.contains { IPRange($0)?.contains(address) ?? false }
-    }
-
-    /// Whether the key's origins match what a browser sent; true where there are none.
-    package func allows(origin text: String) -> Bool {
-        guard !allowedOrigins.isEmpty else { return true }
-        return allowedOrigins.contains {
-            (try? Origin(configuring: $0))?.matches(Array(text.utf8)) ?? false
+    /// By the start of the day, in microseconds.
+    private func usesByDay(_ use: KeyUses.Pending) -> [Int64: Int] {
+        use.hours.reduce(into: [:]) { sums, hour in
+            sums[hour.start / KeyUses.day * KeyUses.day, default: 0] += hour.uses
         }
     }
 }

@@ -1,29 +1,36 @@
+import Cryptography
+import Domain
 import Postgres
 import Text
 
-/// A key found by its secret, with the states that can refuse it.
-package struct PresentedKey: Sendable {
-    package var tenant: UUID
-    package var id: UUID
-    package var environment: String
+/// A key found by its secret, with the states that can refuse it. An object, since it is handed
+/// from memory to every answer: a copy of its parts would cost more than the verdict.
+package final class PresentedKey: Sendable {
+    package let tenant: UUID
+    package let id: UUID
+    package let environment: String
     /// The secret is the one before the last rotation.
-    package var isPrevious: Bool
-    package var previousUntil: Timestamp?
-    package var scopes: [String]
-    package var ownerType: String
-    package var ownerUser: UUID?
-    package var rateLimit: Int?
-    package var allowedIPs: [String]
-    package var allowedOrigins: [String]
-    package var expiresAt: Timestamp?
-    package var revokedAt: Timestamp?
-    package var tenantStatus: String?
-    package var userStatus: String?
-    package var userRole: String?
-    package var name: String
+    package let isPrevious: Bool
+    package let previousUntil: Timestamp?
+    package let scopes: [String]
+    package let ownerType: String
+    package let ownerUser: UUID?
+    package let rateLimit: Int?
+    package let allowedIPs: [String]
+    package let allowedOrigins: [String]
+    package let expiresAt: Timestamp?
+    package let revokedAt: Timestamp?
+    /// Nil: the platform's key.
+    package let tenantStatus: Tenant.Status?
+    /// Nil where no user owns it, or one that is not there.
+    package let userStatus: User.Status?
+    package let userRole: String?
+    package let name: String
 
-    /// A row of `lookUp`; the states of tenant and user are known from elsewhere.
-    fileprivate init(_ row: Row, of holder: KeyHolder, isPrevious: Bool) throws(PostgresError) {
+    /// A row of `KeyLookUp`; `owner`: the row of the user who owns it.
+    fileprivate init(
+        _ row: Row, of holder: KeyHolder, isPrevious: Bool, owner: Row?
+    ) throws(PostgresError) {
         tenant = holder.tenant
         tenantStatus = holder.status
         self.isPrevious = isPrevious
@@ -32,119 +39,203 @@ package struct PresentedKey: Sendable {
         previousUntil = try row.get(2)
         scopes = try row.get(3)
         ownerType = try row.get(4)
-        ownerUser = try row.get(5)
+        ownerUser = try row.get(KeyLookUp.ownerColumn)
         rateLimit = try row.get(6)
         allowedIPs = try row.get(7)
         allowedOrigins = try row.get(8)
         expiresAt = try row.get(9)
         revokedAt = try row.get(10)
         name = try row.get(11)
+        userStatus = try owner.flatMap { row throws(PostgresError) in
+            User.Status(rawValue: try row.get(0))
+        }
+        userRole = try owner.map { row throws(PostgresError) in try row.get(1) }
     }
 }
 
 /// Whose keys a locator names.
-package struct KeyHolder: Sendable {
-    package var tenant: UUID
+struct KeyHolder: Sendable {
+    let tenant: UUID
     /// Nil: the platform's.
-    package var status: String?
+    let status: Tenant.Status?
 
-    package static let platform = KeyHolder(tenant: .platform, status: nil)
+    static let platform = KeyHolder(tenant: .platform, status: nil)
+
+    private init(tenant: UUID, status: Tenant.Status?) {
+        self.tenant = tenant
+        self.status = status
+    }
+
+    /// An id, and the status where it is a tenant's: the platform may have other locators too.
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        tenant = try row.get(0)
+        let status: String? = try row.get(1)
+        self.status =
+            tenant == .platform ? nil : status.flatMap(Tenant.Status.init(rawValue:)) ?? .deleted
+    }
 }
 
-extension Database {
-    package typealias KeyAnswer = Result<PresentedKey?, PostgresError>
+/// SHA-256 of a presented secret. Four words and no vector: the frames of async functions are not
+/// aligned as a vector of this length asks for, and it is kept in them.
+package struct KeyHash: Hashable, Sendable {
+    private let first: UInt64
+    private let second: UInt64
+    private let third: UInt64
+    private let fourth: UInt64
 
-    /// The key of a secret's hash, nil where there is none, found without a task: `finish` as with
-    /// `Postgres.read`. Two small statements that share their place in the pipeline are quicker
-    /// than one that joins, and most keys need only the first.
-    package func lookUp(
-        _ hash: [UInt8], of holder: KeyHolder, then finish: @escaping (KeyAnswer) -> Void
-    ) {
-        lookups.read(
-            """
-            SELECT id, environment, previous_until, scopes, owner_type, owner_user_id, rate_limit,
-                allowed_ips, allowed_origins, expires_at, revoked_at, name
-            FROM api_keys WHERE tenant_id = \(holder.tenant) AND hash = \(hash)
-            """
-        ) { answer in
-            found(answer, of: holder, isPrevious: false, finish) {
-                lookUpPrevious(hash, of: holder, then: finish)
-            }
+    package init(of secret: UnsafeRawBufferPointer) {
+        self = withUnsafeTemporaryAllocation(byteCount: SHA256.length, alignment: 8) { digest in
+            SHA256.hash(secret, into: digest)
+            return KeyHash(digest: UnsafeRawBufferPointer(digest))
         }
     }
 
-    private func lookUpPrevious(
-        _ hash: [UInt8], of holder: KeyHolder, then finish: @escaping (KeyAnswer) -> Void
-    ) {
-        lookups.read(
-            """
-            SELECT id, environment, previous_until, scopes, owner_type, owner_user_id, rate_limit,
-                allowed_ips, allowed_origins, expires_at, revoked_at, name
-            FROM api_keys WHERE tenant_id = \(holder.tenant) AND previous_hash = \(hash)
-            """
-        ) { answer in
-            found(answer, of: holder, isPrevious: true, finish) { finish(.success(nil)) }
-        }
+    private init(digest: UnsafeRawBufferPointer) {
+        first = digest.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
+        second = digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+        third = digest.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
+        fourth = digest.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
     }
 
-    private func found(
-        _ answer: Result<Rows, PostgresError>, of holder: KeyHolder, isPrevious: Bool,
-        _ finish: @escaping (KeyAnswer) -> Void, orElse: () -> Void
-    ) {
-        do throws(PostgresError) {
-            guard let row = try answer.get().first else { return orElse() }
-            let key = try PresentedKey(row, of: holder, isPrevious: isPrevious)
-            guard let owner = key.ownerUser else { return finish(.success(key)) }
-            addOwner(owner, to: key, then: finish)
-        } catch {
-            finish(.failure(error))
-        }
+    package init(of secret: String) {
+        var secret = secret
+        self = secret.withUTF8 { KeyHash(of: UnsafeRawBufferPointer($0)) }
     }
 
-    private func addOwner(
-        _ owner: UUID, to key: PresentedKey, then finish: @escaping (KeyAnswer) -> Void
-    ) {
+    /// Any part of a digest is as evenly spread as the whole.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(first)
+    }
+}
+
+extension KeyHash: PostgresEncodable {
+    package static var postgresType: UInt32 { [UInt8].postgresType }
+
+    package func encode(into bytes: inout [UInt8]) -> Bool {
+        withUnsafeBytes(of: self) { bytes.append(contentsOf: $0) }
+        return true
+    }
+}
+
+package typealias KeyAnswer = Result<PresentedKey?, PostgresError>
+
+/// The way to the key of a secret's hash, without a task. Two small statements that share their
+/// place in the pipeline are quicker than one that joins, and most keys need only the first.
+private final class KeyLookUp {
+    static let ownerColumn = 5
+
+    private let lookups: Postgres
+    private let memory: Memory
+    private let hash: KeyHash
+    private let finish: (KeyAnswer) -> Void
+    private var holder = KeyHolder.platform
+
+    init(_ database: Database, _ hash: KeyHash, _ finish: @escaping (KeyAnswer) -> Void) {
+        lookups = database.lookups
+        memory = database.memory
+        self.hash = hash
+        self.finish = finish
+    }
+
+    func start(_ locator: String) {
+        if sameBytes(locator, APIKeySecret.platformLocator) { return current() }
+        if let known = memory.locators.fresh(locator) {
+            holder = known.value
+            return current()
+        }
+        let token = memory.token
         lookups.read(
             """
-            SELECT status, role FROM users WHERE tenant_id = \(key.tenant) AND id = \(owner)
+            SELECT holder.id, (SELECT status FROM tenants WHERE id = holder.id)
+            FROM directory_tenant_by_locator(\(locator)) AS holder (id) WHERE id IS NOT NULL
             """
-        ) { answer in
+        ) { [self] in
             do throws(PostgresError) {
-                var key = key
-                if let row = try answer.get().first {
-                    key.userStatus = try row.get(0)
-                    key.userRole = try row.get(1)
-                }
-                finish(.success(key))
+                guard let row = try $0.get().first else { return finish(.success(nil)) }
+                holder = try KeyHolder(row)
+                memory.remember(holder, locator, since: token)
+                current()
             } catch {
                 finish(.failure(error))
             }
         }
     }
 
-    /// `hash`: SHA-256 of the whole secret; nil where no key has it.
-    func apiKey(locator: String, hash: [UInt8]) async throws -> PresentedKey? {
-        guard let holder = try await knownKeyHolder(locator) else { return nil }
+    private func current() {
+        lookups.read(
+            """
+            SELECT id, environment, previous_until, scopes, owner_type, owner_user_id, rate_limit,
+                allowed_ips, allowed_origins, expires_at, revoked_at, name
+            FROM api_keys WHERE tenant_id = \(holder.tenant) AND hash = \(hash)
+            """
+        ) { [self] answer in
+            found(answer, isPrevious: false) { previous() }
+        }
+    }
+
+    private func previous() {
+        lookups.read(
+            """
+            SELECT id, environment, previous_until, scopes, owner_type, owner_user_id, rate_limit,
+                allowed_ips, allowed_origins, expires_at, revoked_at, name
+            FROM api_keys WHERE tenant_id = \(holder.tenant) AND previous_hash = \(hash)
+            """
+        ) { [self] answer in
+            found(answer, isPrevious: true) { finish(.success(nil)) }
+        }
+    }
+
+    private func found(
+        _ answer: Result<Rows, PostgresError>, isPrevious: Bool, orElse: () -> Void
+    ) {
+        do throws(PostgresError) {
+            guard let row = try answer.get().first else { return orElse() }
+            if let owner: UUID = try row.get(Self.ownerColumn, as: UUID?.self) {
+                return addOwner(owner, to: row, isPrevious: isPrevious)
+            }
+            finish(
+                .success(try PresentedKey(row, of: holder, isPrevious: isPrevious, owner: nil)))
+        } catch {
+            finish(.failure(error))
+        }
+    }
+
+    private func addOwner(_ owner: UUID, to row: Row, isPrevious: Bool) {
+        lookups.read(
+            """
+            SELECT status, role FROM users WHERE tenant_id = \(holder.tenant) AND id = \(owner)
+            """
+        ) { [self] answer in
+            do throws(PostgresError) {
+                let owner = try answer.get().first
+                finish(
+                    .success(
+                        try PresentedKey(row, of: holder, isPrevious: isPrevious, owner: owner)))
+            } catch {
+                finish(.failure(error))
+            }
+        }
+    }
+}
+
+extension Database {
+    /// The key of a secret's hash, nil where there is none: `finish` as with `Postgres.read`.
+    package func lookUp(
+        _ hash: KeyHash, locator: String, then finish: @escaping (KeyAnswer) -> Void
+    ) {
+        KeyLookUp(self, hash, finish).start(locator)
+    }
+
+    /// Nil where no key has the hash.
+    func apiKey(locator: String, hash: KeyHash) async throws -> PresentedKey? {
         let answer: KeyAnswer = await withUnsafeContinuation { continuation in
-            lookUp(hash, of: holder) { continuation.resume(returning: $0) }
+            lookUp(hash, locator: locator) { continuation.resume(returning: $0) }
         }
         return try answer.get()
     }
 
-    /// Whose keys carry the locator; nil where nobody's do.
-    func keyHolder(_ locator: String) async throws(PostgresError) -> KeyHolder? {
-        let found = try await app.read("SELECT directory_tenant_by_locator(\(locator))")
-        guard let row = found.first, let tenant: UUID = try row.get(0, as: UUID?.self) else {
-            return nil
-        }
-        if tenant == .platform { return .platform }
-        return try await scope(tenant).tenantRow().map {
-            KeyHolder(tenant: $0.id, status: $0.status)
-        }
-    }
-
     /// The same for many, in their order: all in the pipeline at once.
-    func apiKeys(_ asked: [(locator: String, hash: [UInt8])]) async throws -> [PresentedKey?] {
+    func apiKeys(_ asked: [(locator: String, hash: KeyHash)]) async throws -> [PresentedKey?] {
         var keys = [PresentedKey?](repeating: nil, count: asked.count)
         try await withThrowingTaskGroup(of: (Int, PresentedKey?).self) { group in
             for (place, (locator, hash)) in asked.enumerated() {

@@ -6,25 +6,20 @@ import Text
 package final class Memory: Sendable {
     package let keys: LeasedCache<KeyHash, PresentedKey?>
     package let tenants: LeasedCache<String, TenantRow?>
-    let locators: LeasedCache<String, KeyHolder?>
+    let locators: LeasedCache<String, KeyHolder>
     package let origins: LeasedCache<OriginLookup, FoundOrigins>
 
+    private let replica: Replica
+
+    /// To be taken before a query whose answer is to be remembered.
+    var token: Freshness.Token { replica.token }
+
     init(of replica: Replica) {
+        self.replica = replica
         keys = LeasedCache(of: replica, capacity: 100_000)
         tenants = LeasedCache(of: replica, capacity: 10_000)
         locators = LeasedCache(of: replica, capacity: 10_000)
         origins = LeasedCache(of: replica, capacity: 10_000)
-    }
-}
-
-/// SHA-256 of a presented secret.
-package struct KeyHash: Hashable, Sendable {
-    private let words: SIMD4<UInt64>
-
-    /// Nil unless there are 32 bytes.
-    package init?(_ bytes: [UInt8]) {
-        guard bytes.count == 32 else { return nil }
-        words = bytes.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
     }
 }
 
@@ -46,22 +41,19 @@ extension Database {
     /// `apiKey(locator:hash:)` from memory. Only good keys are remembered, so that what is made or
     /// comes back to life is seen without a notice.
     package func knownKey(
-        locator: String, hash: [UInt8]
+        locator: String, hash: KeyHash
     ) async throws -> PresentedKey? {
-        guard let key = KeyHash(hash) else { return nil }
-        return try await memory.keys.value(
-            key, tags: { $0.flatMap(\.tags) },
+        try await memory.keys.value(
+            hash, tags: { $0.flatMap(\.tags) },
             query: { try await apiKey(locator: locator, hash: hash) })
     }
 
     /// `knownKey` for many, in their order: one query for all that are not in memory.
     package func knownKeys(
-        _ asked: [(locator: String, hash: [UInt8])]
+        _ asked: [(locator: String, hash: KeyHash)]
     ) async throws -> [PresentedKey?] {
-        let hashes = asked.compactMap { KeyHash($0.hash) }
-        guard hashes.count == asked.count else { return asked.map { _ in nil } }
-        return try await memory.keys.values(
-            hashes, tags: { $0.flatMap(\.tags) },
+        try await memory.keys.values(
+            asked.map(\.hash), tags: { $0.flatMap(\.tags) },
             query: { missing in try await apiKeys(missing.map { asked[$0] }) })
     }
 
@@ -69,13 +61,6 @@ extension Database {
     package func knownTenant(_ idOrSlug: String) async throws -> TenantRow? {
         try await memory.tenants.value(
             idOrSlug, tags: { $0?.activeTags }, query: { try await tenant(idOrSlug) })
-    }
-
-    /// `keyHolder(_:)` from memory, where keys of the holder can be good.
-    func knownKeyHolder(_ locator: String) async throws -> KeyHolder? {
-        if sameBytes(locator, APIKeySecret.platformLocator) { return .platform }
-        return try await memory.locators.value(
-            locator, tags: { $0?.tags }, query: { try await keyHolder(locator) })
     }
 
     /// `origins(_:of:)` from memory.
@@ -105,12 +90,6 @@ extension Database {
         replica.holds(entry.token, entry.tags)
     }
 
-    /// Whose keys carry the locator, where that is in memory.
-    package func rememberedHolder(_ locator: String) -> KeyHolder? {
-        if sameBytes(locator, APIKeySecret.platformLocator) { return .platform }
-        return memory.locators.fresh(locator)?.value
-    }
-
     /// `token`: of before the key was looked up.
     package func remember(_ key: PresentedKey, _ hash: KeyHash, since token: Freshness.Token) {
         if replica.isTrusted, let tags = key.tags {
@@ -123,15 +102,19 @@ extension TenantRow {
     fileprivate var activeTags: Tags? { status == "active" ? Tags(Tag(id)) : nil }
 }
 
-extension KeyHolder {
-    fileprivate var tags: Tags? { status ?? "active" == "active" ? Tags(Tag(tenant)) : nil }
+extension Memory {
+    /// Whose keys carry the locator: kept where keys of theirs can be good.
+    func remember(_ holder: KeyHolder, _ locator: String, since token: Freshness.Token) {
+        guard replica.isTrusted, holder.status ?? .active == .active else { return }
+        locators.keep(holder, for: locator, token: token, tags: Tags(Tag(holder.tenant)))
+    }
 }
 
 extension PresentedKey {
     /// What the key hangs on; nil where it is not good, whatever the time.
     fileprivate var tags: Tags? {
-        guard revokedAt == nil, tenant == .platform || tenantStatus == "active" else { return nil }
-        if ownerUser != nil, userStatus != "active" { return nil }
+        guard revokedAt == nil, tenant == .platform || tenantStatus == .active else { return nil }
+        if ownerUser != nil, userStatus != .active { return nil }
         return Tags(Tag(id), Tag(tenant), ownerUser.map(Tag.init))
     }
 }

@@ -44,9 +44,10 @@ package struct UserFilter: Sendable {
 extension TenantScope {
     package func users(
         _ list: ListQuery, _ filter: UserFilter, walking most: Int? = nil
-    ) async throws(PostgresError) -> ListPage<UserRow> {
+    ) async throws(PostgresError) -> ListPage<ListedUser> {
         try await page(
-            of: userList(filter), try await search(filter), list, walking: most, Self.users)
+            of: userList(filter), try await search(filter), list, walking: most
+        ) { rows throws(PostgresError) in try ListedUser.all(rows, of: tenant) }
     }
 
     package func user(_ id: UUID) async throws(PostgresError) -> UserRow? {
@@ -68,7 +69,7 @@ extension TenantScope {
             condition: filter.condition(in: tenant)
         ) { page, counting, list in
             """
-            SELECT \(UserRow.ownColumns), \(IdentityRow.columns)\(counting)
+            SELECT \(ListedUser.columns), \(ListedIdentity.columns)\(counting)
             FROM (\(page)) AS users
             LEFT JOIN identities i ON i.tenant_id = \(tenant) AND i.user_id = users.id
             \(list.order(of: "users.")), i.created_at, i.id
@@ -101,18 +102,5 @@ extension TenantScope {
              AND CASE WHEN EXISTS (SELECT 1 FROM identities i WHERE i.tenant_id = \(tenant)
                 AND i.user_id = users.id AND i.provider = \(provider)) THEN true ELSE false END
             """)
-    }
-
-    /// Out of `userList`: a user stands in as many rows as there are sign-ins.
-    private static func users(_ rows: Rows) throws(PostgresError) -> [UserRow] {
-        var found: [UserRow] = []
-        for row in rows {
-            if let last = found.indices.last, try row.get(0) == found[last].id {
-                if let identity = try IdentityRow(row) { found[last].identities.append(identity) }
-            } else {
-                found.append(try UserRow(row, identity: IdentityRow(row)))
-            }
-        }
-        return found
     }
 }

@@ -45,11 +45,6 @@ package struct UserRow: ListedRow {
         try self.init(row, identities: IdentityRow.list(row.get(15, as: JSONB.self)))
     }
 
-    /// Out of `ownColumns`, with the first of the identities.
-    init(_ row: Row, identity: IdentityRow?) throws(PostgresError) {
-        try self.init(row, identities: identity.map { [$0] } ?? [])
-    }
-
     private init(_ row: Row, identities: [IdentityRow]) throws(PostgresError) {
         self.identities = identities
         id = try row.get(0)
@@ -86,21 +81,6 @@ package struct IdentityRow: Sendable {
     package var email: String?
     package var createdAt: Timestamp
     package var lastUsedAt: Timestamp?
-
-    /// Behind a user's own columns; all NULL where there is none.
-    static let columns: SQL =
-        "i.id AS i1, i.provider, i.issuer, i.subject, i.email AS i2, i.created_at AS i3, i.last_used_at"
-
-    init?(_ row: Row) throws(PostgresError) {
-        guard let id = try row.get(15, as: UUID?.self) else { return nil }
-        self.id = id
-        provider = try row.get(16)
-        issuer = try row.get(17)
-        subject = try row.get(18)
-        email = try row.get(19)
-        createdAt = try row.get(20)
-        lastUsedAt = try row.get(21)
-    }
 
     static func list(_ document: JSONB) throws(PostgresError) -> [IdentityRow] {
         guard let parsed = try? JSONValue(parsing: Array(document.text.utf8)),

@@ -1,0 +1,39 @@
+import Domain
+import Text
+
+extension PresentedKey {
+    /// The key in the words of the domain, for its verdict.
+    package func facts(
+        scopes required: [String] = [], ip: String?, origin: String?
+    ) -> APIKeyVerdict.Facts {
+        var facts = APIKeyVerdict.Facts()
+        if isPrevious { facts.secret = .previous(until: previousUntil) }
+        facts.expiresAt = expiresAt
+        facts.revokedAt = revokedAt
+        facts.tenantStatus = tenant == .platform ? .active : tenantStatus ?? .deleted
+        facts.isOfUser = ownerUser != nil
+        facts.userStatus = userStatus
+        // Who names no address or origin is refused where the key is bound to some.
+        facts.isIPAllowed = allowedIPs.isEmpty || ip.map(allows(ip:)) ?? false
+        facts.isOriginAllowed = allowedOrigins.isEmpty || origin.map(allows(origin:)) ?? false
+        facts.holdsScopes = required.allSatisfy { scope in
+            scopes.contains { sameBytes($0, scope) }
+        }
+        return facts
+    }
+
+    /// Whether the key's ranges hold the address; true where there are none.
+    package func allows(ip text: String) -> Bool {
+        guard !allowedIPs.isEmpty else { return true }
+        guard let address = IPAddress(text) else { return false }
+        return allowedIPs.contains { IPRange($0)?.contains(address) ?? false }
+    }
+
+    /// Whether the key's origins match what a browser sent; true where there are none.
+    package func allows(origin text: String) -> Bool {
+        guard !allowedOrigins.isEmpty else { return true }
+        return allowedOrigins.contains {
+            (try? Origin(configuring: $0))?.matches(Array(text.utf8)) ?? false
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Postgres
+import Text
+
+/// A user of a list with the sign-ins, oldest first, read where the answer of the database holds
+/// them.
+package struct ListedUser: ListedRow {
+    private let rows: Rows
+    /// One for each sign-in, at least one.
+    private let range: Range<Int>
+    private let row: Row
+
+    static let columns: SQL =
+        """
+        users.id, users.email, users.email_key, users.email_verified_at, users.name, users.role,
+        users.status, users.source, users.created_at, users.updated_at, users.last_sign_in_at
+        """
+
+    package let tenant: UUID
+    package let id: UUID
+    package var email: StoredText { StoredText(of: row, 1) }
+    package var emailVerifiedAt: Timestamp? { row.timestamp(3) }
+    package var name: StoredText? { StoredText(row, 4) }
+    package var role: StoredText { StoredText(of: row, 5) }
+    package var status: StoredText { StoredText(of: row, 6) }
+    package var source: StoredText { StoredText(of: row, 7) }
+    package var createdAt: Timestamp { row.timestamp(8) ?? Timestamp(microseconds: 0) }
+    package var updatedAt: Timestamp { row.timestamp(9) ?? Timestamp(microseconds: 0) }
+    package var lastSignInAt: Timestamp? { row.timestamp(10) }
+    package var identities: LazyMapCollection<Range<Int>, ListedIdentity> {
+        let isWithout = row.bytes(ListedIdentity.first) == nil
+        return (isWithout ? range.upperBound..<range.upperBound : range)
+            .lazy.map { ListedIdentity(rows[$0]) }
+    }
+
+    package func value(of sort: ListQuery.Sort) -> String {
+        sort == .email ? StoredText(of: row, 2).string : "\(createdAt.microseconds)"
+    }
+
+    /// Out of `TenantScope.userList`: a user stands in as many rows as there are sign-ins.
+    static func all(_ rows: Rows, of tenant: UUID) throws(PostgresError) -> [ListedUser] {
+        guard let first = rows.first else { return [] }
+        // Columns have one type in all rows: what can be read of the first can be of each.
+        try check(first)
+        var users: [ListedUser] = []
+        var row = first
+        var id: UUID = try row.get(0)
+        var start = 0
+        for index in 1...rows.count {
+            let next = index < rows.count ? rows[index] : nil
+            let nextID = next?.uuid(0)
+            if nextID == id { continue }
+            users.append(
+                ListedUser(rows: rows, range: start..<index, row: row, tenant: tenant, id: id))
+            guard let next, let nextID else { break }
+            (row, id, start) = (next, nextID, index)
+        }
+        return users
+    }
+
+    private static func check(_ row: Row) throws(PostgresError) {
+        for column in [1, 2, 5, 6, 7] { _ = try row.get(column, as: String.self) }
+        for column in [8, 9] { _ = try row.get(column, as: Timestamp.self) }
+        for column in [3, 10] { _ = try row.get(column, as: Timestamp?.self) }
+        _ = try row.get(4, as: String?.self)
+        try ListedIdentity.check(row)
+    }
+}
+
+/// A sign-in of a listed user.
+package struct ListedIdentity: Sendable {
+    /// Behind the user's columns; NULL where there is none.
+    static let first = 11
+    private let row: Row
+
+    static let columns: SQL =
+        "i.id AS i1, i.provider, i.issuer, i.subject, i.email AS i2, i.created_at AS i3, i.last_used_at"
+
+    init(_ row: Row) {
+        self.row = row
+    }
+
+    package var id: UUID { row.uuid(Self.first) ?? .platform }
+    package var provider: StoredText { StoredText(of: row, 12) }
+    package var issuer: StoredText { StoredText(of: row, 13) }
+    package var subject: StoredText { StoredText(of: row, 14) }
+    package var email: StoredText? { StoredText(row, 15) }
+    package var createdAt: Timestamp { row.timestamp(16) ?? Timestamp(microseconds: 0) }
+    package var lastUsedAt: Timestamp? { row.timestamp(17) }
+
+    fileprivate static func check(_ row: Row) throws(PostgresError) {
+        _ = try row.get(first, as: UUID?.self)
+        for column in 12...15 { _ = try row.get(column, as: String?.self) }
+        for column in 16...17 { _ = try row.get(column, as: Timestamp?.self) }
+    }
+}
