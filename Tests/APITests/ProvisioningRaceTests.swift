@@ -55,7 +55,9 @@ struct ProvisioningRaceTests {
                 return try await scene.service.send(
                     .post, path, json: json, as: .platformOwner, to: replica)
             }
-            let odd = answers.filter { ![200, 403, 409].contains($0.status) }
+            // A machine with much to do may ask to come again: 429 while too many passwords are
+            // hashed at once, 503 without a connection in time.
+            let odd = answers.filter { ![200, 403, 409, 429, 503].contains($0.status) }
             #expect(odd.isEmpty, "\(odd.prefix(3).map(\.text))")
             try await expectOneUser(scene, email)
         }
