@@ -12,8 +12,7 @@ HALVES = {
     "users without an audit row": """
         SELECT count(*) FROM users u WHERE NOT EXISTS (SELECT FROM audit_events a
             WHERE a.tenant_id = u.tenant_id AND a.target_id = u.id::text)
-        AND NOT EXISTS (SELECT FROM audit_events a
-            WHERE a.tenant_id = u.tenant_id AND a.action LIKE 'invite.%')""",
+        AND u.tenant_id NOT IN (SELECT tenant_id FROM audit_events WHERE action LIKE 'invite.%')""",
     "invites without an audit row": """
         SELECT count(*) FROM invites i WHERE NOT EXISTS (SELECT FROM audit_events a
             WHERE a.tenant_id = i.tenant_id AND a.target_id = i.id::text)""",
