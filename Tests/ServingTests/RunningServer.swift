@@ -2,32 +2,32 @@ import HTTP
 import Networking
 import Serving
 
-/// A server on one loop and a port of its own, for the time of one test.
+/// A server on loops and a port of its own, for the time of one test.
 struct RunningServer {
     let server: Server
     let loop: EventLoop
     let port: Int
 
     static func with(
-        _ configuration: ServerConfiguration = ServerConfiguration(), fast: FastPath? = nil,
+        _ configuration: ServerConfiguration = ServerConfiguration(), loops count: Int = 1,
+        fast: FastPath? = nil,
         respond: @escaping @Sendable (Request) async -> Response = RunningServer.echo,
         _ body: (RunningServer) async throws -> Void
     ) async throws {
-        let loop = EventLoop(index: 0)
-        loop.start()
+        let loops = (0..<count).map { EventLoop(index: $0) }
+        for loop in loops { loop.start() }
+        defer { for loop in loops { loop.stop() } }
         let server = Server(
-            loops: [loop], configuration: configuration, respond: respond, fast: fast)
+            loops: loops, configuration: configuration, respond: respond, fast: fast)
         let port = try await server.start(address: "127.0.0.1:0")
-        let running = RunningServer(server: server, loop: loop, port: port)
+        let running = RunningServer(server: server, loop: loops[0], port: port)
         do {
             try await body(running)
         } catch {
             await server.drain(deadline: .zero)
-            loop.stop()
             throw error
         }
         await server.drain(deadline: .zero)
-        loop.stop()
     }
 
     /// Answers with the method, the target and the body; `/late` only after leaving the loop.

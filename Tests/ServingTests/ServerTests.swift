@@ -302,6 +302,19 @@ import Testing
         }
     }
 
+    /// Of twelve connections the kernel seldom gives each of two loops six.
+    @Test func `every place of a server is taken, however its loops share them out`() async throws {
+        var configuration = ServerConfiguration()
+        configuration.connections = 12
+        try await RunningServer.with(configuration, loops: 2) { running in
+            let clients = (0..<12).map { _ in Client(port: running.port) }
+            for (number, client) in clients.enumerated() {
+                client.send(get("/\(number)"))
+                #expect(client.read(until: "GET /\(number) \n").hasPrefix("HTTP/1.1 200"))
+            }
+        }
+    }
+
     @Test func `addresses are parsed strictly`() throws {
         #expect(try Listener.parse("[::1]:80").host == "::1")
         #expect(try Listener.parse("localhost:0").host == "127.0.0.1")

@@ -13,10 +13,10 @@ package final class Server: Sendable {
         loops: [EventLoop], configuration: ServerConfiguration = ServerConfiguration(),
         respond: @escaping @Sendable (Request) async -> Response, fast: FastPath? = nil
     ) {
-        let capacity = (configuration.connections + loops.count - 1) / max(1, loops.count)
+        let places = ConnectionPlaces(configuration.connections)
         workers = loops.map { loop in
             let worker = Worker(
-                loop: loop, configuration: configuration, capacity: capacity, respond: respond,
+                loop: loop, configuration: configuration, places: places, respond: respond,
                 fast: fast)
             return LoopBound(worker, loop: loop)
         }

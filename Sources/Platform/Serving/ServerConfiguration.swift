@@ -19,7 +19,7 @@ package struct ServerConfiguration: Sendable {
     package var lingerTime: Int64 = 2_000_000_000
     package var sweepInterval: Int64 = 1_000_000_000
     /// Connections of the whole server; further ones wait unaccepted.
-    package var connections = 10_000
+    package var connections = 16_384
 
     package var measures = ServerMeasures()
 

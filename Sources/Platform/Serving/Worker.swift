@@ -20,18 +20,18 @@ final class Worker {
     private(set) var draining = false
     private var connections: [Int32: Connection] = [:]
     private var listeners: [(listener: Listener, tls: TLSContext?)] = []
-    private let capacity: Int
+    private let places: ConnectionPlaces
     private var acceptPaused = false
     private var sweeping = false
     private var whenEmpty: (() -> Void)?
 
     init(
-        loop: EventLoop, configuration: ServerConfiguration, capacity: Int,
+        loop: EventLoop, configuration: ServerConfiguration, places: ConnectionPlaces,
         respond: @escaping @Sendable (Request) async -> Response, fast: FastPath?
     ) {
         self.loop = loop
         self.configuration = configuration
-        self.capacity = max(1, capacity)
+        self.places = places
         self.respond = respond
         self.fast = fast
         parser = RequestParser(limits: configuration.limits)
@@ -60,12 +60,15 @@ final class Worker {
         guard listeners.indices.contains(index) else { return }
         let (listener, tls) = listeners[index]
         for _ in 0..<Self.acceptsPerTurn {
-            guard connections.count < capacity else { return pauseAccepting() }
+            guard places.take() else { return pauseAccepting() }
             switch listener.accept() {
-            case .descriptor(let descriptor): open(descriptor, tls)
-            case .none: return
-            case .exhausted: return pauseAccepting()
+            case .descriptor(let descriptor):
+                open(descriptor, tls)
+                continue
+            case .none: break
+            case .exhausted: pauseAccepting()
             }
+            return places.give()
         }
     }
 
@@ -73,6 +76,7 @@ final class Worker {
         let session = tls.flatMap { TLSSession($0, descriptor: descriptor) }
         if tls != nil, session == nil {
             _ = Glibc.close(descriptor)
+            places.give()
             return
         }
         let connection = Connection(
@@ -94,7 +98,7 @@ final class Worker {
     }
 
     private func resumeAccepting() {
-        guard acceptPaused, connections.count < capacity else { return }
+        guard acceptPaused, !places.areTaken else { return }
         acceptPaused = false
         for (listener, _) in listeners {
             loop.rewatch(listener.descriptor, readable: true, writable: false)
@@ -104,6 +108,7 @@ final class Worker {
     /// The connection has closed its descriptor.
     func forget(_ descriptor: Int32) {
         if connections.removeValue(forKey: descriptor) != nil {
+            places.give()
             configuration.measures.open.add(-1)
         }
         resumeAccepting()

@@ -9,7 +9,7 @@ struct AnswerQuestion: Hashable, Sendable {
         case preflight
     }
 
-    private static let longest = 2048
+    private static let longest = 1024
 
     let kind: Kind
     private let bytes: [UInt8]

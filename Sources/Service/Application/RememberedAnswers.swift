@@ -27,13 +27,20 @@ final class RememberedAnswers: Sendable {
     private let database: Database
     private let judge: OriginJudge
     private let metrics: ServiceMetrics
-    private let leased: LeasedCache<AnswerQuestion, Answer>
+    /// Few pages in few forms: whoever asks for one in ever new forms must not fill the memory.
+    private let pages: LeasedCache<AnswerQuestion, Answer>
+    private let preflights: LeasedCache<AnswerQuestion, Answer>
 
     init(database: Database, judge: OriginJudge, metrics: ServiceMetrics) {
         self.metrics = metrics
         self.database = database
         self.judge = judge
-        leased = LeasedCache(of: database.replica, capacity: 100_000)
+        pages = LeasedCache(of: database.replica, capacity: 512)
+        preflights = LeasedCache(of: database.replica, capacity: 20_000)
+    }
+
+    private func answers(_ kind: AnswerQuestion.Kind) -> LeasedCache<AnswerQuestion, Answer> {
+        kind == .page ? pages : preflights
     }
 
     // MARK: giving
@@ -44,7 +51,7 @@ final class RememberedAnswers: Sendable {
             let question = AnswerQuestion(
                 request.head, body: request.body, isTLS: request.isTLS)
         else { return false }
-        guard let entry = leased.found(question) else { return false }
+        guard let entry = answers(question.kind).found(question) else { return false }
         let now = database.clock()
         let length = writer.out.count
         Self.write(entry.value, to: request, writer)
@@ -95,11 +102,11 @@ final class RememberedAnswers: Sendable {
         switch question.kind {
         case .page:
             guard answer.status == 200 else { return }
-            leased.keep(answer, for: question, token: token, tags: Memory.hostTags)
+            pages.keep(answer, for: question, token: token, tags: Memory.hostTags)
         case .preflight:
             guard answer.status == 204, let until = judge.stands(until: request) else { return }
             answer.until = until
-            leased.keep(answer, for: question, token: token, tags: Memory.originTags)
+            preflights.keep(answer, for: question, token: token, tags: Memory.originTags)
         }
     }
 
