@@ -83,21 +83,19 @@ func main() {
 		for rows.Next() {
 			var one user
 			var sign identity
-			var id, tenant, signID pgtype.UUID
+			var id, signID pgtype.UUID
 			var key string
-			var version int64
-			var deleted *time.Time
-			var before, provider, issuer, subject *string
+			var provider, issuer, subject *string
 			var made *time.Time
-			err := rows.Scan(&id, &tenant, &one.Email, &key, &one.EmailVerifiedAt, &one.Name, &one.Role,
-				&one.Status, &one.Source, &version, &one.CreatedAt, &one.UpdatedAt, &one.LastSignInAt,
-				&deleted, &before, &signID, &provider, &issuer, &subject, &sign.Email, &made,
+			err := rows.Scan(&id, &one.Email, &key, &one.EmailVerifiedAt, &one.Name, &one.Role,
+				&one.Status, &one.Source, &one.CreatedAt, &one.UpdatedAt, &one.LastSignInAt,
+				&signID, &provider, &issuer, &subject, &sign.Email, &made,
 				&sign.LastUsedAt, &answer.Total)
 			if err != nil {
 				http.Error(w, err.Error(), 500)
 				return
 			}
-			one.ID, one.TenantID = text(id), text(tenant)
+			one.ID, one.TenantID = text(id), parts[3]
 			if provider != nil {
 				sign.ID, sign.Provider, sign.Issuer = text(signID), *provider, *issuer
 				sign.Subject, sign.CreatedAt = *subject, *made
