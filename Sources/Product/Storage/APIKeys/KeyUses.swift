@@ -118,10 +118,15 @@ extension Database {
     /// Writes down the uses of one tenant's keys, or of all: each few seconds, before they are
     /// shown, and when the service stops. What fails is tried again the next time.
     package func writeKeyUses(of tenant: UUID? = nil) async {
+        var isAway = false
         for (tenant, batch) in keyUses.take(tenant) {
             do {
+                // Each of a thousand tenants would wait for a connection in vain, and so would
+                // the service's stop.
+                if isAway { throw PostgresError(.unavailable) }
                 try await write(batch, of: tenant)
             } catch {
+                isAway = (error as? PostgresError)?.isUnavailable ?? false
                 keyUses.restore(batch, of: tenant)
             }
         }
