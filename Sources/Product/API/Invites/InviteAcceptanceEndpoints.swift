@@ -133,7 +133,7 @@ enum InviteAcceptanceEndpoints {
                 ObjectShape(
                     "InviteSignIn", [.readOnly("url", .string(), "Where the browser is to go.")]))
         ],
-        problems: [.inviteUnknown, .rateLimited, .unavailable]
+        problems: [.inviteUnknown, .forbidden, .rateLimited, .unavailable]
     ) { call in
         let token = try call.input.string("token")
         try await checkMisses(call)
