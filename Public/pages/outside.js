@@ -84,7 +84,7 @@ async function invite(page, token) {
 			submit: t`Continue with ${one.name}`,
 			send: async () => go((await api("/invites/sign-in", { body: { token, provider: one.id } })).url),
 		})),
-		found.providers[0] && h("p", "Or choose a password:"),
+		found.providers[0] && h("p.lead", "Or with a password:"),
 		form([
 			NAME,
 			["email", "Email", { type: "email", value: found.email, attrs: { readOnly: true, autocomplete: "username" } }],
@@ -101,7 +101,7 @@ async function invite(page, token) {
 
 const PAGES = { "/invite": invite, "/reset": reset, "/console/setup": setup }
 export default page => {
-	// The secret that a link carries stands behind its `#`, where no server sees it, and leaves the address and the history.
+	// A link's secret stands behind its `#`, where no server sees it, and leaves the address and the history.
 	const token = new URLSearchParams(location.hash.slice(1)).get("token")
 	if (location.pathname !== "/invite") hideFragment()
 	return (PAGES[location.pathname] ?? signIn)(page, token)
