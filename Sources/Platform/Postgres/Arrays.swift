@@ -37,7 +37,7 @@ extension UInt8: PostgresElement {
 
 /// `bytea` in an array of its own.
 extension Array: PostgresElement where Element == UInt8 {
-    package static var postgresArrayType: UInt32 { 1001 }
+    package static var postgresArrayType: UInt32 { TypeOID.byteaArray }
 }
 
 extension Array: PostgresEncodable where Element: PostgresElement {
@@ -48,12 +48,7 @@ extension Array: PostgresEncodable where Element: PostgresElement {
             withUnsafeBytes { bytes.append(contentsOf: $0) }
             return true
         }
-        bytes.appendBigEndian(Int32(isEmpty ? 0 : 1))
-        bytes.appendBigEndian(Int32(0))
-        bytes.appendBigEndian(Element.postgresType)
-        guard !isEmpty else { return true }
-        bytes.appendBigEndian(Int32(count))
-        bytes.appendBigEndian(Int32(1))
+        bytes.appendArrayHead(of: Element.postgresType, count: Int32(count))
         for element in self {
             let at = bytes.count
             bytes.appendBigEndian(Int32(0))
@@ -92,5 +87,53 @@ extension Array: PostgresDecodable where Element: PostgresElement {
             at += 4 + Int(length)
         }
         return values
+    }
+}
+
+/// An array that is bound as it grows, element by element in the binary format.
+struct BoundArray {
+    let arrayType: UInt32
+    private let type: UInt32
+    private var count: Int32 = 0
+    private var elements: [UInt8] = []
+
+    init(of type: UInt32, in arrayType: UInt32) {
+        self.type = type
+        self.arrayType = arrayType
+    }
+
+    mutating func append(_ value: UUID) {
+        count += 1
+        elements.appendBigEndian(Int32(16))
+        elements.appendBigEndian(value.high)
+        elements.appendBigEndian(value.low)
+    }
+
+    mutating func append(_ value: UnsafeRawBufferPointer) {
+        count += 1
+        elements.appendBigEndian(Int32(value.count))
+        elements.append(contentsOf: value)
+    }
+
+    mutating func clear() {
+        count = 0
+        elements.removeAll(keepingCapacity: true)
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        bytes.appendArrayHead(of: type, count: count)
+        bytes.append(contentsOf: elements)
+    }
+}
+
+extension [UInt8] {
+    /// What stands before an array's elements: one dimension, no NULL inside.
+    fileprivate mutating func appendArrayHead(of type: UInt32, count: Int32) {
+        appendBigEndian(Int32(count == 0 ? 0 : 1))
+        appendBigEndian(Int32(0))
+        appendBigEndian(type)
+        guard count > 0 else { return }
+        appendBigEndian(count)
+        appendBigEndian(Int32(1))
     }
 }

@@ -11,6 +11,7 @@ final class Pool: @unchecked Sendable {
     private var readers: [Connection] = []
     private var readersOpening = 0
     private var waitingReads: [Statement] = []
+    private var gathering: [() -> Void] = []
     private var idle: [Connection] = []
     private var writers: [Connection] = []
     private var writersOpening = 0
@@ -95,7 +96,14 @@ final class Pool: @unchecked Sendable {
         if sent > 0 { waitingReads.removeFirst(sent) }
     }
 
+    /// Calls once at the end of this cycle, before its reads are sent.
+    func beforeSending(_ call: @escaping () -> Void) {
+        gathering.append(call)
+    }
+
     private func endCycle() {
+        // What is refused at once may ask again.
+        while let call = gathering.popLast() { call() }
         if !waitingReads.isEmpty { sendWaitingReads() }
         for reader in readers {
             reader.seal()

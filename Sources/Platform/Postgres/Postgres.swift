@@ -6,7 +6,7 @@ import Text
 /// elsewhere, on the first.
 package final class Postgres: Sendable {
     package let configuration: PostgresConfiguration
-    private let pools: [Pool]
+    let pools: [Pool]
 
     /// Connects at once, and again whenever the database comes back; `loops` must not be empty.
     package init(configuration: PostgresConfiguration, loops: [EventLoop]) {
@@ -17,9 +17,12 @@ package final class Postgres: Sendable {
     }
 
     /// The pool of the calling loop.
-    var pool: Pool {
-        guard let current = EventLoop.current else { return pools[0] }
-        return pools.first { $0.loop === current } ?? pools[0]
+    var pool: Pool { pools[place] }
+
+    /// Where that pool stands among `pools`.
+    var place: Int {
+        guard let current = EventLoop.current else { return 0 }
+        return pools.firstIndex { $0.loop === current } ?? 0
     }
 
     var firstPool: Pool { pools[0] }

@@ -47,6 +47,8 @@ package struct Row: Sendable {
     let result: ResultHandle
     let index: Int32
 
+    var columns: Int { Int(PQnfields(result.pointer)) }
+
     /// The value of a column, counted from 0. Throws `.decoding` if it is NULL and `T` is not
     /// optional, or of another type, or not there.
     package func get<T: PostgresDecodable>(
@@ -109,7 +111,7 @@ package struct Row: Sendable {
 
     @inline(__always)
     func cell(_ column: Int) -> Cell? {
-        guard column >= 0, column < Int(PQnfields(result.pointer)) else { return nil }
+        guard column >= 0, column < columns else { return nil }
         let column = Int32(column)
         let type = UInt32(PQftype(result.pointer, column))
         if PQgetisnull(result.pointer, index, column) == 1 { return Cell(bytes: nil, type: type) }

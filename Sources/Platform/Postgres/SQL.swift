@@ -119,6 +119,14 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         return sum
     }
 
+    /// Gives a value to the next `$n` that stands in the text already; nothing is spliced after it.
+    mutating func bindUnmarked(_ array: BoundArray) {
+        let offset = values.count
+        array.encode(into: &values)
+        slots.append(
+            Slot(type: array.arrayType, offset: offset, length: values.count - offset, mark: 0))
+    }
+
     @inline(__always)
     private mutating func bind<T: PostgresEncodable>(_ value: T) {
         let offset = values.count

@@ -21,6 +21,7 @@ enum TypeOID {
     static let int4: UInt32 = 23
     static let text: UInt32 = 25
     static let float8: UInt32 = 701
+    static let byteaArray: UInt32 = 1001
     static let textArray: UInt32 = 1009
     static let timestamptz: UInt32 = 1184
     static let uuid: UInt32 = 2950

@@ -12,6 +12,7 @@ package struct Database: Sendable {
     /// The platform role again, for the look-ups of the hottest paths alone: no slow list goes
     /// before them in a pipeline.
     let lookups: Postgres
+    let keyLookUps: KeyLookUps
     /// The one clock of rows and rules; tests hand in their own.
     package var clock: @Sendable () -> Timestamp
     /// Keys of the directory's look-ups are made with it, so that a dump names nobody.
@@ -37,6 +38,7 @@ package struct Database: Sendable {
         self.app = app
         self.platform = platform
         self.lookups = lookups ?? platform
+        keyLookUps = KeyLookUps(self.lookups)
         self.replica = replica
         memory = Memory(of: replica)
         self.directoryKey = directoryKey

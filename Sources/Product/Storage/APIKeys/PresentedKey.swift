@@ -108,23 +108,29 @@ package struct KeyHash: Hashable, Sendable {
     }
 }
 
-extension KeyHash: PostgresEncodable {
-    package static var postgresType: UInt32 { [UInt8].postgresType }
+package typealias KeyAnswer = Result<PresentedKey?, PostgresError>
 
-    package func encode(into bytes: inout [UInt8]) -> Bool {
-        withUnsafeBytes(of: self) { bytes.append(contentsOf: $0) }
-        return true
+/// The look-ups of keys, each of all that ask in one cycle of a loop. Most keys need only the first.
+struct KeyLookUps: Sendable {
+    fileprivate let current: HashLookUp
+    fileprivate let previous: HashLookUp
+
+    init(_ postgres: Postgres) {
+        let columns = """
+            id, environment, previous_until, scopes, owner_type, owner_user_id, rate_limit,
+            allowed_ips, allowed_origins, expires_at, revoked_at, name
+            """
+        current = HashLookUp(postgres, columns: columns, of: "api_keys", by: "hash")
+        previous = HashLookUp(postgres, columns: columns, of: "api_keys", by: "previous_hash")
     }
 }
 
-package typealias KeyAnswer = Result<PresentedKey?, PostgresError>
-
-/// The way to the key of a secret's hash, without a task. Two small statements that share their
-/// place in the pipeline are quicker than one that joins, and most keys need only the first.
+/// The way to the key of a secret's hash, without a task.
 private final class KeyLookUp {
     static let ownerColumn = 5
 
     private let lookups: Postgres
+    private let keys: KeyLookUps
     private let memory: Memory
     private let hash: KeyHash
     private let finish: (KeyAnswer) -> Void
@@ -132,6 +138,7 @@ private final class KeyLookUp {
 
     init(_ database: Database, _ hash: KeyHash, _ finish: @escaping (KeyAnswer) -> Void) {
         lookups = database.lookups
+        keys = database.keyLookUps
         memory = database.memory
         self.hash = hash
         self.finish = finish
@@ -162,34 +169,26 @@ private final class KeyLookUp {
     }
 
     private func current() {
-        lookups.read(
-            """
-            SELECT id, environment, previous_until, scopes, owner_type, owner_user_id, rate_limit,
-                allowed_ips, allowed_origins, expires_at, revoked_at, name
-            FROM api_keys WHERE tenant_id = \(holder.tenant) AND hash = \(hash)
-            """
-        ) { [self] answer in
-            found(answer, isPrevious: false) { previous() }
+        withUnsafeBytes(of: hash) {
+            keys.current.find(holder.tenant, $0) { [self] answer in
+                found(answer, isPrevious: false) { previous() }
+            }
         }
     }
 
     private func previous() {
-        lookups.read(
-            """
-            SELECT id, environment, previous_until, scopes, owner_type, owner_user_id, rate_limit,
-                allowed_ips, allowed_origins, expires_at, revoked_at, name
-            FROM api_keys WHERE tenant_id = \(holder.tenant) AND previous_hash = \(hash)
-            """
-        ) { [self] answer in
-            found(answer, isPrevious: true) { finish(.success(nil)) }
+        withUnsafeBytes(of: hash) {
+            keys.previous.find(holder.tenant, $0) { [self] answer in
+                found(answer, isPrevious: true) { finish(.success(nil)) }
+            }
         }
     }
 
     private func found(
-        _ answer: Result<Rows, PostgresError>, isPrevious: Bool, orElse: () -> Void
+        _ answer: Result<Row?, PostgresError>, isPrevious: Bool, orElse: () -> Void
     ) {
         do throws(PostgresError) {
-            guard let row = try answer.get().first else { return orElse() }
+            guard let row = try answer.get() else { return orElse() }
             if let owner: UUID = try row.get(Self.ownerColumn, as: UUID?.self) {
                 return addOwner(owner, to: row, isPrevious: isPrevious)
             }

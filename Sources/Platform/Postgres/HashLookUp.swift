@@ -1,0 +1,107 @@
+import Networking
+import Text
+
+/// Finds rows by a tenant and a hash where many ask at once: what is asked in one cycle of a loop
+/// becomes one statement. With a statement for each, most of the time of both sides went into
+/// describing the same columns again and again.
+package final class HashLookUp: Sendable {
+    package typealias Finish = (Result<Row?, PostgresError>) -> Void
+
+    /// The most that one statement asks for.
+    package static let limit = 256
+
+    private let postgres: Postgres
+    private let text: String
+    /// One for each pool, in their order.
+    private let batches: [Batch]
+
+    /// `columns` of the one row of `table` whose tenant and `hash` (a column of `bytea`, unique
+    /// within the tenant) are asked for. All three are trusted as SQL.
+    package init(_ postgres: Postgres, columns: String, of table: String, by hash: String) {
+        self.postgres = postgres
+        text = """
+            SELECT found.*, asked.place
+            FROM unnest($1, $2) WITH ORDINALITY AS asked (tenant, hash, place)
+            CROSS JOIN LATERAL (SELECT \(columns) FROM \(table)
+                WHERE tenant_id = asked.tenant AND \(hash) = asked.hash LIMIT 1) AS found
+            """
+        batches = postgres.pools.map { _ in Batch() }
+    }
+
+    /// As `Postgres.read` that calls back: nil where there is no such row. Its columns are those of
+    /// `init`, counted from 0.
+    package func find(
+        _ tenant: UUID, _ hash: UnsafeRawBufferPointer, then finish: @escaping Finish
+    ) {
+        let place = postgres.place
+        let loop = postgres.pools[place].loop
+        if loop.isCurrent { return add(tenant, hash, finish, at: place) }
+        let question = Question(tenant: tenant, hash: [UInt8](hash), finish: finish)
+        loop.perform { [self] in
+            question.hash.withUnsafeBytes { add(question.tenant, $0, question.finish, at: place) }
+        }
+    }
+
+    private func add(
+        _ tenant: UUID, _ hash: UnsafeRawBufferPointer, _ finish: @escaping Finish, at place: Int
+    ) {
+        let batch = batches[place]
+        batch.tenants.append(tenant)
+        batch.hashes.append(hash)
+        batch.finishes.append(finish)
+        if batch.finishes.count == Self.limit {
+            send(batch)
+        } else if batch.finishes.count == 1 {
+            postgres.pools[place].beforeSending { [self] in send(batch) }
+        }
+    }
+
+    private func send(_ batch: Batch) {
+        let finishes = batch.finishes
+        // Sent already, at the limit.
+        guard !finishes.isEmpty else { return }
+        var sql = SQL(raw: text)
+        sql.bindUnmarked(batch.tenants)
+        sql.bindUnmarked(batch.hashes)
+        batch.clear()
+        postgres.read(sql) { answer in
+            do throws(PostgresError) {
+                let found = try Self.inOrder(try answer.get(), of: finishes.count)
+                for (finish, row) in zip(finishes, found) { finish(.success(row)) }
+            } catch {
+                for finish in finishes { finish(.failure(error)) }
+            }
+        }
+    }
+
+    /// The rows come in any order and without those that are not there.
+    private static func inOrder(_ rows: Rows, of count: Int) throws(PostgresError) -> [Row?] {
+        var found = [Row?](repeating: nil, count: count)
+        for row in rows {
+            let place: Int = try row.get(row.columns - 1)
+            guard found.indices.contains(place - 1) else { throw row.undecodable(row.columns - 1) }
+            found[place - 1] = row
+        }
+        return found
+    }
+
+    /// `@unchecked Sendable`: touched on its pool's loop only.
+    private final class Batch: @unchecked Sendable {
+        var tenants = BoundArray(of: TypeOID.uuid, in: TypeOID.uuidArray)
+        var hashes = BoundArray(of: TypeOID.bytea, in: TypeOID.byteaArray)
+        var finishes: [Finish] = []
+
+        func clear() {
+            tenants.clear()
+            hashes.clear()
+            finishes.removeAll(keepingCapacity: true)
+        }
+    }
+
+    /// `@unchecked Sendable`: made by the caller, then handed to the loop and touched only there.
+    private struct Question: @unchecked Sendable {
+        let tenant: UUID
+        let hash: [UInt8]
+        let finish: Finish
+    }
+}
