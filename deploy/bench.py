@@ -50,7 +50,7 @@ def filled(sql, values):
 def list_statement(log, tenant, script, text):
     """pgbench's script of the list that the server ran, and its text for another program."""
     found = [one for session in executed(log).values() for one in session
-             if "FROM users" in one[0] and "LEFT JOIN identities" in one[0]][-1]
+             if "FROM users" in one[0] and "FROM identities" in one[0]][-1]
     sql, values = found
 
     def of_tenant(expression):
