@@ -35,7 +35,7 @@ export const toast = (text, options) => document.querySelector("toast-stack").sh
 let serial = 0
 
 /**
- * A form from descriptions: `[name, label, {type, options, hint, value, look, attrs}]`. `name*` is required;
+ * A form from descriptions: `[name, label, {type, options, hint, value, look, autocomplete, attrs}]`. `name*` is required;
  * a dotted name is a nested member. `type`: text (default), any input type, textarea, lines (an array,
  * one a line), check, checks (an array of what is ticked; options may have groups); options make a select.
  * Empty values are left out. `start` fills in; where it edits `values`, only what was changed is sent, an emptied one as null.
@@ -108,9 +108,9 @@ export function form(fields, { submit, request, send = values => api(...request(
 
 function row(field) {
 	const id = `f${(serial += 1)}`
-	const { options, value, label, attrs, required } = field
+	const { options, value, label, autocomplete, attrs, required } = field
 	const { look = "", type = options ? "select" : "text", hint: help = type === "lines" && "One a line." } = field
-	const common = { id, name: field.name, "aria-describedby": `${id}h ${id}e`, required, ...attrs }
+	const common = { id, name: field.name, "aria-describedby": `${id}h ${id}e`, required, autocomplete, ...attrs }
 	const hint = help && h("div.hint", { id: `${id}h` }, help)
 	const error = h("div.wrong", { id: `${id}e`, hidden: true })
 	const [control, ...named] = {
@@ -184,7 +184,7 @@ export function formDialog({ title, lead, fields = [], edits, submit = edits ? "
  */
 export function confirm({ text, keep = "Keep", act, type, run, path, method = "DELETE", body, etag, ...rest }) {
 	const node = formDialog({
-		...rest, lead: text, submit: act, danger: true, fields: [type && ["typed*", t`Type ${type} to confirm`, { attrs: { autocomplete: "off" } }]],
+		...rest, lead: text, submit: act, danger: true, fields: [type && ["typed*", t`Type ${type} to confirm`, { autocomplete: "off" }]],
 		send: values => {
 			if (type && values.typed !== type) throw new Error(t`That is not ${type}.`)
 			return run ? run() : api(path, { method, body, etag })

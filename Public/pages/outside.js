@@ -1,6 +1,6 @@
 // The pages outside the gate: sign-in, set-up, an invite, a new password.
-import { hideFragment, query } from "../app.js"
-import { api, button, facts, fill, h, icon, note, t, time, user, words } from "../lib/core.js"
+import { go, hideFragment, query } from "../app.js"
+import { api, facts, fill, h, icon, note, t, time, user, words } from "../lib/core.js"
 import { form } from "../lib/dialog.js"
 
 /** The gatehouse on one side, what is to be done on the other. */
@@ -12,23 +12,23 @@ function door(page, title, lead, ...kids) {
 	heading.focus()
 }
 
-const EMAIL = ["email*", "Email", { type: "email", attrs: { autocomplete: "username" } }]
-const newPassword = label => ["password*", label, { type: "password", hint: "At least 15 characters; a sentence is fine.", attrs: { autocomplete: "new-password" } }]
+const NAME = ["name*", "Your name", { autocomplete: "name" }]
+const EMAIL = ["email*", "Email", { type: "email", autocomplete: "username" }]
+const newPassword = label => ["password*", label, { type: "password", hint: "At least 15 characters; a sentence is fine.", autocomplete: "new-password" }]
 const link = (href, text) => h("p.small", h("a", { href }, text))
 const toSignIn = text => link("/console/sign-in", text)
-
-/** Only a path of this console is a place to go to after signing in. */
-const safeNext = next => (/^\/console\//.test(next) ? next : "/console/")
 
 function signIn(page, token) {
 	const send = async values => {
 		await api("/session", { body: token ? { token } : values })
-		location.replace(safeNext(query().next))
+		const { next } = query()
+		// To a path of this console, and nowhere else.
+		location.replace(/^\/console\//.test(next) ? next : "/console/")
 	}
 	if (token) return door(page, "You have a one-time link", "It signs you in once, then it is spent.", form([], { submit: "Continue", send }), toSignIn("Use a password instead"))
 	door(page, "Sign in", "Welcome back. The gate knows its keepers.",
 		query().next && note("info", "lock", "Sign in to go on to where you were."),
-		form([EMAIL, ["password*", "Password", { type: "password", attrs: { autocomplete: "current-password" } }]], { submit: "Sign in", send }),
+		form([EMAIL, ["password*", "Password", { type: "password", autocomplete: "current-password" }]], { submit: "Sign in", send }),
 		link("/reset", "Forgot your password?"),
 		h("p.small.muted", "No password yet? Open the one-time link that was sent to you, or that the server printed when it started."))
 	page.body.querySelector("input").setAttribute("autofocus", "")
@@ -36,8 +36,8 @@ function signIn(page, token) {
 
 function setup(page, token) {
 	door(page, "Set up Gatehouse", "The first owner holds every key. It takes a minute.", form([
-		["token*", "Set-up token", { value: token, hint: "The server logged it once when it started.", attrs: { autocomplete: "off" } }],
-		["name*", "Your name", { attrs: { autocomplete: "name" } }], EMAIL, newPassword("Password"),
+		["token*", "Set-up token", { value: token, hint: "The server logged it once when it started.", autocomplete: "off" }],
+		NAME, EMAIL, newPassword("Password"),
 	], {
 		submit: "Become the first owner",
 		send: async body => {
@@ -75,12 +75,18 @@ async function invite(page, token) {
 	try {
 		found = await api("/invites/preview", { body: { token } })
 	} catch (error) {
-		if (error.status === 404) return door(page, "This invite cannot be used", "It has expired, was revoked or was used before. Ask the person who invited you for a new one.")
-		return door(page, error.title, error.message, button("Try again", () => invite(page, token), { look: ".primary" }))
+		if (error.status !== 404) throw error
+		return door(page, "This invite cannot be used", "It has expired, was revoked or was used before. Ask the person who invited you for a new one.")
 	}
 	door(page, t`Join ${found.tenant.name}`, "You have been invited.",
-		facts([["For", user(found.email)], ["Role", words(found.role)], ["Ends", time(found.expires_at)]]), form([
-			["name*", "Your name", { attrs: { autocomplete: "name" } }],
+		facts([["For", user(found.email)], ["Role", words(found.role)], ["Ends", time(found.expires_at)]]),
+		found.providers.map(one => form([], {
+			submit: t`Continue with ${one.name}`,
+			send: async () => go((await api("/invites/sign-in", { body: { token, provider: one.id } })).url),
+		})),
+		found.providers[0] && h("p.lead", "Or with a password:"),
+		form([
+			NAME,
 			["email", "Email", { type: "email", value: found.email, attrs: { readOnly: true, autocomplete: "username" } }],
 			newPassword("Choose a password"),
 		], {
@@ -95,7 +101,7 @@ async function invite(page, token) {
 
 const PAGES = { "/invite": invite, "/reset": reset, "/console/setup": setup }
 export default page => {
-	// The secret that a link carries stands behind its `#`, where no server sees it, and leaves the address and the history.
+	// A link's secret stands behind its `#`, where no server sees it, and leaves the address and the history.
 	const token = new URLSearchParams(location.hash.slice(1)).get("token")
 	if (location.pathname !== "/invite") hideFragment()
 	return (PAGES[location.pathname] ?? signIn)(page, token)

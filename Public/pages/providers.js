@@ -28,7 +28,7 @@ const FIELDS = [
 	["name*", "Name"],
 	["issuer", "Issuer", { hint: "Its address; of a Cognito pool the pool's id. Google and GitHub need none." }],
 	["client_id", "Client id", { hint: "Not for Cognito." }],
-	["secret", "Client secret", { type: "password", hint: "Stored, never shown. Where there is one, empty keeps it.", attrs: { autocomplete: "off" } }],
+	["secret", "Client secret", { type: "password", hint: "Stored, never shown. Where there is one, empty keeps it.", autocomplete: "off" }],
 	["email_trust", "Trust in its addresses", { options: TRUST }],
 	["domains", "Domains it is the authority of", { type: "lines" }],
 ]

@@ -49,6 +49,7 @@ struct RouteRight: Sendable {
         .init("GET /v1/scopes", .signedIn),
         .init("POST /v1/setup", .open), .init("POST /v1/invites/preview", .open),
         .init("POST /v1/invites/accept", .open), .init("POST /v1/provisioning/sign-in", .open),
+        .init("POST /v1/invites/sign-in", .open),
         .init("POST /v1/password-resets", .open),
         .init("POST /v1/password-resets/confirm", .open),
     ]

@@ -39,6 +39,39 @@ import Text
         }
     }
 
+    @Test func `a list gives each user's sign-ins, the oldest first, in the list's order`()
+        async throws
+    {
+        try await UserStage.run { stage in
+            let emails = ["ada@example.com", "bob@example.com", "eve@example.com"]
+            for email in emails {
+                let id = try await stage.make(email)
+                for subject in email == "bob@example.com" ? [] : ["9", "1", "5"] {
+                    let linked = try await stage.send(
+                        .post, "/\(id)/identities",
+                        json: """
+                            {"provider":"google","issuer":"https://g.example",
+                            "subject":"\(subject) of \(email)"}
+                            """)
+                    #expect(linked.status == 201)
+                }
+            }
+            for (sort, order) in [("email", emails), ("-email", emails.reversed())] {
+                let list = try await stage.send(.get, "?sort=\(sort)")
+                let items = try #require(list.json["items"]?.array)
+                #expect(items.map { $0["email"]?.string } == order)
+                for item in items {
+                    let email = item["email"]?.string ?? ""
+                    let subjects = item["identities"]?.array?.map { $0["subject"]?.string }
+                    #expect(
+                        subjects
+                            == (email == "bob@example.com"
+                                ? [] : ["9", "1", "5"].map { "\($0) of \(email)" }))
+                }
+            }
+        }
+    }
+
     @Test func `a link grant is shown once and used once`() async throws {
         try await UserStage.run { stage in
             let id = try await stage.make("ada@example.com")

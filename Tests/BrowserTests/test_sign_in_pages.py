@@ -112,6 +112,45 @@ def test_an_invited_person_signs_up_at_their_tenants_page(console):
         assert person.page.get_by_role("alert").count() == 1
 
 
+def test_an_invited_person_joins_by_a_provider_from_the_invites_page(console):
+    with scene(console, ["One"]) as (operator, person):
+        tenant = operator.tenant()
+        made = invite(operator, tenant)
+        page = person.page
+        # Whoever only looks at the link uses nothing up.
+        for _ in range(2):
+            page.goto("about:blank")
+            page.goto(made["accept_url"])
+            expect(page.get_by_role("heading", name=f"Join {tenant['name']}")).to_be_visible()
+        wrong = look(person, "an invite with a provider")
+        assert not wrong, "\n".join(wrong)
+        expect(page.get_by_label("Choose a password")).to_be_visible()
+        went = []
+        page.on("request", lambda request: went.append((request.url, request.headers.get("referer", ""))))
+        press(person, "Continue with One")
+        looks_right(person, "You are signed up", tenant["name"])
+        assert went and not [one for one in went if made["token"] in "".join(one)], went
+        [user] = operator.api("GET", f"/tenants/{tenant['id']}/users")["items"]
+        assert (user["status"], len(user["identities"])) == ("active", 1), user
+        person.expects_refusals = True
+        page.goto("about:blank")
+        page.goto(made["accept_url"])
+        expect(page.get_by_role("heading", name="This invite cannot be used")).to_be_visible()
+
+
+def test_an_invite_of_somebody_else_is_refused_in_words(console):
+    with scene(console, ["One"]) as (operator, person):
+        tenant = operator.tenant()
+        made = invite(operator, tenant, "grace@example.com")
+        person.expects_refusals = True
+        person.page.goto(made["accept_url"])
+        press(person, "Continue with One")
+        looks_right(person, "This did not work", "Gatehouse")
+        expect(person.page.get_by_role("alert")).to_contain_text("The invite is for another address.")
+        [one] = operator.api("GET", f"/tenants/{tenant['id']}/invites")["items"]
+        assert one["status"] == "pending", one
+
+
 def test_who_is_invited_twice_chooses_where_to_go(console):
     with scene(console, ["One"]) as (operator, person):
         first, second = operator.tenant("First"), operator.tenant("Second")

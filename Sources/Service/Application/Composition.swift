@@ -86,6 +86,7 @@ package struct Composition: Sendable {
             database: database, passwords: passwords, publicURL: publicURL, secretKey: secretKey,
             tokens: tokens, http: http, documents: documents,
             checkKey: { try await authenticator.key($0, $1) }, pause: outside.pause)
+        services.joining = HostedSignIn.joining(core)
         let record: @Sendable (RequestRecord) -> Void = {
             metrics.record($0)
             Self.log($0, logger)

@@ -7,7 +7,7 @@ import Text
 
 /// `/v1/invites`: the acceptance page, for whoever holds a token.
 enum InviteAcceptanceEndpoints {
-    static let all: [Endpoint] = [preview, accept]
+    static let all: [Endpoint] = [preview, accept, signIn]
 
     private static let token = FieldShape.required("token", .string(min: 1, max: 128))
 
@@ -26,6 +26,14 @@ enum InviteAcceptanceEndpoints {
                         .readOnly("role", .enumeration(["member", "manager", "admin"])),
                         .readOnly("expires_at", .timestamp),
                         .readOnly("status", .enumeration(["pending"])),
+                        .readOnly(
+                            "providers",
+                            .array(
+                                of: .object(
+                                    ObjectShape([
+                                        .readOnly("id", .uuid), .readOnly("name", .string()),
+                                        .readOnly("kind", .string()),
+                                    ]))), "Where the person can sign in instead of by a password."),
                     ]))
         ],
         problems: [.inviteUnknown, .rateLimited]
@@ -35,12 +43,22 @@ enum InviteAcceptanceEndpoints {
         guard let (invite, tenant) = try await call.services.database.invitePreview(token) else {
             throw try await missed(call)
         }
+        let providers = try await call.services.database.signInProviders(near: tenant.id)
         var answer = Response.ok(
             .object([
                 .init("tenant", .object([.init("name", .string(tenant.name))])),
                 .init("email", .string(invite.email)), .init("role", .string(invite.role.rawValue)),
                 .init("expires_at", .time(invite.expiresAt)),
                 .init("status", .string(invite.status(at: call.now).rawValue)),
+                .init(
+                    "providers",
+                    .array(
+                        providers.map {
+                            .object([
+                                .init("id", .string($0.id.description)),
+                                .init("name", .string($0.name)), .init("kind", .string($0.kind)),
+                            ])
+                        })),
             ]))
         answer.fields.append(Field("cache-control", "no-store"))
         return answer
@@ -92,10 +110,40 @@ enum InviteAcceptanceEndpoints {
         ) { String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self) }
         guard let result, result.verdict.isSuccess, let user = result.user,
             let tenant = result.tenant
-        else { throw refusal(result) }
+        else {
+            guard let result, let reason = result.verdict.reason else {
+                throw Problem.internalError
+            }
+            throw UnacceptedInvite.problem(reason, reference: result.reference)
+        }
         var answer = Response.ok(
             .object([.init("user", user.json), .init("tenant", tenant.json)]))
         answer.fields.append(Field("cache-control", "no-store"))
+        return answer
+    }
+
+    private static let signIn = Endpoint(
+        .post, "/v1/invites/sign-in", id: "signInWithInvite", tag: "Invites",
+        summary: "Begins a sign-in at a provider with the invite; it ends in the same browser.",
+        access: .open,
+        body: .json(
+            ObjectShape("InviteSignInRequest", [token, .required("provider", .uuid)])),
+        answers: [
+            .ok(
+                ObjectShape(
+                    "InviteSignIn", [.readOnly("url", .string(), "Where the browser is to go.")]))
+        ],
+        problems: [.inviteUnknown, .forbidden, .rateLimited, .unavailable]
+    ) { call in
+        let token = try call.input.string("token")
+        try await checkMisses(call)
+        guard let (_, tenant) = try await call.services.database.invitePreview(token) else {
+            throw try await missed(call)
+        }
+        let (url, cookie) = try await call.services.joining(
+            call, tenant, call.input.uuid("provider"), TenantToken.hash(token))
+        var answer = Response.ok(.object([.init("url", .string(url))]))
+        answer.fields += [cookie, Field("cache-control", "no-store")]
         return answer
     }
 
@@ -112,32 +160,11 @@ enum InviteAcceptanceEndpoints {
 
     private static func missed(_ call: Call) async throws -> Problem {
         _ = try await call.services.database.count(misses(call))
-        return unknown
+        return UnacceptedInvite.unknown
     }
 
     private static func misses(_ call: Call) -> String {
         "links that do not fit, from \(call.request.remoteAddress)"
     }
 
-    private static let unknown = Problem(
-        .inviteUnknown, "The link is not valid; ask for a new one.")
-
-    /// Whoever holds the token was invited, so the reason may be told.
-    private static func refusal(_ result: ProvisioningResult?) -> Problem {
-        guard let result, let reason = result.verdict.reason else { return .internalError }
-        let detail =
-            switch reason {
-            case .inviteUnknown: unknown.detail
-            case .inviteUsed: "The invite was used already; sign in instead."
-            case .inviteRevoked: "The invite was taken back."
-            case .inviteExpired: "The invite is over; ask for a new one."
-            case .notInvited: "The tenant does not take this address now."
-            case .userSuspended: "The account is suspended."
-            case .tenantSuspended, .tenantDeleted: "The tenant takes nobody in now."
-            case .identityLinkRequired:
-                "The account is active already; sign in and add the password there."
-            default: PublicRefusal.text(reference: result.reference)
-            }
-        return Problem(Code(rawValue: reason.rawValue) ?? .forbidden, detail)
-    }
 }

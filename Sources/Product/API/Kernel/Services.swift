@@ -1,7 +1,9 @@
 import Cryptography
 import Domain
 import Federation
+import HTTP
 import Storage
+import Text
 
 /// What handlers reach through `call.services`; the composition root fills it once.
 package struct Services: Sendable {
@@ -17,6 +19,12 @@ package struct Services: Sendable {
     package var txtRecords: @Sendable (_ name: String) async -> [String]? = { _ in [] }
     /// The client contracts that are built in.
     package var clients: [ClientDescription] = []
+
+    /// Sends the holder of an invite to a provider: where their browser goes, and the cookie that ties
+    /// its return to it. Takes the tenant, the provider and the hash of the token; throws `Problem`.
+    package typealias Joining =
+        @Sendable (Call, TenantRow, UUID, [UInt8]) async throws -> (url: String, cookie: Field)
+    package var joining: Joining = { _, _, _, _ in throw Problem.internalError }
 
     /// Told of each verdict about a presented key.
     package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }

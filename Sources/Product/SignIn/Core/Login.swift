@@ -15,15 +15,18 @@ package struct LoginWish: Sendable {
     package var challenge: String?
     /// It ends in the browser that began, which shows so by a cookie.
     package var isBrowsers: Bool
+    /// The hash of an invite's token that the person holds.
+    var invite: [UInt8]?
 
     package init(
         redirectURI: String, state: String? = nil, challenge: String? = nil,
-        isBrowsers: Bool = false
+        isBrowsers: Bool = false, invite: [UInt8]? = nil
     ) {
         self.redirectURI = redirectURI
         self.state = state
         self.challenge = challenge
         self.isBrowsers = isBrowsers
+        self.invite = invite
     }
 }
 
@@ -94,7 +97,7 @@ extension ClientCall {
                 redirectURI: wish.redirectURI, nonce: nonce, challenge: wish.challenge,
                 secrets: try verifier.map {
                     try core.sealer.seal(Array($0.utf8), context: tenant.id.bytes + hash)
-                }, browserHash: browser.map(Self.hash)))
+                }, browserHash: browser.map(Self.hash), inviteHash: wish.invite))
         guard isKept else { throw SignInRefusal.stateUnknown }
         let query = FormText.encode([
             ("response_type", "code"), ("client_id", remote.clientID),
@@ -109,11 +112,14 @@ extension ClientCall {
     /// the person is. Throws `.stateUnknown`, `.wrongVerifier`, `.verifierMissing`, `.notProved`,
     /// `.providerAway`, `.refused`.
     package func completeLogin(_ answer: LoginReturn) async throws -> UserRow {
-        try await admit(proveLogin(answer))
+        try await admit(proveLogin(answer).person)
     }
 
-    /// The same up to who the provider says the person is.
-    func proveLogin(_ answer: LoginReturn) async throws -> ProvedPerson {
+    /// The same up to who the provider says the person is, and the hash of the invite's token that
+    /// they began with.
+    func proveLogin(
+        _ answer: LoginReturn
+    ) async throws -> (person: ProvedPerson, invite: [UInt8]?) {
         let hash = Self.hash(answer.state)
         guard
             let begun = try await scope.consumeLogin(
@@ -127,9 +133,10 @@ extension ClientCall {
         if let issuer = answer.issuer, !remote.isIssuer(issuer) {
             throw SignInRefusal.notProved("mix-up: iss is another issuer's")
         }
-        return try await remote.redeem(
+        let person = try await remote.redeem(
             code: answer.code, redirectURI: begun.redirectURI, verifier: verifier,
             nonce: begun.nonce, namesIssuer: answer.issuer != nil || answer.hidesIssuer)
+        return (person, begun.inviteHash)
     }
 
     private func verifier(_ begun: LoginState, _ answer: LoginReturn) throws -> String {

@@ -26,10 +26,14 @@ extension ClientCall {
         try await admit(attempt(of: person), event: event)
     }
 
-    /// What the rules say of the person: in that tenant, or in all that may know them.
-    func decide(_ person: ProvedPerson, in tenant: UUID?) async throws -> ProvisioningResult {
+    /// What the rules say of the person: in that tenant, or in all that may know them. `invite`: the
+    /// hash of the token that they hold.
+    func decide(
+        _ person: ProvedPerson, in tenant: UUID?, invite: [UInt8]? = nil
+    ) async throws -> ProvisioningResult {
         var attempt = self.attempt(of: person)
         attempt.tenant = tenant?.description
+        attempt.inviteHash = invite
         return try await decide(attempt, event: nil)
     }
 

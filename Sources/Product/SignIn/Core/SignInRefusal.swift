@@ -85,6 +85,13 @@ extension SignInRefusal {
         }
     }
 
+    /// The core's own words, with the cause for the log.
+    var recorded: Problem {
+        var problem = problem
+        problem.cause = cause
+        return problem
+    }
+
     /// Why, for the log alone: the answer says less.
     var cause: String? {
         switch self {

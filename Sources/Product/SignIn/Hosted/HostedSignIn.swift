@@ -33,6 +33,18 @@ package enum HostedSignIn {
         ]
     }
 
+    /// What the acceptance page asks for: the holder of an invite signs in at a provider.
+    package static func joining(_ core: SignInCore) -> Services.Joining {
+        { call, tenant, provider, invite in
+            try requireOwnPage(call.request, core)
+            do {
+                return try await HostedCall(call, tenant, core).begin(at: provider, invite: invite)
+            } catch let refusal as SignInRefusal {
+                throw refusal.recorded
+            }
+        }
+    }
+
     static let platformPath = "/sign-in"
     private static let tenantPath = "/t/{tenant}/sign-in"
     /// One for all tenants, since it has to be registered at each provider.
@@ -55,9 +67,7 @@ package enum HostedSignIn {
                 if method == .post { try requireOwnPage(call.request, core) }
                 return try await handle(call)
             } catch let refusal as SignInRefusal {
-                var problem = refusal.problem
-                problem.cause = refusal.cause
-                return problem.page(core)
+                return refusal.recorded.page(core)
             } catch let problem as Problem {
                 return problem.page(core)
             }
@@ -110,23 +120,27 @@ struct HostedCall: Sendable {
         return page.response()
     }
 
-    /// Sends the browser to the provider; the cookie ties its return to it.
+    /// Sends the browser to the provider.
     func begin() async throws -> Response {
         let form = FormText(String(decoding: client.request.body, as: UTF8.self))
         guard let id = form.first("provider").flatMap({ UUID($0) }) else {
             throw SignInRefusal.noProvider
         }
-        let chosen = HostedCall(client.call, client.tenant, client.core, provider: id).client
+        let (url, cookie) = try await begin(at: id)
+        return Response(303, fields: [Field("location", url), cookie])
+    }
+
+    /// Where the browser is to go, and the cookie that ties its return to it. `invite`: the hash of
+    /// the token that its person holds.
+    func begin(at provider: UUID, invite: [UInt8]? = nil) async throws -> (String, Field) {
+        let chosen = HostedCall(client.call, client.tenant, client.core, provider: provider).client
         let state = "\(TokenSecret.make()).\(client.tenant.id)"
         let begun = try await chosen.beginLogin(
-            LoginWish(redirectURI: chosen.returnAddress, state: state, isBrowsers: true))
-        return Response(
-            303,
-            fields: [
-                Field("location", begun.url),
-                chosen.hostedCookie(
-                    HostedSignIn.stateCookie, "\(state).\(begun.browser ?? "")"),
-            ])
+            LoginWish(
+                redirectURI: chosen.returnAddress, state: state, isBrowsers: true, invite: invite))
+        let cookie = chosen.hostedCookie(
+            HostedSignIn.stateCookie, "\(state).\(begun.browser ?? "")")
+        return (begun.url, cookie)
     }
 }
 
@@ -144,12 +158,8 @@ extension ClientCall {
 
     var returnAddress: String { core.publicURL + HostedSignIn.callback }
 
-    /// Those that a person can be sent to, the tenant's before the platform's.
     func offeredProviders() async throws -> [ProviderRow] {
-        try await core.database.providers(near: tenant.id).filter { row in
-            ["oidc", "google", "github"].contains { sameBytes($0, row.kind) }
-                && row.document["client_id"]?.string != nil
-        }
+        try await core.database.signInProviders(near: tenant.id)
     }
 
     /// Of this browser, for all pages here; ten minutes, or taken away where there is no value.

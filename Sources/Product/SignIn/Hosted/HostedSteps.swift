@@ -22,17 +22,17 @@ enum HostedReturn {
         let hosted = try await HostedCall(call, isPlatforms ? nil : asked, core)
         let secret = String(
             decoding: cookie.utf8.dropFirst(state.utf8.count + 1), as: UTF8.self)
-        let person = try await hosted.client.proveLogin(
+        let (person, invite) = try await hosted.client.proveLogin(
             LoginReturn(
                 state: state, code: code, redirectURI: hosted.client.returnAddress,
                 issuer: query.first("iss"), browser: secret))
-        if let held = try await HeldPerson(call.request, core), held.user == nil,
+        if invite == nil, let held = try await HeldPerson(call.request, core), held.user == nil,
             held.tenant == hosted.client.tenant.id, !isPlatforms
         {
             let user = try await hosted.client.admit(person)
             return try HostedSteps.confirm(held, user, hosted.client)
         }
-        return try await HostedSteps.settle(person, hosted.client)
+        return try await HostedSteps.settle(person, hosted.client, invite: invite)
     }
 }
 
@@ -40,12 +40,13 @@ enum HostedReturn {
 enum HostedSteps {
     // MARK: pages
 
-    /// Lets the rules decide, and asks what they leave open.
+    /// Lets the rules decide, and asks what they leave open. `invite`: the hash of the token that the
+    /// person holds, who is then told why it lets nobody in.
     static func settle(
-        _ person: ProvedPerson, _ client: ClientCall
+        _ person: ProvedPerson, _ client: ClientCall, invite: [UInt8]? = nil
     ) async throws -> Response {
         let asked = client.tenant.id == .platform ? nil : client.tenant.id
-        let result = try await client.decide(person, in: asked)
+        let result = try await client.decide(person, in: asked, invite: invite)
         if !result.choices.isEmpty, asked == nil {
             return try choose(person, result.choices, client)
         }
@@ -55,6 +56,9 @@ enum HostedSteps {
                 as: result.user?.email, client)
         }
         let reason = result.verdict.reason ?? .approvalPending
+        if invite != nil, reason != .identityLinkRequired {
+            throw UnacceptedInvite.problem(reason, reference: result.reference)
+        }
         guard reason == .identityLinkRequired, let tenant = result.tenant else {
             throw SignInRefusal.refused(reason, reference: result.reference)
         }

@@ -17,11 +17,13 @@ package struct LoginState: Sendable {
     package var device: String?
     /// Of the secret in a browser's cookie, without which the sign-in does not end.
     package var browserHash: [UInt8]?
+    /// Of the token of the invite whose page it was begun on.
+    package var inviteHash: [UInt8]?
 
     package init(
         hash: [UInt8], client: String, provider: UUID, redirectURI: String, nonce: String,
         challenge: String? = nil, secrets: [UInt8]? = nil, device: String? = nil,
-        browserHash: [UInt8]? = nil
+        browserHash: [UInt8]? = nil, inviteHash: [UInt8]? = nil
     ) {
         self.hash = hash
         self.client = client
@@ -32,12 +34,13 @@ package struct LoginState: Sendable {
         self.secrets = secrets
         self.device = device
         self.browserHash = browserHash
+        self.inviteHash = inviteHash
     }
 
     static let columns: SQL =
         """
         state_hash, client, provider_id, redirect_uri, nonce, challenge, secrets, device,
-        browser_hash
+        browser_hash, invite_hash
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -50,6 +53,7 @@ package struct LoginState: Sendable {
         secrets = try row.get(6, as: [UInt8]?.self)
         device = try row.get(7)
         browserHash = try row.get(8, as: [UInt8]?.self)
+        inviteHash = try row.get(9, as: [UInt8]?.self)
     }
 }
 
@@ -65,10 +69,11 @@ extension TenantScope {
         let rows = try await write(
             """
             INSERT INTO login_states (tenant_id, state_hash, client, provider_id, redirect_uri,
-                nonce, challenge, secrets, device, browser_hash, created_at, expires_at)
+                nonce, challenge, secrets, device, browser_hash, invite_hash, created_at, expires_at)
             VALUES (\(tenant), \(state.hash), \(state.client), \(state.provider),
                 \(state.redirectURI), \(state.nonce), \(state.challenge), \(state.secrets),
-                \(state.device), \(state.browserHash), \(now), \(now.adding(seconds: Self.loginSeconds)))
+                \(state.device), \(state.browserHash), \(state.inviteHash), \(now),
+                \(now.adding(seconds: Self.loginSeconds)))
             ON CONFLICT DO NOTHING RETURNING 1
             """)
         return rows.count == 1

@@ -29,6 +29,14 @@ extension Database {
         return found
     }
 
+    /// Those of them that a person can be sent to in a browser.
+    package func signInProviders(near tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
+        try await providers(near: tenant).filter { row in
+            ["oidc", "google", "github"].contains { sameBytes($0, row.kind) }
+                && row.document["client_id"]?.string != nil
+        }
+    }
+
     /// nil where there is none that `owner` may see; nil sees all.
     package func provider(_ id: UUID, owner: UUID?) async throws(PostgresError) -> ProviderRow? {
         let rows = try await app.read(

@@ -1,4 +1,3 @@
-import Cryptography
 import Domain
 import Postgres
 import Text
@@ -20,6 +19,7 @@ extension Change {
         if let text = call.tenant {
             asked.append(AskedTenant(call.tenantSource, try await tenantID(text)))
         }
+        let tokenHash = call.inviteHash ?? call.inviteToken.map(TenantToken.hash)
         var tokenTenants = try await tenants(ofToken: call.inviteToken)
         if let caller = call.caller { tokenTenants.removeAll { $0 != caller } }
         let provider = try await provider(
@@ -28,7 +28,7 @@ extension Change {
         var attempt = Attempt(
             trigger: call.trigger, identity: identity, upstream: upstream,
             address: Self.address(call.email), emailVerified: call.emailVerified,
-            clientID: call.clientID, hasInviteToken: call.inviteToken != nil)
+            clientID: call.clientID, hasInviteToken: tokenHash != nil)
         if identity.provider == .google {
             attempt.hostedDomain = call.hostedDomain.flatMap {
                 try? DomainName($0, allowSingleLabel: true).ascii
@@ -40,7 +40,7 @@ extension Change {
         }
         return NamedFacts(
             attempt: attempt, provider: provider, asked: asked, tokenTenants: tokenTenants,
-            tokenHash: call.inviteToken.map { SHA256.hash(Array($0.utf8)) })
+            tokenHash: tokenHash)
     }
 
     private func tenantID(_ text: String) async throws(PostgresError) -> UUID? {

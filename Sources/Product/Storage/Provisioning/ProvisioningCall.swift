@@ -22,6 +22,8 @@ package struct ProvisioningCall: Sendable {
     package var tenant: String?
     package var tenantSource: AskedTenant.Source = .attempt
     package var inviteToken: String?
+    /// Of a token that the door did not keep; its tenant is then the asked one.
+    package var inviteHash: [UInt8]?
     /// An operator's one-time leave to add this sign-in to a user.
     package var linkGrant: String?
     package var clientID: String?

@@ -1,0 +1,28 @@
+import Domain
+
+/// Why an invite lets nobody in. Whoever holds its token was invited, so the reason may be told.
+package enum UnacceptedInvite {
+    static let unknown = Problem(.inviteUnknown, "The link is not valid; ask for a new one.")
+
+    /// `reference` finds the decision.
+    package static func problem(_ reason: Reason, reference: String) -> Problem {
+        let detail =
+            switch reason {
+            case .inviteUnknown: unknown.detail
+            case .inviteUsed: "The invite was used already; sign in instead."
+            case .inviteRevoked: "The invite was taken back."
+            case .inviteExpired: "The invite is over; ask for a new one."
+            case .inviteEmailMismatch:
+                "The invite is for another address. Sign in with the address that was invited."
+            case .emailMissing, .emailInvalid, .emailUnverified:
+                "The provider does not vouch for your address. Choose a password, or another way."
+            case .notInvited: "The tenant does not take this address now."
+            case .userSuspended: "The account is suspended."
+            case .tenantSuspended, .tenantDeleted: "The tenant takes nobody in now."
+            case .identityLinkRequired:
+                "The account is active already; sign in and add the password there."
+            default: PublicRefusal.text(reference: reference)
+            }
+        return Problem(Code(rawValue: reason.rawValue) ?? .forbidden, detail)
+    }
+}
