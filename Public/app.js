@@ -189,7 +189,7 @@ function drawTop() {
 	fill(top,
 		h("a.brand", { href: "/console/", "aria-label": "Gatehouse, overview" }, icon("mark"), h("span", "Gatehouse")),
 		button(null, null, { look: ".ghost.switch", hidden: true, title: "Switch tenant" }),
-		h("button.btn.finder", { type: "button", "aria-label": "Search or jump to", onclick: () => palette() }, icon("search"), h("span", "Search or jump to…"), h("kbd", "Ctrl K")),
+		button([h("span", "Search or jump to…"), h("kbd", "Ctrl K")], () => palette(), { look: ".finder", icon: "search", "aria-label": "Search or jump to" }),
 		button(null, async () => (await import("./lib/dialog.js")).showRequests(), { look: ".ghost", icon: "code", title: "Show the requests of this view" }),
 		button(icon("down"), null, { look: ".ghost", icon: "user", popoverTargetElement: menu, "aria-label": "Operator menu" }), menu)
 }

@@ -152,7 +152,7 @@ export const user = (text, selector = "span") => h(selector, { dir: "auto" },
 	String(text ?? "").split(/(?=@)/).map((part, at) => [at > 0 && h("wbr"), new Said(part)]))
 
 export function who(one, href) {
-	const initials = (one.name || one.email || "").match(/[\p{L}\p{N}]+/gu)?.slice(0, 2).map(word => [...word][0]).join("") ?? "?"
+	const initials = (one.name || (one.email ?? "").split("@")[0]).match(/[\p{L}\p{N}]+/gu)?.slice(0, 2).map(word => [...word][0]).join("") ?? "?"
 	const face = user(initials.toUpperCase(), "span.face")
 	face.ariaHidden = "true"
 	const main = one.email || one.name ? user(one.email || one.name) : say("Erased")

@@ -25,6 +25,7 @@ class ToastStack extends HTMLElement {
 		while (this.children.length > 3) this.firstElementChild.remove()
 		this.append(node)
 		wait(6000)
+		return close
 	}
 }
 customElements.define("toast-stack", ToastStack)
@@ -45,21 +46,21 @@ export function form(fields, { submit, request, send = values => api(...request(
 		const path = name.replace("*", "")
 		return row({ name: path, label, required: name !== path, value: path.split(".").reduce((at, part) => at?.[part], edited), keep: !start && edited, ...more })
 	})
-	const button = h(`button.btn.${danger ? "danger" : "primary"}`, { type: "submit" }, submit)
+	const last = button(submit, null, { look: danger ? ".danger" : ".primary", type: "submit" })
 	const trouble = h("div", { role: "alert" })
 	const about = h("div")
 	const node = h("form", { noValidate: true, onsubmit }, rows.map(one => one.node), trouble, about,
-		h("div.acts", cancel && h("button.btn", { type: "button", onclick: cancel, "data-cancel": "" }, "Cancel"), button))
+		h("div.acts", cancel && button("Cancel", cancel, { "data-cancel": "" }), last))
 
 	async function onsubmit(event) {
 		event.preventDefault()
-		if (button.disabled) return
+		if (last.disabled) return
 		rows.forEach(one => one.say(null))
 		fill(trouble)
 		const missing = rows.filter(one => one.field.required && !one.read()?.toString())
 		missing.forEach(one => one.say("Please fill this in."))
 		if (missing.length) return missing[0].focus()
-		button.disabled = true
+		last.disabled = true
 		node.setAttribute("aria-busy", "true")
 		try {
 			const values = collect()
@@ -68,7 +69,7 @@ export function form(fields, { submit, request, send = values => api(...request(
 		} catch (error) {
 			show(error)
 		} finally {
-			button.disabled = false
+			last.disabled = false
 			node.removeAttribute("aria-busy")
 		}
 	}
@@ -272,8 +273,8 @@ export function undo() {
 }
 /** Says what happened and how to take it back: in the message, and by `Z`. */
 export function undoable(said, run) {
-	lastUndo = run
-	toast(said, { action: "Undo", run: undo })
+	const close = toast(said, { action: "Undo", run: undo })
+	lastUndo = () => (close(), run())
 }
 
 /** Runs one call and says how it went; for actions that need no form. `back`: what undoes it. */

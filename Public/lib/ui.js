@@ -1,6 +1,6 @@
 // Lists, and all else that a page is made of under one name; the first page asks for its parts alone.
 import { query, setQuery } from "../app.js"
-import { add, api, blink, button, buttons, count, fill, h, head, icon, may, say, search, state, t, tag, time, total } from "./core.js"
+import { add, api, blink, button, buttons, choices, count, fill, h, head, icon, may, say, search, state, t, tag, time, total } from "./core.js"
 import { confirm, toast } from "./dialog.js"
 
 export * from "../app.js"
@@ -10,7 +10,7 @@ export * from "./dialog.js"
 /**
  * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many],
  * `columns` [label, cell(item), {sort, state}]; where wanted `title` and `lead` of a page of its own, `search` (placeholder), `named(item)`,
- * `filters` [name, label, {options, type}], `actions(item, reload)` → [text, run, is dangerous],
+ * `filters` [name, label, codes or {options, type}], `actions(item, reload)` → [text, run, is dangerous],
  * `bulk` [{text, fits(item), run(item), danger, asks}], `create` [right, text, run(reload)] or what makes
  * a button, `live` (can be followed), `whole` (no pages), `empty` {title, text, action}.
  */
@@ -19,7 +19,7 @@ export async function list(page, spec) {
 	const counted = h("span.end", { "aria-live": "polite" })
 	const table = h("div.table")
 	const pager = h("div.pager")
-	const filters = (spec.filters ?? []).map(([name, label, more]) => ({ name, label, ...more }))
+	const filters = (spec.filters ?? []).map(([name, label, more]) => ({ name, label, ...(more?.split ? { options: choices(more) } : more) }))
 	const columns = spec.columns.map(([label, cell, more]) => ({ label, cell, ...more }))
 	const named = spec.named ?? (item => item.name ?? item.email)
 	const change = (values, options) => setQuery({ ...query(), cursor: "", ...values }, options)

@@ -1,4 +1,4 @@
-import { add, card, choices, copies, facts, h, head, icon, list, may, none, number, only, search, state, step, t, tag, time, user, when, words } from "../lib/ui.js"
+import { add, card, copies, facts, h, head, icon, list, may, none, number, only, search, step, t, tag, time, user, when, words } from "../lib/ui.js"
 import { invite } from "./tenant/invites.js"
 
 const REASONS = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended tenant_deleted approval_pending "
@@ -12,8 +12,8 @@ export default ({ path = "", ...page }) => {
 		title: !path && "Decisions", lead: "Who knocked, what was answered, and the rule that decided.", path: `${path}/provisioning/decisions`, noun: ["decision", "decisions"], live: true,
 		empty: { title: "Nobody has knocked yet", text: "Each sign-up attempt is kept here with the rules that decided it.", action: h("a.btn", { href: "/console/simulator" }, icon("flask"), "Try the simulator") },
 		filters: [
-			["outcome", "Outcome", { options: choices("created linked existing reserved deferred refused") }],
-			["reason", "Reason", { options: choices(REASONS) }],
+			["outcome", "Outcome", "created linked existing reserved deferred refused"],
+			["reason", "Reason", REASONS],
 			["email", "Whole address", { type: "email" }],
 		],
 		columns: [
@@ -43,19 +43,13 @@ export const copyTest = (attempt, { outcome, reason }) =>
 	copies(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2), "Copy as test")
 
 async function decision(page) {
-	const crumbs = [["Decisions", "/console/decisions"]]
-	let one
-	try {
-		one = await page.get(`/provisioning/decisions/${page.params.id}`)
-	} catch (error) {
-		if (error.status !== 404 && error.status !== 422) throw error
-		add(page.body, [head("No such decision", { crumbs }), state(h("div"), "missing", { title: "It is not here", text: "Decisions are kept for 90 days; an older one is gone." })])
-		return
-	}
+	const one = await page.get(`/provisioning/decisions/${page.params.id}`).catch(error => {
+		throw /404|422/.test(error.status) ? Object.assign(error, { status: 404, message: "Decisions are kept for 90 days; an older one is gone." }) : error
+	})
 	const attempt = { provider: one.provider, issuer: one.issuer, subject: one.subject, email: one.email, tenant: one.tenant_id }
 	add(page.body, [
 		head(one.email ? user(one.email) : "A decision", {
-			crumbs, lead: one.outcome === "refused" ? "Was turned away." : "Was let in.",
+			crumbs: [["Decisions", "/console/decisions"]], lead: one.outcome === "refused" ? "Was turned away." : "Was let in.",
 			acts: [copyTest(attempt, one), h("a.btn", { href: `/console/simulator${search(attempt)}` }, icon("flask"), "Simulate again")],
 		}),
 		h("div.two", card("Rule by rule", trace(one.trace)),

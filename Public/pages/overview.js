@@ -1,5 +1,5 @@
 import { query, setQuery } from "../app.js"
-import { add, blink, button, card, deed, fill, h, head, icon, may, none, number, part, state, step, svgNode, t, time, user } from "../lib/core.js"
+import { add, blink, button, card, deed, fill, h, head, icon, may, none, number, part, say, state, step, svgNode, t, time, user } from "../lib/core.js"
 import { bars } from "../lib/chart.js"
 
 const WINDOWS = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" }
@@ -34,7 +34,7 @@ async function numbers(page, cards, chart, chosen) {
 	}
 	const drawBars = points => fill(chart, h("h2", "Sign-ups"), bars("Sign-ups", points, [["in", "admitted", "Admitted"], ["out", "refused", "Refused"]],
 		chosen === "24h" ? { hour: "2-digit", minute: "2-digit" } : { month: "short", day: "numeric" },
-		([admitted, refused], highest) => t`${admitted} admitted, ${refused} refused; at most ${highest} at once.`))
+		([admitted, refused], highest) => t`${admitted} admitted, ${refused} refused; at most ${highest} ${say(chosen === "24h" ? "an hour" : "a day")}.`))
 	if (!chart.children.length) {
 		draw({})
 		drawBars(Array(7).fill({ at: Date.now(), admitted: 0, refused: 0 }))

@@ -1,4 +1,5 @@
 import { api, closer, confirm, dialog, fill, formDialog, h, list, may, news, none, note, number, part, scope, step, t, user, when, words } from "../lib/ui.js"
+import { reach } from "./operators.js"
 import { KINDS } from "./tenant/users.js"
 
 const TRUST = [["", "As is usual for the kind"], ["none", "None"], ["verified_claim", "Its claim “verified” counts"], ["authoritative", "Authoritative for its domains"]]
@@ -13,7 +14,7 @@ export default page => list(page, {
 		["Kind", one => h("span.tag.plain", KINDS.find(([code]) => code === one.kind)?.[1] ?? words(one.kind)), { state: true }],
 		["Trust", one => (one.email_trust ? words(one.email_trust) : h("span.muted", "Usual"))],
 		["Domains", one => (one.domains?.length ? [user(one.domains[0]), one.domains.length > 1 && t` and ${number(one.domains.length - 1)} more`] : none())],
-		["Owner", one => (one.tenant_id ? h("a", { href: `/console/t/${one.tenant_id}/users` }, "One tenant") : "Platform")],
+		["Owner", one => reach({ scope: one })],
 		when("Added", "created_at"),
 	],
 	actions: may("writePolicy") && ((one, reload) => [

@@ -1,5 +1,6 @@
 import { add, card, copies, fill, form, h, head, news, note, query, setQuery, tag, user } from "../lib/ui.js"
 import { copyTest, trace } from "./decisions.js"
+import { SUBJECT } from "./tenant/users.js"
 
 /** An attempt out of a pasted hook payload: the generic one, or a Cognito trigger's event. */
 function attemptOf(text) {
@@ -18,7 +19,7 @@ export default page => {
 		const extra = Object.fromEntries(["issuer", "client_id"].filter(name => asked[name]).map(name => [name, asked[name]]))
 		const built = form([
 			["provider*", "Provider", { hint: "A kind, or the id of a registered provider." }],
-			["subject*", "Subject", { hint: "The provider's own id of the person." }],
+			SUBJECT,
 			["email", "Email", { type: "email" }],
 			["email_verified", "The provider says the address is verified", { type: "check", value: String(asked.email_verified) !== "false" }],
 			["name", "Name"],

@@ -1,10 +1,10 @@
-import { act, choices, confirm, created, forgetTenants, formDialog, go, h, list, may, STATUS, t, user } from "../lib/ui.js"
+import { act, confirm, created, forgetTenants, formDialog, go, h, list, may, STATUS, t, user } from "../lib/ui.js"
 
 export default page => list(page, {
 	title: "Tenants", lead: "Each tenant keeps its own users, invites, keys and rules.",
 	path: "/tenants", noun: ["tenant", "tenants"], search: "Search by name or slug", create: ["createTenant", "New tenant", open],
 	empty: { title: "Open the first gate", text: "A tenant is one customer or team. Give it a name; invite people next." },
-	filters: [["status", "Status", { options: choices("active suspended deleted") }]],
+	filters: [["status", "Status", "active suspended deleted"]],
 	columns: [
 		["Name", one => [h("a.main", { href: `/console/t/${one.slug}/users` }, user(one.name)), h("code.sub", one.slug)]],
 		STATUS,

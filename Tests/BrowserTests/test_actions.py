@@ -332,3 +332,28 @@ def test_a_client_is_switched_on_and_its_settings_are_put_as_a_whole(console):
     dialog(page).get_by_role("button", name="Save").click()
     expect(row).to_contain_text("app.immich:///oauth-callback")
     expect(row).to_contain_text("Active")
+
+
+def test_a_revoked_key_does_not_say_that_its_old_secret_works(console):
+    one = console.tenant()
+    keys = f"/tenants/{one['id']}/api-keys"
+    key = console.api("POST", keys, {"name": "Rotated", "scopes": ["users:read"]})
+    console.api("POST", f"{keys}/{key['id']}/rotate", {"grace_seconds": 3600})
+    page = console.go(f"/console/t/{one['slug']}/keys/{key['id']}")
+    expect(page.get_by_text("The old secret")).to_be_visible()
+    console.api("POST", f"{keys}/{key['id']}/revoke", {"reason": "over"})
+    console.go(f"/console/t/{one['slug']}/keys/{key['id']}")
+    expect(page.locator("main .tag").first).to_have_text("Revoked")
+    expect(page.get_by_text("The old secret")).to_have_count(0)
+    console.go(f"/console/t/{one['slug']}/keys")
+    expect(page.locator("tbody .status")).to_have_text("Revoked")
+
+
+def test_a_message_goes_when_its_change_is_undone_by_z(console):
+    page = console.go("/console/t/demo/users?status=active")
+    page.get_by_role("button", name="Suspend").first.click()
+    expect(page.locator(".toast").get_by_role("button", name="Undo")).to_be_visible()
+    page.locator("main h1").focus()
+    page.keyboard.press("z")
+    expect(page.get_by_text("Taken back")).to_be_visible()
+    expect(page.locator(".toast").get_by_role("button", name="Undo")).to_have_count(0)

@@ -1,5 +1,5 @@
-import { act, api, choices, closer, created, dialog, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast, user, words } from "../../lib/ui.js"
-import { ROLES } from "./users.js"
+import { act, api, closer, created, dialog, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast, user, words } from "../../lib/ui.js"
+import { ROLE } from "./users.js"
 
 const link = invite => invite.accept_url && reveal({
 	title: "Invite link", secret: invite.accept_url, name: "INVITE_URL",
@@ -13,7 +13,7 @@ export default async page => {
 	await list(page, {
 		path, noun: ["invite", "invites"], search: "Search by email", create: ["invites", "Invite", reload => invite(path, reload)],
 		empty: { title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends." },
-		filters: [["status", "Status", { options: choices("pending accepted revoked expired") }]],
+		filters: [["status", "Status", "pending accepted revoked expired"]],
 		columns: [
 			["Email", one => [one.accepted_user_id ? h("a.main", { href: `${page.base}/users/${one.accepted_user_id}` }, user(one.email)) : user(one.email, "span.main"),
 				h("span.sub", one.delivery === "link" ? "by link" : "by mail", one.sent_count > 1 && t`, sent ${one.sent_count} times`)], { sort: "email" }],
@@ -36,7 +36,7 @@ export const invite = (path, reload, email) => formDialog({
 	title: "Invite people", submit: "Invite",
 	fields: [
 		["emails*", "Email addresses", { type: "lines", value: email, hint: "One a line; up to 1,000." }],
-		["role", "Role", { options: ROLES }],
+		ROLE,
 		["delivery", "Delivery", { options: [["", "By mail where it is set up, else a link"], ["mail", "By mail"], ["link", "Give me the link"]] }],
 		["message", "Message", { type: "textarea" }],
 	],

@@ -1,13 +1,13 @@
 import { bars } from "../../lib/chart.js"
 import { add, ago, blink, button, buttons, card, facts, fill, formDialog, h, may, none, note, number, part, redraw, t, tag, time, user } from "../../lib/ui.js"
-import { isIdle, keyActions } from "./keys.js"
+import { BOUNDS, isIdle, keyActions, oldOf } from "./keys.js"
 
 export default async page => {
 	const path = `${page.path}/api-keys/${page.id}`
 	const uses = h("div")
 	const one = await page.get(path)
-	const { previous } = one
 	const lives = one.status === "active" || one.status === "grace"
+	const previous = oldOf(one)
 	const left = h("strong", previous && ago(previous.until))
 	if (previous) {
 		const timer = setInterval(() => (left.textContent = ago(previous.until)), 1000)
@@ -39,9 +39,7 @@ const edit = (page, one) => formDialog({
 	fields: [
 		["name*", "Name"],
 		["scopes*", "Scopes", { type: "lines" }],
-		["allowed_ips", "Only from these addresses", { type: "lines" }],
-		["allowed_origins", "Only from these browser origins", { type: "lines" }],
-		["note", "Note", { type: "textarea" }],
+		...BOUNDS,
 	],
 	path: `${page.path}/api-keys/${one.id}`, after: redraw,
 })

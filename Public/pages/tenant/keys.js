@@ -1,6 +1,14 @@
-import { act, ago, api, choices, confirm, created, formDialog, h, icon, list, may, reveal, say, t, tag, user, when } from "../../lib/ui.js"
+import { act, ago, api, confirm, created, formDialog, h, icon, list, may, reveal, say, t, tag, user, when } from "../../lib/ui.js"
 
 const GRACE = [["3600", "1 hour"], ["0", "None: cut at once"], ["900", "15 minutes"], ["86400", "24 hours"], ["604800", "7 days"]]
+/** What bounds a key and tells of it, in the forms. */
+export const BOUNDS = [
+	["allowed_ips", "Only from these addresses", { type: "lines", hint: "Addresses or CIDR ranges, one a line; empty is anywhere." }],
+	["allowed_origins", "Only from these browser origins", { type: "lines", hint: "One a line; empty is every one." }],
+	["note", "Note", { type: "textarea" }],
+]
+/** The secret before the last rotation, while it works. */
+export const oldOf = one => one.status === "grace" && one.previous
 export const isIdle = one => one.status === "active" && Date.now() - Date.parse(one.last_used_at ?? one.created_at) > 90 * 86400000
 
 export const showSecret = (page, made) => reveal({
@@ -14,11 +22,11 @@ export default async page => {
 	await list(page, {
 		path, noun: ["API key", "API keys"], search: "Search by name", create,
 		empty: { title: "No keys cut yet", text: "A key lets a machine call the API with just the rights you choose." },
-		filters: [["status", "Status", { options: choices("active grace revoked expired") }],
-			["environment", "Environment", { options: choices("live test") }]],
+		filters: [["status", "Status", "active grace revoked expired"],
+			["environment", "Environment", "live test"]],
 		columns: [
 			["Name", one => [h("a.main", { href: `${page.base}/keys/${one.id}` }, user(one.name)), h("code.sub", `${one.prefix}…${one.last4}`)]],
-			["Status", one => [tag(one.status), one.previous && h("span.sub", t`old secret ends ${ago(one.previous.until)}`), isIdle(one) && h("span.sub", "unused for 90 days")], { state: true }],
+			["Status", one => [tag(one.status), oldOf(one) && h("span.sub", t`old secret ends ${ago(one.previous.until)}`), isIdle(one) && h("span.sub", "unused for 90 days")], { state: true }],
 			["Scopes", ({ scopes }) => h("span.small", h("code", { title: t`${scopes.join(" ")}` }, scopes.slice(0, 2).join(", ")), scopes.length > 2 && t` and ${scopes.length - 2} more`)],
 			when("Last used", "last_used_at"),
 			when("Expires", "expires_at"),

@@ -1,13 +1,13 @@
 import { add, button, card, choices, form, go, h, note, query, say, t, user } from "../../lib/ui.js"
-import { showSecret } from "./keys.js"
+import { BOUNDS, showSecret } from "./keys.js"
 
-const NOUNS = { users: "users and decisions", policy: "policy and domains", "api-keys": "API keys", cors: "origins", audit: "the audit log", hooks: "about a sign-up, as a hook", keys: "API keys" }
+const NOUNS = { "users:write": "users", users: "users and decisions", policy: "policy and domains", "api-keys": "API keys", cors: "origins", audit: "the audit log", hooks: "about a sign-up, as a hook", keys: "API keys" }
 const VERBS = { read: "Read", write: "Change", signup: "Ask", verify: "Verify" }
 const GROUPS = { People: "users:read users:write invites:read invites:write", "Sign-up": "hooks:signup policy:read policy:write",
 	"Keys and origins": "keys:verify api-keys:read api-keys:write cors:read cors:write", Other: "clients:read clients:write audit:read" }
 const option = code => {
 	const [noun, verb] = code.split(":")
-	return [code, t`${say(VERBS[verb])} ${say(NOUNS[noun] ?? noun)}`, code]
+	return [code, t`${say(VERBS[verb])} ${say(NOUNS[code] ?? NOUNS[noun] ?? noun)}`, code]
 }
 const PRESETS = { "Sign-up hook": "hooks:signup", "Verify keys": "keys:verify", "Read only": "users:read invites:read api-keys:read cors:read audit:read" }
 const DAYS = [["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["", "Never"]]
@@ -22,9 +22,7 @@ export default async page => {
 		["environment", "Environment", { options: choices("live test") }],
 		["scopes*", "Scopes", { type: "checks", value: wanted, options: [...(own.length ? [["This tenant's own"], ...own] : []), ...Object.entries(GROUPS).flatMap(([title, codes]) => [[title], ...codes.split(" ").map(option)])] }],
 		["days", "Expires after", { options: DAYS }],
-		["allowed_ips", "Only from these addresses", { type: "lines", hint: "Addresses or CIDR ranges, one a line; empty is anywhere." }],
-		["allowed_origins", "Only from these browser origins", { type: "lines", hint: "One a line; empty is every one." }],
-		["note", "Note", { type: "textarea" }],
+		...BOUNDS,
 	], {
 		submit: "Create key", start: asked, cancel: () => go(`${page.base}/keys`),
 		request: values => [`${page.path}/api-keys`, { body: body(values) }],

@@ -1,4 +1,4 @@
-import { act, add, card, created, fill, form, formDialog, h, list, may, news, none, note, t, toast, undoable, user, when } from "../../lib/ui.js"
+import { act, add, card, created, fill, form, formDialog, h, list, may, news, none, note, t, toast, undoable, user, when, words } from "../../lib/ui.js"
 
 export default async page => {
 	const path = `${page.path}/cors-origins`
@@ -50,7 +50,7 @@ function tester(page) {
 		submit: "Test", request: values => ["/cors/evaluate", { body: { tenant: page.tenant.slug, ...values } }],
 		done: said => {
 			fill(result, h("div.stack-gap",
-				note(said.allowed ? "ok" : "danger", said.allowed ? "check" : "x", h("strong", said.allowed ? "Allowed. " : "Refused. "), user(said.reason), said.rule && [" Rule: ", user(said.rule, "code")]),
+				note(said.allowed ? "ok" : "danger", said.allowed ? "check" : "x", h("strong", said.allowed ? "Allowed. " : "Refused. "), words(said.reason), said.rule && [". Rule: ", user(said.rule, "code")]),
 				headers(t`Preflight, ${said.preflight?.status ?? "not sent"}`, said.preflight?.headers), headers("Response", said.response?.headers)))
 		},
 	})

@@ -1,5 +1,5 @@
 import { act, add, ago, blink, button, buttons, card, confirm, day, deed, facts, fill, formDialog, h, may, none, part, redraw, reveal, t, tag, time, user, who, words } from "../../lib/ui.js"
-import { actions, KINDS, ROLES } from "./users.js"
+import { actions, KINDS, ROLE, SUBJECT } from "./users.js"
 
 export default async page => {
 	const path = `${page.path}/users/${page.id}`
@@ -53,7 +53,7 @@ const unlink = (path, one, id) => confirm({
 
 const link = path => formDialog({
 	title: "Link a sign-in", submit: "Link", lead: "By your word alone: whoever has this account at the provider will be this user.",
-	fields: [["provider", "Provider", { options: KINDS, value: "google" }], ["issuer*", "Issuer", { value: "https://accounts.google.com" }], ["subject*", "Subject", { hint: "The provider's own id of the person." }]],
+	fields: [["provider", "Provider", { options: KINDS, value: "google" }], ["issuer*", "Issuer", { value: "https://accounts.google.com" }], SUBJECT],
 	path: `${path}/identities`, said: "Linked", after: redraw,
 })
 
@@ -68,5 +68,5 @@ const endAll = (path, one) => confirm({
 })
 
 const edit = (path, one) => formDialog({
-	title: "Edit user", edits: one, fields: [["name", "Name"], ["role", "Role", { options: ROLES }]], path, after: redraw,
+	title: "Edit user", edits: one, fields: [["name", "Name"], ROLE], path, after: redraw,
 })

@@ -2,8 +2,10 @@ import { act, api, choices, confirm, created, formDialog, list, may, none, only,
 
 const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
 export const ROLES = choices("member manager admin")
+export const ROLE = ["role", "Role", { options: ROLES }]
 /** The providers that a person can be linked to; a password is given here. */
 export const KINDS = [["oidc", "OpenID Connect"], ["google", "Google"], ["github", "GitHub"], ["cognito", "Amazon Cognito"]]
+export const SUBJECT = ["subject*", "Subject", { hint: "The provider's own id of the person." }]
 
 export default async page => {
 	const path = one => `${page.path}/users/${one.id}`
@@ -11,7 +13,7 @@ export default async page => {
 	await list(page, {
 		path: `${page.path}/users`, noun: ["user", "users"], search: "Search by email or name", create: ["editUsers", "Add user", reload => open(page, reload)], named: one => one.email ?? one.id,
 		empty: { title: "Nobody has come in yet", text: "Invite people, add them here, or let the sign-up policy admit them." },
-		filters: [["status", "Status", { options: choices("pending active suspended deleted") }], ["role", "Role", { options: ROLES }], ["provider", "Provider", { options: [...KINDS, ["password", "Password"]] }]],
+		filters: [["status", "Status", "pending active suspended deleted"], ROLE, ["provider", "Provider", { options: [...KINDS, ["password", "Password"]] }]],
 		columns: [
 			["User", one => who(one, `${page.base}/users/${one.id}`), { sort: "email" }],
 			STATUS,
@@ -55,7 +57,7 @@ const open = (page, after) => formDialog({
 	fields: [
 		["email*", "Email", { type: "email" }],
 		["name", "Name"],
-		["role", "Role", { options: ROLES }],
+		ROLE,
 	],
 	path: `${page.path}/users`, said: made => t`${made.email} is added`, after,
 })
