@@ -91,4 +91,30 @@ struct HostedAttackTests {
         await provider.stop()
         await service.stop()
     }
+
+    @Test func `nobody is sent to what is no address`() async throws {
+        let service = try await TestService.make()
+        try await service.makeTenant("acme")
+        for address in [
+            "javascript:alert(document.cookie)", "data:text/html,hello", "//evil.example/",
+            "https://evil.example/\\r\\nset-cookie: a=b",
+        ] {
+            let provider = try await TestProvider.start()
+            let issuer = provider.issuer
+            provider.set(
+                TestProvider.discoveryPath,
+                .init(
+                    """
+                    {"issuer":"\(issuer)","jwks_uri":"\(issuer)/keys",
+                    "authorization_endpoint":"\(address)","token_endpoint":"\(issuer)/token"}
+                    """))
+            let id = try await Self.register(provider, service, as: .platformOwner)
+            let begun = try await service.send(
+                .post, "/t/acme/sign-in", json: "provider=\(id)",
+                fields: Self.page + [Field("content-type", "application/x-www-form-urlencoded")])
+            #expect(begun.status == 503 && begun.first("location") == nil, "\(address)")
+            await provider.stop()
+        }
+        await service.stop()
+    }
 }

@@ -10,6 +10,14 @@ package struct ProviderMetadata: Sendable {
     /// alone is offered (OpenID Connect Core section 9).
     package let takesSecretInHeader: Bool
 
+    /// Whether people or requests may be sent there: what a provider publishes is nobody's word but
+    /// its own, and a page that follows it must not run a `javascript:`.
+    private static func isAddress(_ text: String, publishedBy issuer: String) -> Bool {
+        guard RelyingParty.isAddress(text) else { return false }
+        let secure = "https://".utf8
+        return text.utf8.starts(with: secure) || !issuer.utf8.starts(with: secure)
+    }
+
     /// Only what the operator has set.
     init(overrides: [RelyingParty.Endpoint: String]) {
         endpoints = overrides
@@ -25,7 +33,9 @@ package struct ProviderMetadata: Sendable {
         var found = party.endpoints
         for endpoint in RelyingParty.Endpoint.allCases where found[endpoint] == nil {
             if endpoint == .issuer { continue }
-            found[endpoint] = document[endpoint.rawValue]?.string
+            found[endpoint] = document[endpoint.rawValue]?.string.flatMap {
+                Self.isAddress($0, publishedBy: party.issuer) ? $0 : nil
+            }
         }
         endpoints = found
         namesIssuer = document["authorization_response_iss_parameter_supported"]?.bool ?? false

@@ -50,6 +50,12 @@ package struct RelyingParty: Sendable, Equatable {
         return "https://cognito-idp.\(region).amazonaws.com/\(pool)"
     }
 
+    /// Plain http is for a provider on this machine; whether it is reached is another setting's.
+    package static func isAddress(_ text: String) -> Bool {
+        ["https://", "http://"].contains { text.utf8.starts(with: $0.utf8) }
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
     /// Whether a token that calls itself so may be this provider's. Google's older tokens leave
     /// the scheme out.
     package func isIssuer(_ text: String) -> Bool {

@@ -1,4 +1,5 @@
 import Domain
+import Federation
 import JSON
 import Storage
 import Text
@@ -53,7 +54,8 @@ struct ProviderInput {
         if kind == "password" {
             errors.append(FieldError("/kind", .notAllowed, "is built in and not registered"))
         }
-        for member in document["endpoints"]?.members ?? [] where !Self.isURL(member.value) {
+        for member in document["endpoints"]?.members ?? []
+        where !(member.value.string.map(RelyingParty.isAddress) ?? false) {
             errors.append(
                 FieldError(
                     pointer("/endpoints", member.name), .invalid, "must be an https URL"))
@@ -66,13 +68,6 @@ struct ProviderInput {
             )
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
-    }
-
-    /// Plain http is for a provider on this machine; whether it is reached is another setting's.
-    private static func isURL(_ value: JSONValue) -> Bool {
-        guard let text = value.string else { return false }
-        return ["https://", "http://"].contains { text.utf8.starts(with: $0.utf8) }
-            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
     /// Opening a pool to this machine's processes is for who runs the machine: a tenant that named
