@@ -207,6 +207,10 @@ struct HostedSignInTests {
         // Before it was proved nothing can be confirmed, with whatever form.
         let early = try await scene.post("/sign-in/link", [("token", hidden("token", asked))], jar)
         expectPage(early, 400, "begin again")
+        // The same sign-in once more is asked once more.
+        expectPage(
+            try await scene.passThrough(1, at: "/t/acme/sign-in", jar), 200,
+            "Is this your account?")
         let confirm = try await scene.passThrough(0, at: "/t/acme/sign-in", jar)
         expectPage(confirm, 200, "Add Two?")
         #expect(try await scene.users().first?["identities"]?.array?.count == 1)

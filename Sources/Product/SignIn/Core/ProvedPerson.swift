@@ -16,6 +16,11 @@ package struct ProvedPerson: Sendable {
     package var hostedDomain: String?
     /// The client of ours that the provider's word was given to.
     package var audience: String?
+
+    /// One and the same sign-in, whatever else its provider says this time.
+    func isSame(as other: ProvedPerson) -> Bool {
+        provider.id == other.provider.id && sameBytes(subject, other.subject)
+    }
 }
 
 extension ClientCall {

@@ -13,9 +13,6 @@ struct HeldPerson: Sendable {
     /// Whose account this is to be added to, once that was proved too.
     var user: UUID?
 
-    static let cookie = "gatehouse_held"
-    static let seconds: Int64 = 600
-
     init(_ person: ProvedPerson, tenant: UUID, user: UUID? = nil) {
         self.person = person
         self.tenant = tenant
@@ -24,7 +21,7 @@ struct HeldPerson: Sendable {
 
     /// nil where the request holds none, or one that is over or not ours.
     init?(_ request: Request, _ core: SignInCore) async throws {
-        guard let text = Credential.cookie(Self.cookie, in: request),
+        guard let text = HostedCookie.held.value(in: request),
             let sealed = Base64URL.decode(text),
             let plain = try? core.sealer.open(sealed, context: Self.context),
             let value = try? JSONValue(parsing: plain),
@@ -46,7 +43,7 @@ struct HeldPerson: Sendable {
     /// For the browser, and for nobody else to read or to write.
     func sealed(_ core: SignInCore) throws -> String {
         func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
-        let until = core.database.clock().microseconds / 1_000_000 + Self.seconds
+        let until = core.database.clock().microseconds / 1_000_000 + HostedCookie.seconds
         let value = JSONValue.object([
             .init("until", .int(Int(until))), .init("tenant", .string(tenant.description)),
             .init("user", text(user?.description)),

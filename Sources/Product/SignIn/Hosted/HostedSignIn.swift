@@ -21,6 +21,7 @@ package enum HostedSignIn {
                 try await HostedCall(call, call.parameter("tenant"), core).begin()
             },
             endpoint(.get, callback, core) { try await HostedReturn.end($0, core) },
+            endpoint(.get, "/t/{tenant}\(callback)", core) { try await HostedReturn.end($0, core) },
             endpoint(.post, "\(platformPath)/tenant", core) {
                 try await HostedSteps.choose($0, core)
             },
@@ -47,9 +48,14 @@ package enum HostedSignIn {
 
     static let platformPath = "/sign-in"
     private static let tenantPath = "/t/{tenant}/sign-in"
-    /// One for all tenants, since it has to be registered at each provider.
-    static let callback = "\(platformPath)/callback"
-    static let stateCookie = "gatehouse_sign_in"
+    /// The platform's providers answer here for all tenants, a tenant's own ones below it: none can
+    /// take for its own what another's gave (RFC 9700 section 4.4.2).
+    private static let callback = "\(platformPath)/callback"
+
+    /// Of the platform's providers, and of the tenant's.
+    static func returnAddresses(of tenant: TenantRow, _ core: SignInCore) -> [String] {
+        [core.publicURL + callback, "\(core.publicURL)/t/\(tenant.slug)\(callback)"]
+    }
 
     static let contract = Contract(
         name: "hosted", routes: [], encode: { $0.response(requestID: $1.id) })
@@ -127,19 +133,22 @@ struct HostedCall: Sendable {
             throw SignInRefusal.noProvider
         }
         let (url, cookie) = try await begin(at: id)
-        return Response(303, fields: [Field("location", url), cookie])
+        return Response(
+            303, fields: [Field("location", url), cookie, Field("cache-control", "no-store")])
     }
 
     /// Where the browser is to go, and the cookie that ties its return to it. `invite`: the hash of
     /// the token that its person holds.
     func begin(at provider: UUID, invite: [UInt8]? = nil) async throws -> (String, Field) {
         let chosen = HostedCall(client.call, client.tenant, client.core, provider: provider).client
+        guard let row = try await chosen.provider() else { throw SignInRefusal.noProvider }
         let state = "\(TokenSecret.make()).\(client.tenant.id)"
         let begun = try await chosen.beginLogin(
             LoginWish(
-                redirectURI: chosen.returnAddress, state: state, isBrowsers: true, invite: invite))
-        let cookie = chosen.hostedCookie(
-            HostedSignIn.stateCookie, "\(state).\(begun.browser ?? "")")
+                redirectURI: chosen.returnAddress(of: row), state: state, isBrowsers: true,
+                invite: invite))
+        let cookie = HostedCookie.state.field(
+            "\(state).\(begun.browser ?? "")", for: chosen.request)
         return (begun.url, cookie)
     }
 }
@@ -149,25 +158,19 @@ extension ClientCall {
     init(hosted call: Call, tenant: TenantRow, provider: UUID?, _ core: SignInCore) {
         var row = ClientRow(unset: HostedSignIn.contract.name)
         row.enabled = true
-        row.redirectURIs = [core.publicURL + HostedSignIn.callback]
+        row.redirectURIs = HostedSignIn.returnAddresses(of: tenant, core)
         if let provider {
             row.settings = .object([.init("provider", .string(provider.description))])
         }
         self.init(call, row, of: tenant, HostedSignIn.contract, core)
     }
 
-    var returnAddress: String { core.publicURL + HostedSignIn.callback }
+    func returnAddress(of provider: ProviderRow) -> String {
+        client.redirectURIs[provider.tenantID == nil ? 0 : 1]
+    }
 
     func offeredProviders() async throws -> [ProviderRow] {
         try await core.database.signInProviders(near: tenant.id)
-    }
-
-    /// Of this browser, for all pages here; ten minutes, or taken away where there is no value.
-    func hostedCookie(_ name: String, _ value: String?) -> Field {
-        var text = "\(name)=\(value ?? ""); Path=\(HostedSignIn.platformPath)"
-        text += "; Max-Age=\(value == nil ? 0 : HeldPerson.seconds); HttpOnly; SameSite=Lax"
-        if request.isTLS { text += "; Secure" }
-        return Field("set-cookie", text)
     }
 }
 

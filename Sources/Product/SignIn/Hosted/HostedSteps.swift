@@ -10,7 +10,7 @@ enum HostedReturn {
     static func end(_ call: Call, _ core: SignInCore) async throws -> Response {
         let query = FormText(call.request.query)
         guard let state = query.first("state"), !query.isRepeated("state"),
-            let cookie = Credential.cookie(HostedSignIn.stateCookie, in: call.request),
+            let cookie = HostedCookie.state.value(in: call.request),
             cookie.utf8.starts(with: "\(state).".utf8),
             let name = state.utf8.split(separator: UInt8(ascii: ".")).last
         else { throw SignInRefusal.stateUnknown }
@@ -24,10 +24,10 @@ enum HostedReturn {
             decoding: cookie.utf8.dropFirst(state.utf8.count + 1), as: UTF8.self)
         let (person, invite) = try await hosted.client.proveLogin(
             LoginReturn(
-                state: state, code: code, redirectURI: hosted.client.returnAddress,
+                state: state, code: code, redirectURI: core.publicURL + call.request.path,
                 issuer: query.first("iss"), browser: secret))
         if invite == nil, let held = try await HeldPerson(call.request, core), held.user == nil,
-            held.tenant == hosted.client.tenant.id, !isPlatforms
+            held.tenant == hosted.client.tenant.id, !isPlatforms, !held.person.isSame(as: person)
         {
             let user = try await hosted.client.admit(person)
             return try HostedSteps.confirm(held, user, hosted.client)
@@ -75,7 +75,7 @@ enum HostedSteps {
             "More than one place knows you.", "tenant",
             tenants.map { ($0.id.description, $0.name) },
             to: "\(HostedSignIn.platformPath)/tenant", [token(held, client.core)])
-        return page.response(cookies: [client.hostedCookie(HeldPerson.cookie, held)])
+        return page.response(cookies: [HostedCookie.held.field(held, for: client.request)])
     }
 
     /// The address is an account's already: only its owner adds a sign-in to it.
@@ -95,7 +95,7 @@ enum HostedSteps {
                 of: email, to: "\(HostedSignIn.platformPath)/password",
                 [token(held, client.core)])
         }
-        return page.response(cookies: [client.hostedCookie(HeldPerson.cookie, held)])
+        return page.response(cookies: [HostedCookie.held.field(held, for: client.request)])
     }
 
     /// Both were proved; the person says whether they belong together.
@@ -114,7 +114,7 @@ enum HostedSteps {
             "Add \(provider)", to: "\(HostedSignIn.platformPath)/link",
             [token(sealed, client.core)])
         page.say("If you did not ask for this, close the page.")
-        return page.response(cookies: [client.hostedCookie(HeldPerson.cookie, sealed)])
+        return page.response(cookies: [HostedCookie.held.field(sealed, for: client.request)])
     }
 
     private static func done(
@@ -125,8 +125,8 @@ enum HostedSteps {
             (email.map { "You are known as \($0). " } ?? "")
                 + "Go back to your app and sign in there.")
         return page.response(cookies: [
-            client.hostedCookie(HeldPerson.cookie, nil),
-            client.hostedCookie(HostedSignIn.stateCookie, nil),
+            HostedCookie.held.field(nil, for: client.request),
+            HostedCookie.state.field(nil, for: client.request),
         ])
     }
 
@@ -171,8 +171,9 @@ enum HostedSteps {
     ) async throws -> (HeldPerson, FormText) {
         let form = FormText(String(decoding: call.request.body, as: UTF8.self))
         guard let held = try await HeldPerson(call.request, core),
-            let cookie = Credential.cookie(HeldPerson.cookie, in: call.request),
-            let sent = form.first("token"), sameBytes(sent, token(cookie, core).1)
+            let cookie = HostedCookie.held.value(in: call.request),
+            let sent = form.first("token"),
+            constantTimeEqual(Array(sent.utf8), Array(token(cookie, core).1.utf8))
         else { throw SignInRefusal.stateUnknown }
         return (held, form)
     }

@@ -1,0 +1,27 @@
+import HTTP
+
+/// A cookie of the hosted pages. Under TLS its prefix keeps out what a sibling host sets for the whole
+/// domain, with which somebody could be led on in another's sign-in; on plain http browsers refuse
+/// that prefix.
+struct HostedCookie: Sendable {
+    /// Ties the way back from a provider to the browser that went.
+    static let state = HostedCookie(plainName: "gatehouse_sign_in")
+    static let held = HostedCookie(plainName: "gatehouse_held")
+    static let seconds: Int64 = 600
+
+    private let plainName: String
+
+    func value(in request: Request) -> String? { Credential.cookie(name(request), in: request) }
+
+    /// For ten minutes, or taken away where there is no value.
+    func field(_ value: String?, for request: Request) -> Field {
+        var text = "\(name(request))=\(value ?? ""); Path=/"
+        text += "; Max-Age=\(value == nil ? 0 : Self.seconds); HttpOnly; SameSite=Lax"
+        if request.isTLS { text += "; Secure" }
+        return Field("set-cookie", text)
+    }
+
+    private func name(_ request: Request) -> String {
+        request.isTLS ? "__Host-\(plainName)" : plainName
+    }
+}

@@ -1,0 +1,209 @@
+import Application
+import HTTP
+import JSON
+import Outbound
+import SignIn
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// People who hold an invite and sign in at a real provider, from the acceptance page on.
+@Suite(.serialized) struct JoiningTests {
+    private static let callback = "http://gatehouse.test/sign-in/callback"
+    private static let address = "person1@example.com"
+    private static let page = [
+        Field("sec-fetch-site", "same-origin"), Field("x-gatehouse-console", "1"),
+    ]
+
+    private struct Scene {
+        let service: TestService
+        let log: CapturedLog
+        let provider: RealProvider
+        let id: String
+
+        init() async throws {
+            provider = try RealProvider(redirects: [JoiningTests.callback], people: 2)
+            log = CapturedLog()
+            service = try await TestService.make(
+                outside: Outside(providers: OutboundPolicy(allowsLoopback: true)),
+                logger: log.logger)
+            try await service.makeTenant("acme")
+            let made = try await service.manage(
+                .post, "/v1/providers",
+                #"{"kind":"oidc","name":"Canaille","issuer":"\#(provider.issuer)","client_id":"#
+                    + #""\#(RealProvider.clientID)","secret":"\#(RealProvider.secret)","#
+                    + #""email_trust":"authoritative","domains":["example.com"]}"#)
+            id = made["id"]?.string ?? ""
+        }
+
+        func stop() async {
+            provider.stop()
+            await service.stop()
+        }
+
+        func invite() async throws -> (id: String, token: String) {
+            let made = try await service.manage(
+                .post, "/v1/tenants/acme/invites",
+                #"{"email":"\#(address)","role":"manager","delivery":"link","resend":true}"#)
+            return (made["id"]?.string ?? "", made["token"]?.string ?? "")
+        }
+
+        func begin(
+            _ token: String, at provider: String? = nil, fields: [Field] = page,
+            isTLS: Bool = false, to replica: Composition? = nil
+        ) async throws -> TestAnswer {
+            try await service.send(
+                .post, "/v1/invites/sign-in",
+                json: #"{"token":"\#(token)","provider":"\#(provider ?? id)"}"#, fields: fields,
+                isTLS: isTLS, to: replica)
+        }
+
+        /// The way back from the provider, and the cookie of the browser that goes it.
+        func pass(
+            _ token: String, as person: String, to replica: Composition? = nil
+        ) async throws -> (way: String, cookie: Field) {
+            let begun = try await begin(token, to: replica)
+            #expect(begun.status == 200, "\(begun.text)")
+            let cookie = String((begun.first("set-cookie") ?? "").prefix { $0 != ";" })
+            let url = begun.json["url"]?.string ?? ""
+            let way = try provider.authorize(url, as: person)
+            for text in [url, way, cookie] { #expect(!text.contains(token)) }
+            return (
+                String(way.dropFirst("http://gatehouse.test".utf8.count)), Field("cookie", cookie)
+            )
+        }
+
+        func end(
+            _ pass: (way: String, cookie: Field), to replica: Composition? = nil
+        ) async throws -> TestAnswer {
+            try await service.send(.get, pass.way, fields: [pass.cookie], to: replica)
+        }
+
+        func items(_ path: String) async throws -> [JSONValue] {
+            let answer = try await service.send(
+                .get, "/v1/tenants/acme/\(path)", as: .platformOwner)
+            return answer.json["items"]?.array ?? []
+        }
+
+        func actions() async throws -> [String] {
+            try await items("audit-events").compactMap { $0["action"]?.string }
+        }
+    }
+
+    @Test func `an invited person signs in, on another server than began it, and is in once`()
+        async throws
+    {
+        let scene = try await Scene()
+        let (_, token) = try await scene.invite()
+        let seen = try await scene.service.send(
+            .post, "/v1/invites/preview", json: #"{"token":"\#(token)"}"#)
+        #expect(
+            seen.json["providers"]
+                == .array([
+                    .object([
+                        .init("id", .string(scene.id)), .init("name", .string("Canaille")),
+                        .init("kind", .string("oidc")),
+                    ])
+                ]))
+        let other = try scene.service.replica()
+        let pass = try await scene.pass(token, as: "person1")
+        #expect(try await scene.items("invites").first?["status"]?.string == "pending")
+        let done = try await scene.end(pass, to: other)
+        #expect(done.status == 200 && done.text.contains("You are signed up"), "\(done.text)")
+        #expect(done.text.contains("You are known as \(Self.address)."))
+        let users = try await scene.items("users")
+        #expect(users.count == 1)
+        #expect(users.first?["status"]?.string == "active")
+        #expect(users.first?["role"]?.string == "manager")
+        #expect(try await scene.items("invites").first?["status"]?.string == "accepted")
+        #expect(try await scene.actions().filter { $0 == "invite.accepted" }.count == 1)
+
+        // The way back goes nowhere twice, and the invite begins nothing any more.
+        #expect(try await scene.end(pass).text.contains("begin again"))
+        let late = try await scene.begin(token)
+        #expect(late.status == 404 && late.json["code"]?.string == "invite_unknown")
+        let shown = try await scene.service.send(
+            .post, "/v1/invites/preview", json: #"{"token":"\#(token)"}"#)
+        #expect(shown.status == 404)
+        #expect(!scene.log.text.contains(token))
+        await scene.stop()
+    }
+
+    @Test func `another verified address is refused, and the invite waits`() async throws {
+        let scene = try await Scene()
+        let (_, token) = try await scene.invite()
+        let refused = try await scene.end(try await scene.pass(token, as: "person2"))
+        #expect(refused.status == 403, "\(refused.text)")
+        #expect(refused.text.contains("The invite is for another address."))
+        #expect(!refused.text.contains(Self.address))
+        let decision = try await scene.items("provisioning/decisions").first
+        #expect(decision?["reason"]?.string == "invite_email_mismatch")
+        #expect(try await scene.items("invites").first?["status"]?.string == "pending")
+        #expect(try await scene.items("users").first?["status"]?.string == "pending")
+        // Its own address still gets in.
+        let done = try await scene.end(try await scene.pass(token, as: "person1"))
+        #expect(done.status == 200, "\(done.text)")
+        await scene.stop()
+    }
+
+    @Test func `two browsers at once make one person, and the other is told`() async throws {
+        let scene = try await Scene()
+        let (_, token) = try await scene.invite()
+        let other = try scene.service.replica()
+        let first = try await scene.pass(token, as: "person1")
+        let second = try await scene.pass(token, as: "person1", to: other)
+        async let one = scene.end(first)
+        async let two = scene.end(second, to: other)
+        for answer in [try await one, try await two] {
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+        let users = try await scene.items("users")
+        #expect(users.count == 1 && users.first?["identities"]?.array?.count == 1)
+        #expect(try await scene.actions().filter { $0 == "invite.accepted" }.count == 1)
+        await scene.stop()
+    }
+
+    @Test func `an invite that was taken back on the way lets nobody in by another rule`()
+        async throws
+    {
+        let scene = try await Scene()
+        let (id, token) = try await scene.invite()
+        let pass = try await scene.pass(token, as: "person1")
+        try await scene.service.manage(
+            .post, "/v1/tenants/acme/invites/\(id)/revoke", "{}")
+        try await scene.service.manage(
+            .post, "/v1/tenants/acme/users", #"{"email":"\#(Self.address)"}"#)
+        let refused = try await scene.end(pass)
+        #expect(refused.status == 403 || refused.status == 409 || refused.status == 410)
+        #expect(refused.text.contains("The invite was taken back."), "\(refused.text)")
+        #expect(try await scene.items("users").first?["status"]?.string == "pending")
+        await scene.stop()
+    }
+
+    @Test func `another browser, another site's page and another provider get nowhere`()
+        async throws
+    {
+        let scene = try await Scene()
+        let (_, token) = try await scene.invite()
+        let pass = try await scene.pass(token, as: "person1")
+        let stolen = try await scene.service.send(.get, pass.way)
+        #expect(stolen.status == 400 && stolen.text.contains("begin again"))
+        for site in ["cross-site", "same-site", "none"] {
+            let answer = try await scene.begin(token, fields: [Field("sec-fetch-site", site)])
+            #expect(answer.status == 403, "\(site)")
+        }
+        let unknown = try await scene.begin(token, at: UUID.random().description)
+        #expect(unknown.status == 400, "\(unknown.text)")
+        let wrong = try await scene.begin(String(token.reversed()))
+        #expect(wrong.status == 404, "\(wrong.text)")
+        // Its page, asked for by whatever looks at links, changes nothing.
+        for method in [HTTP.Method.get, .head] {
+            _ = try await scene.service.send(method, "/invite")
+        }
+        #expect(try await scene.items("invites").first?["status"]?.string == "pending")
+        // The browser that began ends it still.
+        #expect(try await scene.end(pass).status == 200)
+        await scene.stop()
+    }
+}
