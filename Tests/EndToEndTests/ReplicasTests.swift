@@ -215,4 +215,40 @@ struct ReplicasTests {
         for service in services { await service.stop() }
         await database.drop()
     }
+
+    @Test func `a host that was bound or released on one replica is so on each at once`()
+        async throws
+    {
+        let database = try await TestDatabase.make()
+        let services = try await Self.services(database, 2)
+        let auth = try await Self.platformKey(services[0])
+        var here = try Wire(port: services[0].port)
+        var there = try Wire(port: services[1].port)
+        let made = try here.exchange(
+            Wire.request(
+                "POST", "/v1/tenants", body: #"{"slug":"acme","name":"Acme"}"#, fields: [auth]))
+        #expect(made.status == 201)
+        func ask() throws -> Int {
+            try there.exchange(
+                "GET /api/server/ping HTTP/1.1\r\nHost: photos.acme.example\r\n\r\n"
+            ).status
+        }
+        func bind(_ hosts: String) throws -> Int {
+            try here.exchange(
+                Wire.request(
+                    "PUT", "/v1/tenants/acme/clients/immich",
+                    body: #"{"enabled":true,"hosts":[\#(hosts)],"redirect_uris":[],"settings":{}}"#,
+                    fields: [auth])
+            ).status
+        }
+        for _ in 0..<20 {
+            #expect(try ask() == 421)
+            #expect(try bind(#""photos.acme.example""#) == 200)
+            #expect(try ask() == 200)
+            #expect(try bind("") == 200)
+        }
+        #expect(try ask() == 421)
+        for service in services { await service.stop() }
+        await database.drop()
+    }
 }

@@ -43,8 +43,8 @@ package struct Mounts: Sendable {
             return .own(Self.tidied(request))
         }
         do {
-            if let (tenant, client) = try await database.client(atHost: host) {
-                return .client(Self.mounted(request, "/t/\(tenant)/\(client)"))
+            if let bound = try await database.knownClient(atHost: host) {
+                return .client(Self.mounted(request, "/t/\(bound.tenant)/\(bound.client)"))
             }
         } catch {
             return .refused((storageProblem(error) ?? .unavailable).response(requestID: request.id))

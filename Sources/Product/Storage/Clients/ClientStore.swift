@@ -9,18 +9,22 @@ package struct MountedClient: Sendable {
     package var client: ClientRow
 }
 
+/// A client that answers at the root of a host.
+package struct BoundHost: Sendable {
+    package let tenant: UUID
+    package let client: String
+}
+
 extension Database {
     /// The client that answers at the root of a host; nil where no client is bound to it.
     /// `authority`: as sent in Host, in lower case; a binding with the port goes before one without.
-    package func client(
-        atHost authority: String
-    ) async throws(PostgresError) -> (tenant: UUID, client: String)? {
+    func client(atHost authority: String) async throws(PostgresError) -> BoundHost? {
         let bare = String(
             decoding: authority.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
         let wanted = authority.utf8.first == UInt8(ascii: "[") ? [authority] : [authority, bare]
         let rows = try await app.read("SELECT * FROM directory_client_by_host(\(wanted))")
         guard let row = rows.first else { return nil }
-        return (try row.get(0), try row.get(1))
+        return BoundHost(tenant: try row.get(0), client: try row.get(1))
     }
 
     /// nil for an unknown or deleted tenant and for a client that is off.

@@ -2,12 +2,14 @@ import Domain
 import Replication
 import Text
 
-/// What is answered from memory while the lease holds: good keys, tenants, rows of origins.
+/// What is answered from memory while the lease holds: good keys, tenants, rows of origins, whose
+/// a host is.
 package final class Memory: Sendable {
     package let keys: LeasedCache<KeyHash, PresentedKey?>
     package let tenants: LeasedCache<String, TenantRow?>
     let locators: LeasedCache<String, KeyHolder>
     package let origins: LeasedCache<OriginLookup, FoundOrigins>
+    let hosts: LeasedCache<String, BoundHost?>
 
     private let replica: Replica
 
@@ -20,6 +22,7 @@ package final class Memory: Sendable {
         tenants = LeasedCache(of: replica, capacity: 10_000)
         locators = LeasedCache(of: replica, capacity: 10_000)
         origins = LeasedCache(of: replica, capacity: 10_000)
+        hosts = LeasedCache(of: replica, capacity: 10_000)
     }
 }
 
@@ -61,6 +64,13 @@ extension Database {
     package func knownTenant(_ idOrSlug: String) async throws -> TenantRow? {
         try await memory.tenants.value(
             idOrSlug, tags: { $0?.activeTags }, query: { try await tenant(idOrSlug) })
+    }
+
+    /// `client(atHost:)` from memory, also that nobody is bound to it: a binding is told to all.
+    package func knownClient(atHost authority: String) async throws -> BoundHost? {
+        try await memory.hosts.value(
+            authority, tags: { _ in Memory.hostTags },
+            query: { try await client(atHost: authority) })
     }
 
     /// `origins(_:of:)` from memory.
