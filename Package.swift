@@ -132,6 +132,7 @@ let package = Package(
             [
                 "Application", "SignIn", "Outbound", "TestSupport", "JSON", "HTTP", "Text",
                 "Observability", "Storage", "Cryptography", "Domain", "Replication", "Postgres",
+                "Networking",
             ]),
         tests("ConsoleTests", ["Console", "HTTP"]),
         tests("ArchitectureTests", []),

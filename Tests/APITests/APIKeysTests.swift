@@ -99,6 +99,48 @@ import Text
         }
     }
 
+    @Test func `a key in the address is refused, and its tenant is told`() async throws {
+        try await withService { service, tenant in
+            let made = try await service.send(
+                .post, path, json: #"{"name":"spilt","scopes":["users:read"]}"#,
+                as: .platformOwner)
+            let secret = try #require(made.json["key"]?.string)
+            for (query, caller) in [
+                ("api_key=\(secret)", TestService.Credential.anonymous),
+                ("limit=5&q=\(secret)", .platformOwner),
+            ] {
+                let answer = try await service.send(
+                    .get, "/v1/tenants/acme/users?\(query)", as: caller)
+                #expect(answer.status == 400, "\(answer.text)")
+                #expect(!answer.text.contains(secret))
+            }
+            let events = try await service.send(
+                .get, "/v1/tenants/acme/audit-events?action=api_key.leaked", as: .platformOwner)
+            let names = events.json["items"]?.array?.map { $0["target"]?["name"]?.string }
+            #expect(names == ["spilt", "spilt"])
+            // A beginning of a key is what somebody looks for, and no key.
+            let search = try await service.send(
+                .get, "\(path)?q=\(secret.prefix(16))", as: .tenantAdmin(tenant))
+            #expect(search.status == 200)
+        }
+    }
+
+    @Test func `a revoked key has no old secret that works`() async throws {
+        try await withService { service, _ in
+            let made = try await service.send(
+                .post, path, json: #"{"name":"k","scopes":["users:read"]}"#, as: .platformOwner)
+            let id = try #require(made.json["id"]?.string)
+            let rotated = try await service.send(
+                .post, "\(path)/\(id)/rotate", json: #"{"grace_seconds":3600}"#,
+                as: .platformOwner)
+            #expect(rotated.json["previous"]?["until"]?.string != nil)
+            let revoked = try await service.send(
+                .post, "\(path)/\(id)/revoke", json: "{}", as: .platformOwner)
+            #expect(revoked.status == 200)
+            #expect(revoked.json["previous"]?["until"]?.string == nil, "\(revoked.text)")
+        }
+    }
+
     @Test func `bad input is told all at once`() async throws {
         try await withService { service, _ in
             let answer = try await service.send(

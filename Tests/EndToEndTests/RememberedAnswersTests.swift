@@ -1,6 +1,8 @@
 import Application
+import Cryptography
 import Domain
 import JSON
+import Postgres
 import Storage
 import TestSupport
 import Testing
@@ -60,4 +62,34 @@ struct RememberedAnswersTests {
         #expect(counted == 4)
         await running.stop()
     }
+
+    @Test func `uses that are not yet written down are when the service stops`() async throws {
+        let running = try await RunningService()
+        let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
+        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        let auth = "Authorization: Bearer \(secret.text)"
+        var wire = try Wire(port: running.service.port)
+        for _ in 0..<25 {
+            let answer = try wire.exchange(
+                Wire.request(
+                    "POST", "/v1/api-keys/verify", body: #"{"key":"\#(secret.text)"}"#,
+                    fields: [auth]))
+            #expect(answer.body.contains(#""valid":true"#))
+        }
+        await running.service.stop()
+        let administrator = running.database.client(as: running.database.administrator)
+        let rows = try await administrator.query(
+            "SELECT last_used_at IS NOT NULL FROM api_keys WHERE hash = \(Self.hash(secret.text))")
+        let wasWritten: Bool = try #require(try rows.first?.get(0))
+        #expect(wasWritten)
+        let uses = try await administrator.query(
+            "SELECT coalesce(sum(uses), 0)::int8 FROM api_key_uses")
+        // Each was the caller's credential and the key that was asked about.
+        let count: Int = try uses[0].get(0)
+        #expect(count == 50)
+        await administrator.close()
+        await running.database.drop()
+    }
+
+    private static func hash(_ text: String) -> [UInt8] { SHA256.hash(Array(text.utf8)) }
 }

@@ -11,7 +11,7 @@ import Testing
             switch parser.parse($0, scanned: &scanned) {
             case .incomplete: -1
             case .head(let head): head.length == $0.count ? 0 : -2
-            case .failed(let error): error.status
+            case .refused(_, let error), .failed(let error): error.status
             }
         }
     }

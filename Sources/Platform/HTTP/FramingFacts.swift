@@ -37,10 +37,13 @@ struct FramingFacts {
         }
     }
 
-    func settle(_ head: inout RequestHead, _ limits: HTTPLimits) throws(HTTPError) {
+    func requireHost(_ head: RequestHead) throws(HTTPError) {
         guard hosts == 1 || (hosts == 0 && head.isHTTP10) else {
             throw HTTPError(400, "There must be exactly one Host field.")
         }
+    }
+
+    func settle(_ head: inout RequestHead, _ limits: HTTPLimits) throws(HTTPError) {
         if lengths > 1 { throw HTTPError(400, "Content-Length is repeated.") }
         if transferEncodings > 0 {
             if lengths > 0 {

@@ -7,6 +7,8 @@ package final class RequestParser {
     package enum Outcome {
         case incomplete
         case head(RequestHead)
+        /// Every line was read, and yet the request cannot be served.
+        case refused(RequestHead, HTTPError)
         case failed(HTTPError)
     }
 
@@ -32,7 +34,13 @@ package final class RequestParser {
             head.length = end
             var at = leadingEmptyLine(base)
             try parseRequestLine(base, &at, &head)
-            try parseFields(base, at, end - 2, &head)
+            let facts = try parseFields(base, at, end - 2, &head)
+            try facts.requireHost(head)
+            do throws(HTTPError) {
+                try facts.settle(&head, limits)
+            } catch {
+                return .refused(head, error)
+            }
             return .head(head)
         } catch {
             return .failed(error)
@@ -154,7 +162,7 @@ package final class RequestParser {
 
     private func parseFields(
         _ base: UnsafePointer<UInt8>, _ start: Int, _ end: Int, _ head: inout RequestHead
-    ) throws(HTTPError) {
+    ) throws(HTTPError) -> FramingFacts {
         var facts = FramingFacts()
         var at = start
         while at < end {
@@ -189,7 +197,7 @@ package final class RequestParser {
             head.fieldCount += 1
             try facts.note(base + name, nameEnd - name, head.bytes(field.value))
         }
-        try facts.settle(&head, limits)
+        return facts
     }
 
     static let malformedLine = HTTPError(400, "The request line is malformed.")

@@ -18,7 +18,14 @@ package struct Listener: Sendable {
     private static let backlog: Int32 = 4096
 
     package init(host: String, port: Int) throws(ListenError) {
-        let made = gh_listen(host, UInt16(truncatingIfNeeded: port), Self.backlog)
+        try self.init(host, port, backlog: Self.backlog, isShared: true)
+    }
+
+    /// `backlog` 0: bound alone, nobody can connect.
+    private init(
+        _ host: String, _ port: Int, backlog: Int32, isShared: Bool
+    ) throws(ListenError) {
+        let made = gh_listen(host, UInt16(truncatingIfNeeded: port), backlog, isShared ? 1 : 0)
         guard made >= 0 else { throw .refused("\(host):\(port)", code: errno) }
         descriptor = made
         self.port = Int(gh_local_port(made))
@@ -48,11 +55,14 @@ package struct Listener: Sendable {
         }
     }
 
-    /// One loop's listeners of one address: the first is bound, the others join its port.
+    /// One loop's listeners of one address: the first is bound, the others join its port. Refused
+    /// where another process listens there already: with a shared port each would get some of the
+    /// connections, and nobody would know.
     package static func group(
         _ address: String, count: Int
     ) throws(ListenError) -> [Listener] {
         let (host, port) = try parse(address)
+        try Listener(host, port, backlog: 0, isShared: false).close()
         var made = [try Listener(host: host, port: port)]
         for _ in 1..<max(1, count) {
             do throws(ListenError) {

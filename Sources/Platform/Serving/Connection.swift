@@ -128,8 +128,9 @@ final class Connection {
     }
 
     private func timeOut() {
-        refuse(HTTPError(408, "The request took too long to arrive."), id: incoming?.request.id)
-        incoming = nil
+        let error = HTTPError(408, "The request took too long to arrive.")
+        if incoming != nil { return refuseBody(error) }
+        refuse(error)
         flush()
     }
 

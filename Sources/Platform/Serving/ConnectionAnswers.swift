@@ -77,12 +77,12 @@ extension Connection {
     }
 
     /// One answer, then the end: after a parse error nothing that follows can be trusted.
-    func refuse(_ error: HTTPError, id: String?) {
+    func refuse(_ error: HTTPError) {
         answersHead = false
         answersHTTP10 = false
         closesAfterAnswer = true
         prepareWriter()
-        _ = worker.writer.write(.refusal(error, id: id ?? worker.ids.nextText()))
+        _ = worker.writer.write(.refusal(error, id: worker.ids.nextText()))
         endAnswer()
     }
 

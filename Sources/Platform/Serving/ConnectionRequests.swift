@@ -31,8 +31,14 @@ extension Connection {
             inHead = true
             return 0
         case .failed(let error):
-            refuse(error, id: nil)
+            refuse(error)
             return 0
+        case .refused(let head, let error):
+            inHead = false
+            answersHead = head.method == .head
+            answersHTTP10 = head.isHTTP10
+            refuse(owned(head, body: []), error)
+            return head.length
         case .head(let head):
             inHead = false
             return serve(head, bytes)
@@ -104,9 +110,7 @@ extension Connection {
         switch outcome {
         case .incomplete: break
         case .failed(let error):
-            let id = incoming?.request.id
-            incoming = nil
-            refuse(error, id: id)
+            refuseBody(error)
             return 0
         case .complete:
             guard let request = incoming?.request else { return 0 }
@@ -116,9 +120,30 @@ extension Connection {
         return consumed
     }
 
+    /// The rest of the body is not waited for.
+    func refuseBody(_ error: HTTPError) {
+        guard let request = incoming?.request else { return }
+        incoming = nil
+        refuse(request, error)
+    }
+
+    /// As `refuse(_:)`, in the words of who serves the request.
+    private func refuse(_ request: Request, _ error: HTTPError) {
+        closesAfterAnswer = true
+        let refuse = worker.refuse
+        var request = request
+        request.body = []
+        handle(request) { await refuse($0, error) }
+    }
+
     private func handle(_ request: Request) {
+        handle(request, worker.respond)
+    }
+
+    private func handle(
+        _ request: Request, _ respond: @escaping @Sendable (Request) async -> Response
+    ) {
         phase = .handling
-        let respond = worker.respond
         let bound = LoopBound(self, loop: worker.loop)
         worker.loop.spawn {
             let response = await respond(request)

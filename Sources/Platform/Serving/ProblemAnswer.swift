@@ -1,8 +1,8 @@
 import HTTP
 
 extension Response {
-    /// The server's own answer to a request that never reached a route (RFC 9457). Title and
-    /// detail are our own text, so nothing in them needs escaping.
+    /// The server's own answer to a request that it could not read (RFC 9457). Title and detail
+    /// are our own text, so nothing in them needs escaping.
     static func refusal(_ error: HTTPError, id: String) -> Response {
         let code = error.status == 413 ? "payload_too_large" : "invalid_request"
         let text =

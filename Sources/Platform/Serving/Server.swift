@@ -8,16 +8,20 @@ package final class Server: Sendable {
     private let workers: [LoopBound<Worker>]
 
     /// `loops` are started by the caller. `respond` runs on the connection's loop for one request
-    /// at a time of each connection; `fast` may answer before a request is copied.
+    /// at a time of each connection; `fast` may answer before a request is copied. `refuse` words
+    /// the refusal of a request whose head could be read, after which its connection closes.
     package init(
         loops: [EventLoop], configuration: ServerConfiguration = ServerConfiguration(),
-        respond: @escaping @Sendable (Request) async -> Response, fast: FastPath? = nil
+        respond: @escaping @Sendable (Request) async -> Response, fast: FastPath? = nil,
+        refuse: @escaping @Sendable (Request, HTTPError) async -> Response = {
+            Response.refusal($1, id: $0.id)
+        }
     ) {
         let places = ConnectionPlaces(configuration.connections)
         workers = loops.map { loop in
             let worker = Worker(
                 loop: loop, configuration: configuration, places: places, respond: respond,
-                fast: fast)
+                fast: fast, refuse: refuse)
             return LoopBound(worker, loop: loop)
         }
     }

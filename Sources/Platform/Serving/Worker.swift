@@ -13,6 +13,7 @@ final class Worker {
     let configuration: ServerConfiguration
     let respond: @Sendable (Request) async -> Response
     let fast: FastPath?
+    let refuse: @Sendable (Request, HTTPError) async -> Response
     let parser: RequestParser
     let writer = ResponseWriter()
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: receiveBytes, alignment: 16)
@@ -27,13 +28,15 @@ final class Worker {
 
     init(
         loop: EventLoop, configuration: ServerConfiguration, places: ConnectionPlaces,
-        respond: @escaping @Sendable (Request) async -> Response, fast: FastPath?
+        respond: @escaping @Sendable (Request) async -> Response, fast: FastPath?,
+        refuse: @escaping @Sendable (Request, HTTPError) async -> Response
     ) {
         self.loop = loop
         self.configuration = configuration
         self.places = places
         self.respond = respond
         self.fast = fast
+        self.refuse = refuse
         parser = RequestParser(limits: configuration.limits)
     }
 

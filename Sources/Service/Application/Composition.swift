@@ -100,6 +100,7 @@ package struct Composition: Sendable {
             hooks: Hooks(
                 authenticate: {
                     if let principal { return principal }
+                    try await authenticator.refuseKeyInAddress($0)
                     return try await authenticator.principal(of: $0)
                 },
                 resolveTenant: { try await Self.resolve($0, $1, database) },

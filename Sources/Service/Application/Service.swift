@@ -88,7 +88,8 @@ package final class Service: Sendable {
                 guard let request = proxies.unwrapped(request) else { return .declined }
                 if remembered.answer(request, writer) { return .given }
                 return quick.answer(request, writer)
-            })
+            },
+            refuse: { await site.refuse($0, as: $1) })
         var tls: TLSContext?
         if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {
             tls = try TLSContext(certificateChain: chain, privateKey: key)

@@ -51,6 +51,15 @@ struct Site: Sendable {
         }
     }
 
+    /// The same for a request that the server does not serve.
+    func refuse(_ request: Request, as error: HTTPError) async -> Response {
+        switch await mounts.place(proxies.unwrapped(request)) {
+        case .client(let request), .own(let request):
+            await dispatcher.refuse(request, as: error)
+        case .refused(let answer): answer
+        }
+    }
+
     private func ownResponse(to request: Request) async -> Response {
         guard request.method == .get || request.method == .head else {
             return await dispatcher.respond(to: request)

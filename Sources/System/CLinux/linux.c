@@ -53,7 +53,7 @@ int64_t gh_boottime(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-int gh_listen(const char *host, uint16_t port, int backlog) {
+int gh_listen(const char *host, uint16_t port, int backlog, int shared) {
     char service[8];
     snprintf(service, sizeof service, "%u", port);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
@@ -64,11 +64,11 @@ int gh_listen(const char *host, uint16_t port, int backlog) {
     int descriptor = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (descriptor >= 0) {
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
+        if (shared) setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
         // Accepted sockets inherit it.
         setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
         if (bind(descriptor, found->ai_addr, found->ai_addrlen) != 0 ||
-            listen(descriptor, backlog) != 0) {
+            (backlog > 0 && listen(descriptor, backlog) != 0)) {
             close(descriptor);
             descriptor = -1;
         }

@@ -33,7 +33,7 @@ enum KeyVerificationEndpoints {
                     "APIKeyVerdicts",
                     [.readOnly("results", .array(of: .object(verdictShape), max: 1000))]))
         ],
-        maxBody: 4 << 20
+        maxBody: 1 << 20
     ) { call in
         let questions = try call.input.objects("keys").map { try KeyQuestion($0) }
         let findings = try await KeyFinding.of(questions, call)

@@ -36,6 +36,27 @@ package struct Dispatcher: Sendable {
 
     /// Never throws: whatever is thrown on the way becomes a problem document.
     package func respond(to request: Request) async -> Response {
+        await respond(to: request, by: Self.steps)
+    }
+
+    /// To a request that the server does not serve, its body too large or cut: a page that may ask
+    /// has to be able to read that.
+    package func refuse(_ request: Request, as error: HTTPError) async -> Response {
+        let code: Code = error.status == 413 ? .payloadTooLarge : .invalidRequest
+        let problem = Problem(code, error.detail, status: error.status)
+        return await respond(
+            to: request,
+            by: [
+                { dispatcher, exchange in
+                    let verdict = try await dispatcher.hooks.judgeOrigin(
+                        exchange.call.request, exchange.match)
+                    exchange.originFields = verdict.fields
+                    throw problem
+                }
+            ])
+    }
+
+    private func respond(to request: Request, by steps: [Step]) async -> Response {
         let started = hooks.now()
         var request = request
         if request.id.isEmpty { request.id = UUID.random().description }
@@ -44,7 +65,7 @@ package struct Dispatcher: Sendable {
             match: table.match(request.path))
         var response: Response?
         do {
-            for step in Self.steps where response == nil {
+            for step in steps where response == nil {
                 response = try await step(self, &exchange)
             }
         } catch {

@@ -97,6 +97,6 @@ package struct APIKey: Sendable, Equatable {
 
     /// The old secret while it still works.
     package func livePrevious(at now: Timestamp) -> Previous? {
-        previous.flatMap { now < $0.until ? $0 : nil }
+        revokedAt == nil ? previous.flatMap { now < $0.until ? $0 : nil } : nil
     }
 }

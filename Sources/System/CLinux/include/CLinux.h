@@ -23,8 +23,9 @@ int gh_accept(int listener);
 int64_t gh_monotonic(void);
 // The same, but a suspended machine's clock goes on.
 int64_t gh_boottime(void);
-// A listening TCP socket, non-blocking, SO_REUSEPORT; host is a numeric address. -1 with errno.
-int gh_listen(const char *host, uint16_t port, int backlog);
+// A listening TCP socket, non-blocking, with SO_REUSEPORT where shared; host is a numeric address.
+// backlog 0: bound only. -1 with errno.
+int gh_listen(const char *host, uint16_t port, int backlog, int shared);
 // The port that a socket is bound to; -1 with errno.
 int gh_local_port(int descriptor);
 // Writes the peer's numeric address (without a port) as a C string; -1 when there is none.
