@@ -64,4 +64,32 @@ struct PersonQueueTests {
         #expect(queue.waitingCount == 0)
         try await queue.alone(as: ["a"]) {}
     }
+
+    @Test func `the wait for one key and then for another has one deadline`() async throws {
+        let hand = Hand()
+        let queue = PersonQueue(patience: .seconds(2), now: { hand.now })
+        try await withThrowingTaskGroup(of: (String, Bool).self) { group in
+            func enter(_ keys: [String], called name: String) async {
+                let before = queue.waitingCount
+                group.addTask {
+                    (name, (try? await queue.alone(as: keys) { true }) ?? false)
+                }
+                while queue.waitingCount == before { await Task.yield() }
+            }
+            try await queue.alone(as: ["b"]) {
+                try await queue.alone(as: ["a"]) {
+                    await enter(["a", "b"], called: "both")
+                    hand.advance(.seconds(1))
+                    await enter(["b"], called: "one")
+                }
+                // Let in at the first key after 1 s, and behind the younger at the second.
+                while queue.waitingCount < 2 { await Task.yield() }
+                hand.advance(.milliseconds(1500))
+            }
+            var answers: [String: Bool] = [:]
+            for try await (name, isIn) in group { answers[name] = isIn }
+            #expect(answers == ["both": false, "one": true])
+        }
+        #expect(queue.waitingCount == 0)
+    }
 }

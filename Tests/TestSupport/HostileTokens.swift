@@ -110,7 +110,7 @@ package struct TokenMint: Sendable {
         // The public key as an HMAC secret: the classic confusion.
         let header = Base64URL.encode(Array(#"{"alg":"HS256","kid":"\#(key.thumbprint)"}"#.utf8))
         let text = "\(header).\(parts[1])"
-        let secret = Array(((try? key.publicPEM()) ?? "").utf8)
+        let secret = Array(Self.publicPEM(of: key).utf8)
         let tag = Base64URL.encode(SHA256.authenticate(Array(text.utf8), key: secret))
         all.append(
             HostileToken(
@@ -118,6 +118,18 @@ package struct TokenMint: Sendable {
                 fault: "algorithm_refused"))
         all.append(bad("RS256 of an EC key", "key_unknown", header: ["alg": "\"RS256\""]))
         return all
+    }
+
+    /// SubjectPublicKeyInfo of a P-256 key (RFC 5480): its fixed head and the uncompressed point.
+    private static func publicPEM(of key: SigningKey) -> String {
+        let head: [UInt8] = [
+            0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06,
+            0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
+        ]
+        let base64 = Base64URL.encode(head + key.x + key.y)
+            .map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+        return "-----BEGIN PUBLIC KEY-----\n\(String(base64.prefix(64)))\n"
+            + "\(String(base64.dropFirst(64)))==\n-----END PUBLIC KEY-----\n"
     }
 
     private func headers() -> [HostileToken] {

@@ -80,11 +80,6 @@ package final class SigningKey: @unchecked Sendable {
         try Self.pem { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) == 1 }
     }
 
-    /// SubjectPublicKeyInfo.
-    package func publicPEM() throws(CryptographyError) -> String {
-        try Self.pem { PEM_write_bio_PUBKEY($0, key) == 1 }
-    }
-
     /// The RFC 7638 thumbprint of the public key in base64url: a key id that follows from the key.
     package var thumbprint: String {
         let text =

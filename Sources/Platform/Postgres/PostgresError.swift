@@ -36,9 +36,6 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     }
 
     package var isUniqueViolation: Bool { sqlstate == "23505" }
-    package var isForeignKeyViolation: Bool { sqlstate == "23503" }
-    package var isCheckViolation: Bool { sqlstate == "23514" }
-    package var isExclusionViolation: Bool { sqlstate == "23P01" }
     package var isInsufficientPrivilege: Bool { sqlstate == "42501" }
     /// A serialization failure or a deadlock: the whole transaction may be run again.
     package var isRetryable: Bool { sqlstate == "40001" || sqlstate == "40P01" }

@@ -41,27 +41,8 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
         PublicSuffixList.shared.map { psl_is_public_suffix($0, ascii) == 1 } ?? false
     }
 
-    /// The public suffix and one label more: the part that one owner registered.
-    package var registrable: DomainName? {
-        ascii.withCString { name in
-            guard let list = PublicSuffixList.shared,
-                let found = psl_registrable_domain(list, name)
-            else { return nil }
-            return DomainName(known: String(cString: found))
-        }
-    }
-
     /// A domain where anyone gets a mailbox: never a proof of belonging together.
     package var isPublicMail: Bool { PublicMailDomains.all.contains(ascii) }
-
-    /// Below the other by whole labels; not equal to it.
-    package func isSubdomain(of other: DomainName) -> Bool {
-        let mine = ascii.utf8
-        let suffix = Array(".".utf8) + Array(other.ascii.utf8)
-        return mine.count > suffix.count && mine.suffix(suffix.count).elementsEqual(suffix)
-    }
-
-    private init(known ascii: String) { self.ascii = ascii }
 
     private static func isNumeric(_ label: some Collection<UInt8>) -> Bool {
         label.allSatisfy(ASCII.isDigit) || label.starts(with: "0x".utf8)

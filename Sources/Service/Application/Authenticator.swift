@@ -8,9 +8,6 @@ import Text
 
 /// Turns the credential of a request into a principal, or refuses it.
 struct Authenticator: Sendable {
-    /// The cookie's name where it may carry the `__Host-` prefix, which needs TLS.
-    static let cookieName = "gatehouse"
-
     let database: Database
     let tokens: AccessTokens
 

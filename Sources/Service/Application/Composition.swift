@@ -87,6 +87,7 @@ package struct Composition: Sendable {
             tokens: tokens, http: http, documents: documents,
             checkKey: { try await authenticator.key($0, $1) }, pause: outside.pause)
         services.joining = HostedSignIn.joining(core)
+        services.livingToken = { try await core.livingToken($0, mayAsk: $1) }
         let record: @Sendable (RequestRecord) -> Void = {
             metrics.record($0)
             Self.log($0, logger)

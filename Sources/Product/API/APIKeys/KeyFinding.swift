@@ -41,14 +41,17 @@ package struct KeyFinding: JSONView {
     package private(set) var verdict = APIKeyVerdict.unknown
     package private(set) var key: PresentedKey?
 
-    /// Counted as a use of the key where it is good.
-    static func of(_ question: KeyQuestion, _ call: Call) async throws -> KeyFinding {
+    /// Counted as a use of the key where it is good. `isLimited`: also against its rate limit.
+    static func of(
+        _ question: KeyQuestion, isLimited: Bool = true, _ call: Call
+    ) async throws -> KeyFinding {
         var finding = KeyFinding()
         if let secret = question.secret {
             let database = try call.services.database
             let found = try await database.knownKey(locator: secret.locator, hash: secret.hash)
             finding = KeyFinding(
-                found, question.terms, to: call.domainPrincipal, in: database, at: call.now)
+                found, question.terms, isLimited: isLimited, to: call.domainPrincipal,
+                in: database, at: call.now)
         }
         call.services.onVerification(finding.verdict)
         return finding
@@ -74,8 +77,8 @@ package struct KeyFinding: JSONView {
 
     /// `found`: nil where no key has the secret. Counted as a use of the key where it is good.
     package init(
-        _ found: PresentedKey?, _ terms: KeyTerms, to principal: Domain.Principal,
-        in database: Database, at now: Timestamp
+        _ found: PresentedKey?, _ terms: KeyTerms, isLimited: Bool = true,
+        to principal: Domain.Principal, in database: Database, at now: Timestamp
     ) {
         let facts = found?.facts(scopes: terms.scopes, ip: terms.ip, origin: terms.origin)
         let judged = APIKeyVerdict.of(facts, now: now)
@@ -87,7 +90,7 @@ package struct KeyFinding: JSONView {
             key = found
             return
         }
-        guard database.keyUses.isWithinLimit(found, at: now) else {
+        guard !isLimited || database.keyUses.isWithinLimit(found, at: now) else {
             verdict = .rateLimited
             return
         }

@@ -5,9 +5,9 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/api-keys/verify`, the same for many, and `/oauth/introspect`: is this key good, and for what?
+/// `/v1/api-keys/verify`, and the same for many: is this key good, and for what?
 enum KeyVerificationEndpoints {
-    static let all: [Endpoint] = [verify, verifyBatch, introspect]
+    static let all: [Endpoint] = [verify, verifyBatch, IntrospectionEndpoint.endpoint]
 
     private static let verify = Endpoint(
         .post, "/v1/api-keys/verify", id: "verifyApiKey", tag: "API keys",
@@ -74,51 +74,5 @@ enum KeyVerificationEndpoints {
                     ])), always: false),
             .readOnly("scopes", .array(of: .string()), always: false),
             .readOnly("expires_at", .timestamp, nullable: true, always: false),
-        ])
-
-    private static let introspect = Endpoint(
-        .post, "/oauth/introspect", id: "introspect", tag: "API keys",
-        summary: "The same facts by RFC 7662.", access: .principal,
-        body: .raw(["application/x-www-form-urlencoded"]),
-        answers: [.ok(introspectionShape)]
-    ) { call in
-        guard let form = String(validating: call.request.body, as: UTF8.self) else {
-            throw Problem(.invalidRequest, "The form is not UTF-8.")
-        }
-        // Parameters that are not known are ignored (RFC 6749 §3.2).
-        let (fields, errors) = decodeQuery(
-            form, [QueryParameter("token", .string(min: 1, max: 1024), required: true)])
-        guard errors.allSatisfy({ $0.code == .unknown }),
-            let token = fields.optionalString("token")
-        else { throw Problem(.invalidRequest, "The form needs one `token`.") }
-        let finding = try await KeyFinding.of(KeyQuestion(token), call)
-        // Where a token is used from is the asking server's to check: it is not known here.
-        let isActive = [.valid, .ipNotAllowed, .originNotAllowed].contains(finding.verdict)
-        guard isActive, let key = finding.key else {
-            return .ok(.object([.init("active", .bool(false))]))
-        }
-        var members: [JSONValue.Member] = [
-            .init("active", .bool(true)),
-            .init("scope", .string(key.scopes.joined(separator: " "))),
-            .init("client_id", .uuid(key.id)), .init("token_type", .string("Bearer")),
-            .init("iss", .string(call.services.publicURL)),
-            .init("tenant_id", .uuid(key.home)),
-        ]
-        if let subject = key.ownerUser ?? key.home { members.append(.init("sub", .uuid(subject))) }
-        if let end = key.expiresAt {
-            members.append(.init("exp", .int(Int(end.microseconds / 1_000_000))))
-        }
-        return .ok(.object(members))
-    }
-
-    private static let introspectionShape = ObjectShape(
-        "Introspection",
-        [
-            .readOnly("active", .bool), .readOnly("scope", .string(), always: false),
-            .readOnly("client_id", .uuid, always: false),
-            .readOnly("token_type", .string(), always: false),
-            .readOnly("iss", .string(), always: false), .readOnly("sub", .uuid, always: false),
-            .readOnly("tenant_id", .uuid, nullable: true, always: false),
-            .readOnly("exp", .integer(0...Int.max), always: false),
         ])
 }

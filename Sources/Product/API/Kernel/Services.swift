@@ -26,6 +26,12 @@ package struct Services: Sendable {
         @Sendable (Call, TenantRow, UUID, [UInt8]) async throws -> (url: String, cookie: Field)
     package var joining: Joining = { _, _, _, _ in throw Problem.internalError }
 
+    /// Finds an app's token that is good at this moment; nil for every other text. A token of a
+    /// tenant that must not be asked about is not looked for, so that the time tells nothing.
+    package typealias ReadingTokens =
+        @Sendable (_ token: String, _ mayAsk: (UUID) -> Bool) async throws -> LivingToken?
+    package var livingToken: ReadingTokens = { _, _ in nil }
+
     /// Told of each verdict about a presented key.
     package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }
 

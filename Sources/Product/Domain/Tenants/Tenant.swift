@@ -26,15 +26,4 @@ package struct Tenant: Sendable, Equatable {
         self.createdAt = createdAt
         self.updatedAt = updatedAt
     }
-
-    /// 2–63 lower-case letters, digits, hyphens, no hyphen at an end, and not the form of an id.
-    package static func isSlug(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        guard (2...63).contains(bytes.count), bytes.first != 0x2D, bytes.last != 0x2D,
-            UUID(text) == nil
-        else { return false }
-        return bytes.allSatisfy {
-            (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D
-        }
-    }
 }

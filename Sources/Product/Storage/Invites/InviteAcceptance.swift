@@ -12,7 +12,7 @@ package struct OfferedInvite: Sendable {
 extension Database {
     /// nil: nobody issued this token. Uses nothing up, and locks nothing.
     package func offeredInvite(_ token: String) async throws -> OfferedInvite? {
-        guard let id = try await tenant(ofInviteToken: token) else { return nil }
+        guard let id = try await tenant(ofToken: token) else { return nil }
         let scope = scope(id)
         let rows = try await scope.read(
             """

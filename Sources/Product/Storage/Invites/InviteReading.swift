@@ -54,7 +54,7 @@ extension TenantScope {
 
 extension Database {
     /// The tenant that a token's locator names; nil for a token of the wrong form too.
-    package func tenant(ofInviteToken token: String) async throws(PostgresError) -> UUID? {
+    package func tenant(ofToken token: String) async throws(PostgresError) -> UUID? {
         guard let locator = TenantToken.locator(token) else { return nil }
         let rows = try await app.read("SELECT directory_tenant_by_locator(\(locator))")
         return try rows.first?.get(0, as: UUID?.self)

@@ -99,7 +99,7 @@ extension Database {
     package func policy(
         forResetToken token: String
     ) async throws -> (tenant: UUID, policy: TenantPolicy)? {
-        guard let tenant = try await tenant(ofInviteToken: token) else { return nil }
+        guard let tenant = try await tenant(ofToken: token) else { return nil }
         let rows = try await scope(tenant).read(
             """
             SELECT 1 FROM password_resets WHERE tenant_id = \(tenant)

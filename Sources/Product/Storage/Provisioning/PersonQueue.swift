@@ -22,8 +22,8 @@ package final class PersonQueue: Sendable {
     private let patience: Duration
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// `patience`: how long a try waits. With the transaction's own limits behind it the answer
-    /// still comes within the 5 seconds that Cognito waits.
+    /// `patience`: how long a try may wait for all its keys together and still be let in. 2 s leave
+    /// it 3 of the 5 seconds that Cognito waits, more than the database gives a statement (2.5 s).
     package init(
         patience: Duration = .seconds(2),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -38,10 +38,11 @@ package final class PersonQueue: Sendable {
     package func alone<Result: Sendable>(
         as keys: [String], _ body: () async throws -> Result
     ) async throws -> Result {
+        let deadline = now() + patience
         var held: [String] = []
         defer { for key in held.reversed() { leave(key) } }
         for key in keys {
-            guard await enter(key) else { throw StorageFailure.unavailable }
+            guard await enter(key, by: deadline) else { throw StorageFailure.unavailable }
             held.append(key)
         }
         return try await body()
@@ -49,9 +50,9 @@ package final class PersonQueue: Sendable {
 
     package var waitingCount: Int { lines.withLock { $0.count } }
 
-    private func enter(_ key: String) async -> Bool {
+    private func enter(_ key: String, by deadline: ContinuousClock.Instant) async -> Bool {
         await withCheckedContinuation { admit in
-            let waiter = Waiter(deadline: now() + patience, admit: admit)
+            let waiter = Waiter(deadline: deadline, admit: admit)
             let answer: Bool? = lines.withLock { lines in
                 guard lines.waiting[key] != nil else {
                     lines.waiting[key] = []
@@ -66,14 +67,15 @@ package final class PersonQueue: Sendable {
         }
     }
 
-    /// Lets the next one in. Who waited too long is told so now: the one before is bounded by the
-    /// limits of its own transaction.
+    /// Lets the next one in. Who waited too long is told so now, wherever in the line, since who
+    /// came from another line may have begun earlier than those in front. The one before is bounded
+    /// by the limits of its own transaction.
     private func leave(_ key: String) {
         let now = now()
         let (late, next) = lines.withLock { lines -> ([Waiter], Waiter?) in
             let waiters = lines.waiting[key] ?? []
-            let late = Array(waiters.prefix { $0.deadline <= now })
-            let rest = waiters.dropFirst(late.count)
+            let late = waiters.filter { $0.deadline <= now }
+            let rest = late.isEmpty ? waiters : waiters.filter { $0.deadline > now }
             lines.waiting[key] = rest.isEmpty ? nil : Array(rest.dropFirst())
             lines.count -= late.count + (rest.isEmpty ? 0 : 1)
             return (late, rest.first)

@@ -7,6 +7,9 @@ package struct SignedIn: Sendable {
     package var secrets: UserSecrets
     package var session: UserSessionRow
     package var tenantStatus: String
+
+    /// Whether the person may do anything at all.
+    package var isAdmitted: Bool { tenantStatus == "active" && user.status == "active" }
 }
 
 /// A session about to begin.

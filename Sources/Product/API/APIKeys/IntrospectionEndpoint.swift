@@ -1,0 +1,99 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/oauth/introspect` (RFC 7662): what stands behind an API key, or a token that an app was given.
+enum IntrospectionEndpoint {
+    static let endpoint = Endpoint(
+        .post, "/oauth/introspect", id: "introspect", tag: "API keys",
+        summary: "Whether an API key or an app's token is good now, by RFC 7662.",
+        access: .principal, body: .raw(["application/x-www-form-urlencoded"]),
+        answers: [.ok(shape)]
+    ) { call in
+        let token = try presented(call)
+        guard let members = try await facts(of: token, call) else {
+            return .ok(.object([.init("active", .bool(false))]))
+        }
+        return .ok(
+            .object(
+                [
+                    .init("active", .bool(true)), .init("token_type", .string("Bearer")),
+                    .init("iss", .string(call.services.publicURL)),
+                ] + members))
+    }
+
+    private static func presented(_ call: Call) throws -> String {
+        guard let form = String(validating: call.request.body, as: UTF8.self) else {
+            throw Problem(.invalidRequest, "The form is not UTF-8.")
+        }
+        // Parameters that are not known are ignored (RFC 6749 §3.2).
+        let (fields, errors) = decodeQuery(
+            form, [QueryParameter("token", .string(min: 1, max: 8192), required: true)])
+        guard errors.allSatisfy({ $0.code == .unknown }),
+            let token = fields.optionalString("token")
+        else { throw Problem(.invalidRequest, "The form needs one `token`.") }
+        return token
+    }
+
+    /// nil where it is not good, or not the caller's to ask about: which of them is not told
+    /// (RFC 7662 section 2.2).
+    private static func facts(
+        of token: String, _ call: Call
+    ) async throws -> [JSONValue.Member]? {
+        if token.utf8.starts(with: "gate_".utf8) { return try await facts(ofKey: token, call) }
+        let caller = call.domainPrincipal
+        return try await call.services.livingToken(token) {
+            Permissions.permits(caller, .verifyKeys, in: $0) == .allowed
+        }.map { facts(of: $0) }
+    }
+
+    private static func facts(
+        ofKey text: String, _ call: Call
+    ) async throws -> [JSONValue.Member]? {
+        // To ask is no use of the key that its rate limit is for.
+        let finding = try await KeyFinding.of(KeyQuestion(text), isLimited: false, call)
+        // Where a key is used from is the asking server's to check: it is not known here.
+        guard [.valid, .ipNotAllowed, .originNotAllowed].contains(finding.verdict),
+            let key = finding.key
+        else { return nil }
+        var members: [JSONValue.Member] = [
+            .init("scope", .string(key.scopes.joined(separator: " "))),
+            .init("client_id", .uuid(key.id)), .init("tenant_id", .uuid(key.home)),
+        ]
+        if let subject = key.ownerUser ?? key.home { members.append(.init("sub", .uuid(subject))) }
+        if let end = key.expiresAt { members.append(.init("exp", .int(end.wholeSeconds))) }
+        return members
+    }
+
+    private static func facts(of token: LivingToken) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = [
+            .init("client_id", .string(token.client)), .init("aud", .string(token.client)),
+            .init("tenant_id", .uuid(token.tenant)), .init("sub", .uuid(token.user)),
+            .init("iat", .int(token.issuedAt.wholeSeconds)),
+            .init("exp", .int(token.expiresAt.wholeSeconds)),
+        ]
+        if let email = token.email { members.append(.init("username", .string(email))) }
+        return members
+    }
+
+    private static let shape = ObjectShape(
+        "Introspection",
+        [
+            .readOnly("active", .bool), .readOnly("scope", .string(), always: false),
+            .readOnly("client_id", .string(), always: false),
+            .readOnly("username", .string(), always: false),
+            .readOnly("token_type", .string(), always: false),
+            .readOnly("iss", .string(), always: false), .readOnly("aud", .string(), always: false),
+            .readOnly("sub", .uuid, always: false),
+            .readOnly("tenant_id", .uuid, nullable: true, always: false),
+            .readOnly("iat", .integer(0...Int.max), always: false),
+            .readOnly("exp", .integer(0...Int.max), always: false),
+        ])
+}
+
+extension Timestamp {
+    /// Since 1970, as RFC 7519 counts.
+    fileprivate var wholeSeconds: Int { Int(microseconds / 1_000_000) }
+}

@@ -1,0 +1,185 @@
+import Application
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import SignIn
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// What `/oauth/introspect` tells of apps' tokens; of keys, `KeyVerificationTests` has more.
+struct IntrospectionTests {
+    private static let inactive = #"{"active":false}"#
+
+    private struct Scene {
+        var service: TestService
+        var tenant: TenantRow
+        var user: UserRow
+        var claims: AccessTokenClaims
+        /// An access token and an opaque one, each with a session of its own.
+        var tokens: [String]
+
+        static func make(_ service: TestService, _ tenant: TenantRow) async throws -> Scene {
+            let user = try await service.makeUser(
+                "ann@acme.example", name: "Ann", password: "correct horse battery", in: tenant)
+            let opaque = TenantToken.make(locator: tenant.locator)
+            let sessions = [RandomBytes.make(32), TenantToken.hash(opaque)].map {
+                NewSession(tokenHash: $0, client: "immich", method: .oauth, seconds: 60)
+            }
+            _ = try await service.storage.scope(tenant.id).change(by: .system) {
+                for session in sessions { _ = try await $0.startSession(session, of: user.id) }
+            }
+            let now = service.storage.clock()
+            let claims = AccessTokenClaims(
+                user: user.id, tenant: tenant.id, session: sessions[0].id, tokenID: "j",
+                client: "immich", issuedAt: now, expiresAt: now.adding(seconds: 60))
+            let signed = try await service.composition.tokens.sign(claims)
+            return Scene(
+                service: service, tenant: tenant, user: user, claims: claims,
+                tokens: [signed, opaque])
+        }
+
+        func areActive() async throws -> [Bool?] {
+            var found: [Bool?] = []
+            for token in tokens {
+                found.append(
+                    try await IntrospectionTests.introspected(token, service)["active"]?.bool)
+            }
+            return found
+        }
+
+        func asPlatform(_ method: Method, _ path: String) async throws {
+            let answer = try await service.send(
+                method, "/v1/tenants/acme\(path)", as: .platformOwner)
+            #expect((200..<300).contains(answer.status), "\(path): \(answer.text)")
+        }
+    }
+
+    fileprivate static func introspected(
+        _ token: String, _ service: TestService, as who: TestService.Credential = .platformOwner
+    ) async throws -> JSONValue {
+        let answer = try await service.send(
+            .post, "/oauth/introspect", json: "token=\(token)", as: who,
+            fields: [Field("content-type", "application/x-www-form-urlencoded")])
+        #expect(answer.status == 200, "\(answer.text)")
+        return answer.json
+    }
+
+    @Test func `an app's token is told with its person, its client and its times`() async throws {
+        let clock = TestClock()
+        try await TestService.run(clock: clock) { service, tenant in
+            let scene = try await Scene.make(service, tenant)
+            let now = Int(clock.now.microseconds / 1_000_000)
+            for token in scene.tokens {
+                let told = try await Self.introspected(token, service, as: .tenantAdmin(tenant))
+                #expect(told["active"]?.bool == true, "\(told)")
+                #expect(told["sub"]?.string == scene.user.id.description)
+                #expect(told["tenant_id"]?.string == tenant.id.description)
+                #expect(told["username"]?.string == "ann@acme.example")
+                #expect(told["client_id"]?.string == "immich")
+                #expect(told["aud"]?.string == "immich")
+                #expect(told["iss"]?.string == "http://gatehouse.test")
+                #expect(told["token_type"]?.string == "Bearer")
+                #expect(told["iat"]?.int == now)
+                #expect(told["exp"]?.int == now + 60)
+            }
+        }
+    }
+
+    @Test func `a token ends with its time, its session, its person and its tenant`()
+        async throws
+    {
+        let clock = TestClock()
+        try await TestService.run(clock: clock) { service, tenant in
+            let scene = try await Scene.make(service, tenant)
+            let user = "/users/\(scene.user.id)"
+            #expect(try await scene.areActive() == [true, true])
+            try await scene.asPlatform(.post, "\(user)/suspend")
+            #expect(try await scene.areActive() == [false, false])
+            try await scene.asPlatform(.post, "\(user)/resume")
+            #expect(try await scene.areActive() == [true, true])
+            try await scene.asPlatform(.post, "/suspend")
+            #expect(try await scene.areActive() == [false, false])
+            try await scene.asPlatform(.post, "/resume")
+            #expect(try await scene.areActive() == [true, true])
+            clock.advance(seconds: 60)
+            #expect(try await scene.areActive() == [false, false])
+            clock.advance(seconds: -60)
+            try await scene.asPlatform(.delete, "\(user)/sessions")
+            #expect(try await scene.areActive() == [false, false])
+        }
+    }
+
+    @Test func `another tenant, and a caller without the right, is told nothing`() async throws {
+        try await TestService.run { service, tenant in
+            let scene = try await Scene.make(service, tenant)
+            let other = try await service.makeTenant("other")
+            for token in scene.tokens {
+                for who in [TestService.Credential.tenantAdmin(other), .bearer(scene.tokens[0])] {
+                    let answer = try await Self.introspected(token, service, as: who)
+                    #expect(String(decoding: answer.encoded(), as: UTF8.self) == Self.inactive)
+                }
+            }
+        }
+    }
+
+    @Test func `a forged, a mixed and a misdirected token are not active`() async throws {
+        try await TestService.run { service, tenant in
+            let scene = try await Scene.make(service, tenant)
+            let other = try await service.makeTenant("other")
+            let parts = scene.tokens[0].split(separator: ".").map(String.init)
+            let forger = try SigningKey()
+            let header = JSONValue.object([
+                .init("alg", .string("ES256")), .init("typ", .string("at+jwt")),
+                .init("kid", .string(forger.thumbprint)),
+            ])
+            var misdirected = scene.claims
+            misdirected.client = "relate"
+            var moved = scene.claims
+            moved.tenant = other.id
+            var lent = scene.claims
+            lent.user = UUID.random()
+            let tokens = service.composition.tokens
+            for token in [
+                try JWS.sign(
+                    header: header.encoded(), payload: Base64URL.decode(parts[1]) ?? [],
+                    with: forger),
+                "\(parts[0]).\(parts[1]).", "\(parts[0]).\(parts[1])",
+                try await tokens.sign(misdirected), try await tokens.sign(moved),
+                try await tokens.sign(lent),
+                try await tokens.sign(
+                    JSONValue(parsing: Base64URL.decode(parts[1]) ?? []), type: "JWT"),
+                TenantToken.make(locator: tenant.locator),
+                other.locator + scene.tokens[1].dropFirst(6), "x", ".", "gate_live_x",
+            ] {
+                let answer = try await Self.introspected(token, service)
+                #expect(String(decoding: answer.encoded(), as: UTF8.self) == Self.inactive)
+            }
+        }
+    }
+
+    @Test func `a key over its limit stays active, and asking uses nothing of the limit up`()
+        async throws
+    {
+        let clock = TestClock()
+        clock.startMinute()
+        try await TestService.run(clock: clock) { service, _ in
+            let made = try await service.send(
+                .post, "/v1/tenants/acme/api-keys",
+                json: #"{"name":"k","scopes":["smtp"],"rate_limit":{"per_minute":2}}"#,
+                as: .platformOwner)
+            let key = try #require(made.json["key"]?.string, "\(made.text)")
+            for _ in 0..<5 {
+                #expect(try await Self.introspected(key, service)["active"]?.bool == true)
+            }
+            var statuses: [Int] = []
+            for _ in 0..<3 {
+                statuses.append(try await service.send(.get, "/v1/me", as: .bearer(key)).status)
+            }
+            #expect(statuses == [200, 200, 429])
+            #expect(try await Self.introspected(key, service)["active"]?.bool == true)
+        }
+    }
+}
