@@ -7,119 +7,120 @@ import Text
 
 /// Row-level security behind the types and the SQL: the third time that tenancy is held.
 struct IsolationTests {
-  /// Every table that has a tenant's rows; a new one that is missing here fails the test below.
-  static let tenantTables: Set<String> = [
-    "tenants", "policies", "domains", "users", "identities", "invites", "api_keys",
-    "cors_origins", "audit_events", "decisions", "sessions", "link_grants", "clients",
-    "known_devices", "login_states", "verification_counts", "password_resets", "api_key_uses",
-  ]
-  private static let directoryTables = [
-    "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",
-    "directory_people", "user_search",
-  ]
-  /// Tables with a tenant's id that are no tenant's own; each has its own grants.
-  private static let systemTables: Set<String> = [
-    "operators", "providers", "mail", "provisioning_retries", "pending_choices", "reservations",
-  ]
+    /// Every table that has a tenant's rows; a new one that is missing here fails the test below.
+    static let tenantTables: Set<String> = [
+        "tenants", "policies", "domains", "users", "identities", "invites", "api_keys",
+        "cors_origins", "audit_events", "decisions", "sessions", "link_grants", "clients",
+        "known_devices", "login_states", "verification_counts", "password_resets", "api_key_uses",
+    ]
+    private static let directoryTables = [
+        "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",
+        "directory_people", "user_search",
+    ]
+    /// Tables with a tenant's id that are no tenant's own; each has its own grants.
+    private static let systemTables: Set<String> = [
+        "operators", "providers", "mail", "provisioning_retries", "pending_choices", "reservations",
+    ]
 
-  /// Tables that the owner's functions read across tenants: whose an origin is, and the searched
-  /// lists.
-  private static let ownerTables: Set<String> = [
-    "tenants", "policies", "domains", "cors_origins", "api_keys", "invites",
-  ]
+    /// Tables that the owner's functions read across tenants: whose an origin is, and the searched
+    /// lists.
+    private static let ownerTables: Set<String> = [
+        "tenants", "policies", "domains", "cors_origins", "api_keys", "invites",
+    ]
 
-  @Test func `every table with a tenant is under row security, or named as what it is`()
-    async throws
-  {
-    let service = try await TestService.make()
-    let administrator = service.database.client(as: service.database.administrator)
-    let rows = try await administrator.read(
-      """
-      SELECT c.relname::text, c.relrowsecurity AND c.relforcerowsecurity
-      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-      WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace
-          AND (a.attname = 'tenant_id' OR c.relname = 'tenants' AND a.attname = 'id')
-      """)
-    var seen: Set<String> = []
-    for row in rows {
-      let name: String = try row.get(0)
-      if Self.directoryTables.contains(name) || Self.systemTables.contains(name) { continue }
-      seen.insert(name)
-      #expect(try row.get(1, as: Bool.self), "\(name) is not forced under row security")
-    }
-    #expect(seen == Self.tenantTables)
-    await administrator.close()
-    await service.stop()
-  }
-
-  @Test func `every policy says what it must, and there is no other`() async throws {
-    let database = try await TestDatabase.make()
-    let administrator = database.client(as: database.administrator)
-    let rows = try await administrator.read(
-      """
-      SELECT concat_ws(' ', tablename, policyname, permissive, cmd, roles::text,
-          qual, 'check', with_check)
-      FROM pg_policies
-      """)
-    let found = Set(try rows.map { try $0.get(0, as: String.self) })
-    var wanted: Set<String> = []
-    for table in Self.tenantTables {
-      let key = table == "tenants" ? "id" : "tenant_id"
-      // Without a check of its own, what is written has to meet the same condition.
-      wanted.insert(
-        "\(table) \(table)_tenant PERMISSIVE ALL {public} (\(key) = current_tenant()) check")
-      wanted.insert(
-        "\(table) \(table)_platform PERMISSIVE SELECT {gatehouse_platform} true check")
-    }
-    for table in Self.ownerTables {
-      wanted.insert("\(table) \(table)_owner PERMISSIVE SELECT {gatehouse_owner} true check")
-    }
-    #expect(found.subtracting(wanted) == [], "more than they must be")
-    #expect(wanted.subtracting(found) == [], "less than they must be")
-    let body = try await administrator.read(
-      "SELECT prosrc FROM pg_proc WHERE oid = 'current_tenant()'::regprocedure")
-    #expect(
-      try body[0].get(0, as: String.self)
-        == " SELECT nullif(current_setting('app.tenant', true), '')::uuid ")
-    await administrator.close()
-    await database.drop()
-  }
-
-  @Test func `directory tables answer nobody directly`() async throws {
-    let service = try await TestService.make()
-    for table in Self.directoryTables {
-      await #expect {
-        _ = try await service.storage.app.read("SELECT * FROM \(raw: table)")
-      } throws: {
-        ($0 as? PostgresError)?.isInsufficientPrivilege == true
-      }
-    }
-    await service.stop()
-  }
-
-  @Test func `the app role owns nothing and may not change what was recorded`() async throws {
-    let service = try await TestService.make()
-    let app = service.storage.app
-    let owned = try await app.read(
-      "SELECT count(*) FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner WHERE r.rolname = 'gatehouse_app'"
-    )
-    #expect(try owned[0].get(0, as: Int64.self) == 0)
-    let powers = try await app.read(
-      """
-      SELECT rolsuper OR rolbypassrls OR pg_has_role(oid, 'gatehouse_owner', 'MEMBER')
-          OR pg_has_role(oid, 'gatehouse_platform', 'MEMBER')
-      FROM pg_roles WHERE rolname = 'gatehouse_app'
-      """)
-    #expect(try powers[0].get(0, as: Bool.self) == false)
-    for table in ["audit_events", "decisions", "policies"] {
-      for verb in ["DELETE FROM \(table)", "UPDATE \(table) SET tenant_id = tenant_id"] {
-        await #expect {
-          _ = try await app.query(SQL(raw: verb))
-        } throws: {
-          ($0 as? PostgresError)?.isInsufficientPrivilege == true
+    @Test func `every table with a tenant is under row security, or named as what it is`()
+        async throws
+    {
+        let service = try await TestService.make()
+        let administrator = service.database.client(as: service.database.administrator)
+        let rows = try await administrator.read(
+            """
+            SELECT c.relname::text, c.relrowsecurity AND c.relforcerowsecurity
+            FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+            WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace
+                AND (a.attname = 'tenant_id' OR c.relname = 'tenants' AND a.attname = 'id')
+            """)
+        var seen: Set<String> = []
+        for row in rows {
+            let name: String = try row.get(0)
+            if Self.directoryTables.contains(name) || Self.systemTables.contains(name) { continue }
+            seen.insert(name)
+            #expect(try row.get(1, as: Bool.self), "\(name) is not forced under row security")
         }
-      }
+        #expect(seen == Self.tenantTables)
+        await administrator.close()
+        await service.stop()
     }
-    await service.stop()
-  }
+
+    @Test func `every policy says what it must, and there is no other`() async throws {
+        let database = try await TestDatabase.make()
+        let administrator = database.client(as: database.administrator)
+        let rows = try await administrator.read(
+            """
+            SELECT concat_ws(' ', tablename, policyname, permissive, cmd, roles::text,
+                qual, 'check', with_check)
+            FROM pg_policies
+            """)
+        let found = Set(try rows.map { try $0.get(0, as: String.self) })
+        var wanted: Set<String> = []
+        for table in Self.tenantTables {
+            let key = table == "tenants" ? "id" : "tenant_id"
+            // Without a check of its own, what is written has to meet the same condition.
+            wanted.insert(
+                "\(table) \(table)_tenant PERMISSIVE ALL {public} (\(key) = current_tenant()) check"
+            )
+            wanted.insert(
+                "\(table) \(table)_platform PERMISSIVE SELECT {gatehouse_platform} true check")
+        }
+        for table in Self.ownerTables {
+            wanted.insert("\(table) \(table)_owner PERMISSIVE SELECT {gatehouse_owner} true check")
+        }
+        #expect(found.subtracting(wanted) == [], "more than they must be")
+        #expect(wanted.subtracting(found) == [], "less than they must be")
+        let body = try await administrator.read(
+            "SELECT prosrc FROM pg_proc WHERE oid = 'current_tenant()'::regprocedure")
+        #expect(
+            try body[0].get(0, as: String.self)
+                == " SELECT nullif(current_setting('app.tenant', true), '')::uuid ")
+        await administrator.close()
+        await database.drop()
+    }
+
+    @Test func `directory tables answer nobody directly`() async throws {
+        let service = try await TestService.make()
+        for table in Self.directoryTables {
+            await #expect {
+                _ = try await service.storage.app.read("SELECT * FROM \(raw: table)")
+            } throws: {
+                ($0 as? PostgresError)?.isInsufficientPrivilege == true
+            }
+        }
+        await service.stop()
+    }
+
+    @Test func `the app role owns nothing and may not change what was recorded`() async throws {
+        let service = try await TestService.make()
+        let app = service.storage.app
+        let owned = try await app.read(
+            "SELECT count(*) FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner WHERE r.rolname = 'gatehouse_app'"
+        )
+        #expect(try owned[0].get(0, as: Int64.self) == 0)
+        let powers = try await app.read(
+            """
+            SELECT rolsuper OR rolbypassrls OR pg_has_role(oid, 'gatehouse_owner', 'MEMBER')
+                OR pg_has_role(oid, 'gatehouse_platform', 'MEMBER')
+            FROM pg_roles WHERE rolname = 'gatehouse_app'
+            """)
+        #expect(try powers[0].get(0, as: Bool.self) == false)
+        for table in ["audit_events", "decisions", "policies"] {
+            for verb in ["DELETE FROM \(table)", "UPDATE \(table) SET tenant_id = tenant_id"] {
+                await #expect {
+                    _ = try await app.query(SQL(raw: verb))
+                } throws: {
+                    ($0 as? PostgresError)?.isInsufficientPrivilege == true
+                }
+            }
+        }
+        await service.stop()
+    }
 }
