@@ -1,4 +1,5 @@
 """The real server on a data directory of its own, and a page of its console that is watched."""
+import hashlib
 import os
 import pathlib
 import re
@@ -47,6 +48,9 @@ class Server:
         self.process.send_signal(signal.SIGINT)
         self.process.wait(30)
         shutil.rmtree(self.home, ignore_errors=True)
+        # Where root's cluster stands instead, as in PrivateCluster.swift.
+        digest = hashlib.sha256(f"{self.home}/data".encode()).hexdigest()
+        shutil.rmtree(f"/var/lib/gatehouse/{digest[:16]}", ignore_errors=True)
 
 
 class FreshServer(Server):

@@ -68,6 +68,10 @@ struct Model {
     let renewsWhereItListens: Bool
     /// What a replica says that it obeys counts for that change alone.
     let namesWhatItObeys: Bool
+    /// A lease counts from before its renewal was sent.
+    let countsFromTheSending: Bool
+    /// A call waits for the lease of a replica that says nothing.
+    let waitsForTheSilent: Bool
 
     var now: Int64 = 0
     /// What the database holds: how many changes are committed.
@@ -83,8 +87,12 @@ struct Model {
         ticks: Int = Model.lastTick,
         takesTokenBefore: Bool = true,
         renewsWhereItListens: Bool = true,
-        namesWhatItObeys: Bool = true
+        namesWhatItObeys: Bool = true,
+        countsFromTheSending: Bool = true,
+        waitsForTheSilent: Bool = true
     ) {
+        self.countsFromTheSending = countsFromTheSending
+        self.waitsForTheSilent = waitsForTheSilent
         self.revokers = (0..<revokers).map { _ in Revoker() }
         self.namesWhatItObeys = namesWhatItObeys
         self.ticks = ticks
@@ -166,7 +174,9 @@ struct Model {
             return [
                 step("revoker \(index) reads who lives") { model in
                     model.revokers[index].place = .waiting
-                    let living = model.replicas.filter { $0.leaseUntil > model.now }
+                    let living = model.replicas.filter {
+                        waitsForTheSilent && $0.leaseUntil > model.now
+                    }
                     model.revokers[index].awaited.wait(for: living.map(\.id))
                     for replica in living {
                         model.revokers[index].ends[replica.id] = replica.leaseUntil
@@ -230,7 +240,8 @@ struct Model {
                         model.replicas[index].obeyedInFlight.insert(revoker)
                     case .renewed(let sentAt):
                         model.replicas[index].renewalSent = nil
-                        model.replicas[index].freshness.renewed(sentAt: sentAt)
+                        model.replicas[index].freshness.renewed(
+                            sentAt: countsFromTheSending ? sentAt : model.now)
                     }
                 })
         }

@@ -83,4 +83,17 @@ struct ModelTests {
         let walk = Self.walk(Model(replicas: 1, fills: 1, losses: 1, renewsWhereItListens: false))
         #expect(walk.counterexample != nil)
     }
+
+    @Test func `a lease that counts from when its renewal came back is found out`() {
+        let walk = Self.walk(
+            Model(
+                replicas: 1, fills: 1, renewals: 1, losses: 0, ticks: 3,
+                countsFromTheSending: false))
+        #expect(walk.counterexample != nil)
+    }
+
+    @Test func `a call that does not wait for a silent replica is found out`() {
+        let walk = Self.walk(Model(replicas: 1, fills: 1, losses: 0, waitsForTheSilent: false))
+        #expect(walk.counterexample != nil)
+    }
 }
