@@ -16,6 +16,7 @@ import Text
 /// request, the tree of its body, the lists of its fields.
 final class QuickVerification: Sendable {
     private static let operation = "verifyApiKey"
+    private static let route = PlainVerification.path.description
 
     private let database: Database
     private let authenticator: Authenticator
@@ -104,7 +105,7 @@ final class QuickVerification: Sendable {
             record(
                 RequestRecord(
                     requestID: place.requestID, method: .post,
-                    route: PlainVerification.path.description, operation: Self.operation,
+                    route: Self.route, operation: Self.operation,
                     status: status, microseconds: ended.microseconds - started.microseconds,
                     principal: principal, tenant: principal.tenant, remoteAddress: address))
         }

@@ -49,7 +49,8 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         shard(key).halves.withLock { halves in
             if halves.young.count >= half {
                 halves.old = halves.young
-                halves.young = [:]
+                // It will be full again: growing by and by would move every entry twice.
+                halves.young = Dictionary(minimumCapacity: half)
             }
             halves.young[key] = Entry(value: value, token: token, tags: tags)
         }
