@@ -7,14 +7,14 @@ final class Rounds: Sendable {
     private let loop: EventLoop
     /// Nanoseconds.
     private let interval: Int64
-    private let name: String
+    private let name: StaticString
     private let logger: Logger
     private let work: @Sendable () async throws -> Void
     private let stopped = Atomic<Bool>(false)
 
     /// `name` is what the log says when the work failed; the next round tries again.
     init(
-        _ name: String, every seconds: Int64, on loop: EventLoop, logger: Logger,
+        _ name: StaticString, every seconds: Int64, on loop: EventLoop, logger: Logger,
         _ work: @escaping @Sendable () async throws -> Void
     ) {
         self.name = name

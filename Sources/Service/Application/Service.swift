@@ -1,6 +1,7 @@
 import API
 import Console
 import HTTP
+import Mail
 import Networking
 import Observability
 import Postgres
