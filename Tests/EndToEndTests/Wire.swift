@@ -68,3 +68,40 @@ struct Wire: ~Copyable {
         return nil
     }
 }
+
+extension Wire {
+    /// All up to the end of the connection.
+    mutating func rest() -> [UInt8] {
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(descriptor, &chunk, chunk.count, 0)
+            guard count > 0 else { return received }
+            received.append(contentsOf: chunk[..<count])
+        }
+    }
+}
+
+/// A chunked body (RFC 9112 §7.1).
+struct Chunks {
+    struct Cut: Error {}
+
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Throws where the last chunk is missing.
+    func whole() throws -> [UInt8] {
+        var rest = bytes[...]
+        var all: [UInt8] = []
+        while let end = rest.firstIndex(of: 0x0D) {
+            let digits = String(decoding: rest[..<end], as: UTF8.self)
+            guard let size = Int(digits, radix: 16) else { throw Cut() }
+            rest = rest[end...].dropFirst(2)
+            if size == 0 { return all }
+            guard rest.count >= size + 2 else { throw Cut() }
+            all += rest.prefix(size)
+            rest = rest.dropFirst(size + 2)
+        }
+        throw Cut()
+    }
+}

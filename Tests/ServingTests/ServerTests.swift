@@ -1,3 +1,4 @@
+import Glibc
 import HTTP
 import Networking
 import Serving
@@ -218,6 +219,32 @@ import Testing
                 let client = Client(port: running.port)
                 client.send(get("/"))
                 #expect(client.readAll().hasSuffix("\r\n1\r\nA\r\n"))
+            })
+    }
+
+    @Test func `a failing stream over HTTP/1.0 ends by an error, since its end would end it`()
+        async throws
+    {
+        struct Broken: Error {}
+        let pieces = Mutex(1)
+        try await RunningServer.with(
+            respond: { _ in
+                Response(
+                    200,
+                    body: .stream {
+                        let left = pieces.withLock { left in
+                            defer { left -= 1 }
+                            return left
+                        }
+                        if left > 0 { return [65] }
+                        throw Broken()
+                    })
+            },
+            { running in
+                let client = Client(port: running.port)
+                client.send("GET / HTTP/1.0\r\n\r\n")
+                _ = client.readAll()
+                #expect(errno == ECONNRESET)
             })
     }
 

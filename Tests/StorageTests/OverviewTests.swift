@@ -11,10 +11,10 @@ struct OverviewTests {
     {
         let service = try await TestService.make()
         let acme = try await service.makeTenant("acme")
-        try await add(1...9_999, to: acme.id, service)
+        try await service.storage.addUsers(1...9_999, to: acme.id)
         let few = try await service.storage.overview(tenant: nil, buckets: 7, of: 86_400)
         #expect(few.users == ListTotal(9_999, exact: true))
-        try await add(10_000...30_000, to: acme.id, service)
+        try await service.storage.addUsers(10_000...30_000, to: acme.id)
         try Shell.run([
             "psql", "-X", "-q", "-d", service.database.administrator, "-c", "ANALYZE users",
         ])
@@ -24,20 +24,5 @@ struct OverviewTests {
         let own = try await service.storage.overview(tenant: acme.id, buckets: 7, of: 86_400)
         #expect(own.users == ListTotal(30_000, exact: true))
         await service.stop()
-    }
-
-    private func add(_ numbers: ClosedRange<Int>, to tenant: UUID, _ service: TestService)
-        async throws
-    {
-        try await service.storage.scope(tenant).change(by: .system) { change in
-            try await change.query(
-                """
-                INSERT INTO users (tenant_id, id, email, email_key, role, status, source,
-                    created_at, updated_at)
-                SELECT \(change.tenant), gen_random_uuid(), n || '@acme.example', n || '@acme.example',
-                    'member', 'active', 'import', now(), now()
-                FROM generate_series(\(numbers.lowerBound)::bigint, \(numbers.upperBound)::bigint) AS n
-                """)
-        }
     }
 }

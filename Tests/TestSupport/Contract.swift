@@ -73,6 +73,10 @@ package struct Contract: Sendable {
         guard let answer = operation.body["responses"]?["\(response.status)"] else {
             return ["the status is not documented"]
         }
+        if case .stream = response.body {
+            let type = (response.first("content-type") ?? "").prefix { $0 != ";" }
+            return answer["content"]?[String(type)] == nil ? ["\(type) is not documented"] : []
+        }
         guard case .bytes(let bytes) = response.body, !isHead else { return [] }
         guard let content = answer["content"] else {
             return bytes.isEmpty ? [] : ["a body is not documented"]

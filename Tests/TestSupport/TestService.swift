@@ -147,7 +147,7 @@ package final class TestService: Sendable {
         // On a host that is bound to a client that client alone answers, by its own contract.
         let isBound = request.first("host").map { $0 != "gatehouse.test" } ?? false
         if !isBound { try Contract.served.check(request, response) }
-        return TestAnswer(response: response)
+        return await method == .head ? TestAnswer(response: response) : .read(response)
     }
 
     /// One call of the platform's, which has to succeed.
@@ -191,6 +191,19 @@ package final class TestService: Sendable {
 
 package struct TestAnswer: Sendable {
     package let response: Response
+    /// A stream that failed on its way; `bytes` are what came before.
+    package var isCut = false
+
+    /// The answer with its stream read, as a client on the wire has it.
+    package static func read(_ response: Response) async -> TestAnswer {
+        guard case .stream(let next) = response.body else { return TestAnswer(response: response) }
+        var bytes: [UInt8] = []
+        var isCut = false
+        do { while let piece = try await next() { bytes += piece } } catch { isCut = true }
+        var whole = response
+        whole.body = .bytes(bytes)
+        return TestAnswer(response: whole, isCut: isCut)
+    }
 
     package var status: Int { response.status }
     package var bytes: [UInt8] {

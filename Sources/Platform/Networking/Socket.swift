@@ -48,6 +48,13 @@ package struct Socket {
         _ = shutdown(descriptor, Int32(SHUT_WR))
     }
 
+    /// Makes `close` an error to the peer (RST) instead of an end.
+    package func reset() {
+        var wait = linger(l_onoff: 1, l_linger: 0)
+        _ = setsockopt(
+            descriptor, SOL_SOCKET, SO_LINGER, &wait, socklen_t(MemoryLayout<linger>.size))
+    }
+
     package func close() {
         _ = Glibc.close(descriptor)
     }

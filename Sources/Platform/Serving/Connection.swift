@@ -144,10 +144,13 @@ final class Connection {
 
     func close() {
         guard phase != .closed else { return }
+        // Over HTTP/1.0 the end of the connection ends a stream: a part would pass for the whole.
+        let isCut = answersHTTP10 && (phase == .handling || !outgoing.isEmpty)
         phase = .closed
         pending = []
         incoming = nil
         worker.loop.unwatch(socket.descriptor)
+        if isCut { socket.reset() }
         socket.close()
         outgoing.drop()
         outgoing.resume()

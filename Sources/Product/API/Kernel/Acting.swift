@@ -26,10 +26,12 @@ extension Call {
             case "occurred_at": .occurredAt
             default: .createdAt
             }
+        // A file says nothing of a total, so that nothing is counted for it.
+        let counted = export != nil ? Total(0, exact: false) : page.after?.total
         return ListQuery(
             limit: page.limit, sort: sort, descending: page.descending,
             after: page.after.map { ($0.key, $0.id) },
-            total: page.after?.total.map { ListTotal($0.value, exact: $0.exact) })
+            total: counted.map { ListTotal($0.value, exact: $0.exact) })
     }
 }
 

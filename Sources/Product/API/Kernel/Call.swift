@@ -16,6 +16,8 @@ package struct Call: Sendable {
     package internal(set) var query = Input()
     /// Says which list a cursor belongs to: path, sort and filters.
     var listIdentity: String = ""
+    /// Where the list is asked for as a file; `page` and `list` then speak of its next part.
+    var export: ListExport?
 
     package init(
         request: Request, parameters: RouteParameters = RouteParameters(),

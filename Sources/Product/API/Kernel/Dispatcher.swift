@@ -7,10 +7,12 @@ package struct Dispatcher: Sendable {
     let table: RouteTable<Endpoint>
     let hooks: Hooks
     let services: Services
+    let exports: ExportPlaces
 
     /// Throws `RouteError` for a malformed or conflicting declaration.
     package init(
-        endpoints: [Endpoint], services: Services, hooks: Hooks
+        endpoints: [Endpoint], services: Services, hooks: Hooks,
+        exports: ExportLimits = ExportLimits()
     ) throws(RouteError) {
         var routes: [(method: Method, pattern: RoutePattern, value: Endpoint)] = []
         for endpoint in endpoints {
@@ -19,6 +21,7 @@ package struct Dispatcher: Sendable {
         table = try RouteTable(routes)
         self.hooks = hooks
         self.services = services
+        self.exports = ExportPlaces(exports)
     }
 
     /// The order of refusals, top to bottom; a step answers early or leaves its finding behind.

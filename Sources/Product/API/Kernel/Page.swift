@@ -30,7 +30,7 @@ extension Call {
     /// list, sort or filter.
     package func page(defaultSort: String = "-created_at") throws -> PageRequest {
         let sort = query.optionalString("sort") ?? defaultSort
-        var after: Cursor?
+        var after = export?.after
         if let text = query.optionalString("cursor") {
             guard let cursor = Cursor(text, of: listIdentity) else {
                 throw Problem.invalid([
@@ -41,7 +41,9 @@ extension Call {
         }
         let descending = sort.utf8.first == UInt8(ascii: "-")
         return PageRequest(
-            limit: query.optionalInt("limit") ?? PageRequest.standardLimit,
+            limit: export != nil
+                ? PageRequest.limits.upperBound
+                : query.optionalInt("limit") ?? PageRequest.standardLimit,
             sort: descending ? String(sort.dropFirst()) : sort, descending: descending,
             after: after)
     }
@@ -57,6 +59,10 @@ extension Call {
         _ items: Items, next: Cursor?, total: Total,
         write: (Items.Element, inout JSONWriter) -> Void
     ) -> Response {
+        if let export {
+            export.give(items, next: next, write: write)
+            return Response(200)
+        }
         var next = next
         next?.total = total
         let cursor = next?.encoded(for: listIdentity)
@@ -73,6 +79,7 @@ extension Call {
             }
         }
         var response = Response.json(bytes: json.bytes)
+        response.fields.append(Field("vary", "Accept"))
         if let cursor {
             var pairs = request.query.split(separator: "&").filter { !$0.hasPrefix("cursor=") }
             pairs.append("cursor=\(cursor)")

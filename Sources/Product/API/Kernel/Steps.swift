@@ -89,6 +89,8 @@ extension Dispatcher {
         var errors = queryErrors
         exchange.call.query = query
         exchange.call.listIdentity = Cursor.identity(of: request.path, query)
+        exchange.call.export = ListExport(endpoint, for: request)
+        if exchange.call.export != nil { errors += ListExport.faults(query) }
         let shape: ObjectShape? =
             switch endpoint.body {
             case .json(let shape): shape
@@ -119,6 +121,9 @@ extension Dispatcher {
     func handle(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         exchange.isHandled = true
+        if let export = exchange.call.export {
+            return try await ExportRun.begin(export, endpoint, exchange, by: self).response
+        }
         guard endpoint.idempotent, let store = hooks.idempotency,
             let claim = try IdempotencyClaim(exchange.call)
         else { return try await endpoint.handle(exchange.call) }

@@ -65,7 +65,9 @@ private struct DocumentWriter {
             <a href="/openapi.json">/openapi.json</a>.</p>
             <p>Send <code>Authorization: Bearer</code> and an API key. Bodies are JSON in snake_case,
             times RFC 3339 in UTC. A refusal is <code>application/problem+json</code>: branch on
-            its <code>code</code>. Lists take <code>limit</code> and <code>cursor</code>. A POST
+            its <code>code</code>. Lists take <code>limit</code> and <code>cursor</code>, or
+            come whole as a file, with every filter and sort, by <code>Accept: text/csv</code> or
+            <code>application/x-ndjson</code>; one that ends by a cut connection is not whole. A POST
             with an <code>Idempotency-Key</code> may be sent again and gives the same answer.</p>
             """
     }

@@ -94,7 +94,9 @@ extension Endpoint {
         let codes = Array(Set(problems + impliedProblems)).sorted { $0.rawValue < $1.rawValue }
         var members = answers.map { answer in
             guard case .problem(let more) = answer.content else {
-                return JSONValue.Member(String(answer.status), answer.response(&schemas))
+                return JSONValue.Member(
+                    String(answer.status),
+                    answer.response(&schemas, isExported: listedShape != nil))
             }
             let others = codes.filter { $0.status == answer.status && !more.contains($0) }
             return JSONValue.Member(String(answer.status), Self.problem(more + others))
@@ -162,7 +164,9 @@ extension Endpoint {
 }
 
 extension Answer {
-    fileprivate func response(_ schemas: inout SchemaWriter) -> JSONValue {
+    fileprivate func response(
+        _ schemas: inout SchemaWriter, isExported: Bool
+    ) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("description", .string(summary.isEmpty ? "Status \(status)." : summary))
         ]
@@ -178,9 +182,28 @@ extension Answer {
             members.append(.init("content", .object([.init("application/json", media)])))
         case .list(let shape):
             let media = JSONValue.object([.init("schema", schemas.reference(.page(of: shape)))])
-            members.append(.init("content", .object([.init("application/json", media)])))
+            var content = [JSONValue.Member("application/json", media)]
+            if isExported { content += Self.files(of: shape) }
+            members.append(.init("content", .object(content)))
         }
         return .object(members)
+    }
+
+    /// The whole list as a file, by `Accept`.
+    private static func files(of shape: ObjectShape) -> [JSONValue.Member] {
+        ExportFormat.allCases.map { format in
+            let text =
+                switch format {
+                case .lines: "The whole list: one \(shape.name ?? "item") as JSON a line."
+                case .csv:
+                    "The whole list: "
+                        + CSVColumn.all(of: shape).map(\.name).joined(separator: ",")
+                }
+            let schema = JSONValue.object([
+                .init("type", .string("string")), .init("description", .string(text)),
+            ])
+            return JSONValue.Member(format.mediaType, .object([.init("schema", schema)]))
+        }
     }
 }
 

@@ -1,0 +1,120 @@
+import HTTP
+import Synchronization
+import Text
+
+/// Asks for one page after the other, each when the one before is sent: nothing of the database is
+/// held while a slow client reads.
+final class ExportRun: Sendable {
+    private struct State {
+        var exchange: Exchange
+        var first: [UInt8]?
+        var checkedAt: Timestamp
+    }
+
+    private struct TooLong: Error {}
+
+    /// Microseconds between two looks at the credential: what is revoked ends what it began, and a
+    /// key with a rate is not used up by the pages of one call.
+    private static let checkedEvery: Int64 = 1_000_000
+
+    private let dispatcher: Dispatcher
+    private let endpoint: Endpoint
+    private let export: ListExport
+    private let place: ExportPlaces.Place
+    private let state: Mutex<State>
+
+    /// With the first page, so that a refusal is an answer of its own.
+    static func begin(
+        _ export: ListExport, _ endpoint: Endpoint, _ exchange: Exchange, by dispatcher: Dispatcher
+    ) async throws -> ExportRun {
+        let place = try dispatcher.exports.take(for: exchange.call.principal.id)
+        let run = ExportRun(export, endpoint, exchange, dispatcher, place)
+        let first = try await run.page(exchange.call)
+        run.state.withLock { $0.first = first }
+        return run
+    }
+
+    private init(
+        _ export: ListExport, _ endpoint: Endpoint, _ exchange: Exchange, _ dispatcher: Dispatcher,
+        _ place: ExportPlaces.Place
+    ) {
+        self.dispatcher = dispatcher
+        self.endpoint = endpoint
+        self.export = export
+        self.place = place
+        state = Mutex(State(exchange: exchange, first: nil, checkedAt: exchange.call.now))
+    }
+
+    var response: Response {
+        var response = Response(
+            200, fields: [Field("content-type", export.format.contentType)],
+            body: .stream { try await self.next() })
+        response.set("content-disposition", "attachment; filename=\"\(fileName)\"")
+        response.set("vary", "Accept")
+        return response
+    }
+
+    /// `users-acme-2026-11-22.csv`: each part is of letters, digits and hyphens.
+    private var fileName: String {
+        let call = state.withLock { $0.exchange.call }
+        let list = endpoint.path.split(separator: "/").last { $0.first != "{" } ?? "list"
+        let day = String(call.now.description.prefix(10))
+        let parts = [String(list), call.resolvedTenant?.slug, day].compactMap { $0 }
+        return parts.joined(separator: "-") + "." + export.format.fileExtension
+    }
+
+    /// The next piece, nil behind the last. What is thrown cuts the connection: the client must not
+    /// take a part for the whole.
+    private func next() async throws -> [UInt8]? {
+        let first = state.withLock { state in
+            defer { state.first = nil }
+            return state.first
+        }
+        if let first { return first }
+        if export.isWhole { return nil }
+        do {
+            return try await page(try await admitted())
+        } catch {
+            record(error)
+            throw error
+        }
+    }
+
+    private func page(_ call: Call) async throws -> [UInt8] {
+        _ = try await endpoint.handle(call)
+        guard let lines = export.take() else { throw Problem.internalError }
+        if export.rows > dispatcher.exports.limits.rows { throw TooLong() }
+        return lines
+    }
+
+    /// The call as its credential stands now.
+    private func admitted() async throws -> Call {
+        var (exchange, checkedAt) = state.withLock { ($0.exchange, $0.checkedAt) }
+        let now = dispatcher.hooks.now()
+        guard now.microseconds - checkedAt.microseconds >= Self.checkedEvery else {
+            return exchange.call
+        }
+        do {
+            _ = try await dispatcher.authenticate(&exchange)
+        } catch let problem as Problem where problem.code == .rateLimited {
+            // A good key, whose other calls have used it up.
+        }
+        _ = try await dispatcher.tenant(&exchange)
+        _ = try dispatcher.permit(&exchange)
+        state.withLock { [exchange] state in
+            state.exchange = exchange
+            state.checkedAt = now
+        }
+        return exchange.call
+    }
+
+    /// A second line of the log for this request: the first one said that its answer had begun.
+    private func record(_ error: any Error) {
+        var exchange = state.withLock { $0.exchange }
+        let status = dispatcher.problem(for: error, &exchange).status
+        exchange.fault = "the export was cut behind \(export.rows) rows: \(error)"
+        dispatcher.hooks.record(
+            exchange.record(
+                status, took: dispatcher.hooks.now(), since: exchange.call.now))
+    }
+}

@@ -1,0 +1,128 @@
+import API
+import HTTP
+import JSON
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+import Text
+
+/// How an export runs: how many at once, how far, and what ends it.
+@Suite(.serialized) struct ExportRunTests {
+    /// A list of numbers that fails behind six hundred, for callers by number.
+    private final class Stage: Sendable {
+        let records = Records()
+        let now = Mutex<Int64>(0)
+        let refusal = Mutex<Problem?>(nil)
+        let asked = Counter()
+
+        func dispatcher(_ limits: ExportLimits = ExportLimits()) throws -> Dispatcher {
+            let endpoint = Endpoint(
+                .get, "/numbers", id: "listNumbers", tag: "N", summary: "", access: .principal,
+                query: QueryParameter.list(sorts: ["created_at"]),
+                answers: [.list(ObjectShape("Number", [.readOnly("n", .integer(0...Int.max))]))]
+            ) { call in
+                let page = try call.page()
+                let from = page.after.flatMap { Int($0.key) } ?? 0
+                if from == 600 { throw Broken() }
+                let items = (from..<(from + page.limit)).map {
+                    JSONValue.object([.init("n", .int($0))])
+                }
+                return call.list(
+                    items, next: Cursor(key: "\(from + page.limit)", id: Fixture.thing),
+                    total: Total(0))
+            }
+            return try Dispatcher(
+                endpoints: [endpoint], services: Services(),
+                hooks: Hooks(
+                    authenticate: {
+                        _ = self.asked.next()
+                        if let refusal = self.refusal.withLock({ $0 }) { throw refusal }
+                        let caller = $0.first("authorization").flatMap { UInt64($0) } ?? 1
+                        return Principal(kind: .key, id: UUID(high: 7, low: caller))
+                    },
+                    resolveTenant: { _, _ in nil }, authorize: { _, _, _ in nil },
+                    judgeOrigin: { _, _ in .proceed }, record: { self.records.append($0) },
+                    now: { Timestamp(microseconds: self.now.withLock { $0 }) }),
+                exports: limits)
+        }
+    }
+
+    private func request(_ caller: Int = 1) -> Request {
+        Request(
+            .get, "/numbers",
+            fields: [Field("accept", "text/csv"), Field("authorization", "\(caller)")])
+    }
+
+    @Test func `a failure on the way cuts the file and is logged`() async throws {
+        let stage = Stage()
+        let answer = await TestAnswer.read(try stage.dispatcher().respond(to: request()))
+        #expect(answer.isCut)
+        #expect(try CSVFile(answer.bytes).rows.count == 600)
+        let records = stage.records.all
+        #expect(records.map(\.status) == [200, 500])
+        #expect(records.last?.fault?.hasPrefix("the export was cut behind 600 rows") == true)
+    }
+
+    @Test func `a file longer than the limit is cut`() async throws {
+        let stage = Stage()
+        var limits = ExportLimits()
+        limits.rows = 400
+        let answer = await TestAnswer.read(try stage.dispatcher(limits).respond(to: request()))
+        #expect(answer.isCut)
+        #expect(try CSVFile(answer.bytes).rows.count == 400)
+    }
+
+    @Test func `who has two exports running waits, and so does everyone behind eight`()
+        async throws
+    {
+        let dispatcher = try Stage().dispatcher()
+        var running: [Response] = []
+        for caller in [1, 1, 2, 2, 3, 3, 4, 4] {
+            running.append(await dispatcher.respond(to: request(caller)))
+        }
+        #expect(running.allSatisfy { $0.status == 200 })
+        let third = await dispatcher.respond(to: request(1))
+        #expect(third.status == 429 && third.first("retry-after") == "5")
+        #expect(try third.code() == "rate_limited")
+        let ninth = await dispatcher.respond(to: request(5))
+        #expect(ninth.status == 503 && ninth.first("retry-after") == "5")
+        let page = await dispatcher.respond(
+            to: Request(.get, "/numbers", fields: [Field("authorization", "1")]))
+        #expect(page.status == 200)
+        // One is read to its end, one is given up by its client.
+        _ = await TestAnswer.read(running.removeFirst())
+        #expect(await dispatcher.respond(to: request(5)).status == 200)
+        running.removeAll()
+        #expect(await dispatcher.respond(to: request(1)).status == 200)
+    }
+
+    @Test func `a credential that is revoked on the way ends the export`() async throws {
+        let stage = Stage()
+        let response = try await stage.dispatcher().respond(to: request())
+        guard case .stream(let next) = response.body else { throw Broken() }
+        #expect(try await next() != nil && stage.asked.count == 1)
+        #expect(try await next() != nil && stage.asked.count == 1)
+        stage.now.withLock { $0 = 1_000_000 }
+        stage.refusal.withLock { $0 = .unauthorized("The key has been revoked.") }
+        await #expect(throws: Problem.self) { try await next() }
+        #expect(stage.records.all.map(\.status) == [200, 401])
+    }
+
+    @Test func `a key whose rate is used up goes on with what it began`() async throws {
+        let stage = Stage()
+        let response = try await stage.dispatcher().respond(to: request())
+        guard case .stream(let next) = response.body else { throw Broken() }
+        _ = try await next()
+        stage.now.withLock { $0 = 2_000_000 }
+        stage.refusal.withLock { $0 = .rateLimited("Enough.", retryAfter: 9) }
+        #expect(try await next() != nil && stage.asked.count == 2)
+    }
+
+    @Test func `a first page that fails is an answer of its own`() async throws {
+        let stage = Stage()
+        stage.refusal.withLock { $0 = .unavailable }
+        let answer = try await stage.dispatcher().respond(to: request())
+        #expect(answer.status == 503)
+    }
+}
