@@ -1,5 +1,8 @@
-"""Measures the lists of one tenant (measure) and prints what two sizes cost (table)."""
-import http.client, json, os, re, sys, time, urllib.parse
+"""Measures what the operations on one tenant cost (measure) and prints it of two sizes (table); gives
+the hashes of its keys to deploy/growth.sql (keys)."""
+import hashlib, http.client, json, os, random, re, sys, time, urllib.parse, uuid, zlib
+
+from bench import base62
 
 LISTS = [
     ("users, newest", "users?"), ("users, oldest", "users?sort=created_at"),
@@ -37,57 +40,186 @@ LISTS = [
 DEEP = ["users?", "users?sort=email", "users?status=suspended", "users?q=lovelace", "api-keys?",
         "invites?", "provisioning/decisions?", "audit-events?"]
 
+# What is done to one person or key each, all of them new to it: name, which of the seeded numbers
+# by their last two digits (growth.sql says what they are), method, path, body, answer.
+ACTIVE = range(10, 100)
+# Of whom these hold a key that is neither revoked nor over; 11 may be known to another provider.
+USED = [n for n in ACTIVE if n % 10 in (1, 2, 5, 7) and n != 11]
+INVITED = (4, 6, 8)
+EACH = [
+    ("verify a key, first use", USED, "POST", "/v1/api-keys/verify",
+     lambda n: {"key": n.key}, '"valid":true'),
+    ("get one user", ACTIVE, "GET", "{tenant}/users/{user}", None, '"email"'),
+    ("evaluate an invited person", INVITED, "POST", "/v1/provisioning/evaluate",
+     lambda n: n.attempt(), '"outcome":"linked"'),
+    ("evaluate a stranger", INVITED, "POST", "/v1/provisioning/evaluate",
+     lambda n: n.attempt(f"stranger{n}@nowhere.example"), '"outcome":"refused"'),
+    ("first sign-in of an invited person", INVITED, "POST", "/v1/hooks/pre-signup",
+     lambda n: n.attempt(), '"outcome":"linked"'),
+    ("sign-in of a stranger, refused", INVITED, "POST", "/v1/hooks/pre-signup",
+     lambda n: n.attempt(f"stranger{n}@nowhere.example"), '"outcome":"refused"'),
+    ("sign-in again", USED, "POST", "/v1/hooks/pre-signup",
+     lambda n: n.attempt(), '"outcome":"existing"'),
+    ("invite somebody", USED, "POST", "{tenant}/invites",
+     lambda n: {"email": f"guest{n}@firm.example", "delivery": "link"}, '"token"'),
+    ("make a user", USED, "POST", "{tenant}/users",
+     lambda n: {"email": f"made{n}@firm.example"}, '"id"'),
+    ("change a user's name", ACTIVE, "PATCH", "{tenant}/users/{user}",
+     lambda n: {"name": f"Renamed {n}"}, '"name":"Renamed'),
+    ("issue a key", ACTIVE, "POST", "{tenant}/api-keys",
+     lambda n: {"name": f"Mail {n}", "scopes": ["smtp"]}, '"key"'),
+    ("rotate a key", USED, "POST", "{tenant}/api-keys/{id}/rotate",
+     lambda n: {"grace_seconds": 3600}, '"key"'),
+    ("revoke a key", USED, "POST", "{tenant}/api-keys/{id}/revoke", lambda n: {}, '"revoked'),
+    ("suspend a user", ACTIVE, "POST", "{tenant}/users/{user}/suspend", lambda n: {}, '"suspended"'),
+    ("resume a user", (1, 2, 3), "POST", "{tenant}/users/{user}/resume", lambda n: {}, '"active"'),
+    ("delete a user", ACTIVE, "DELETE", "{tenant}/users/{user}", None, ""),
+]
+
+
+class Number(int):
+    """One seeded row's number and what growth.sql made of it."""
+    locator = tenant = ""
+    ask = None  # GETs a path
+
+    @property
+    def email(self):
+        """As the server has it: growth.sql composes it of names."""
+        return self.ask(self.path("{tenant}/users/{user}"))[1]["email"]
+
+    @property
+    def key(self):
+        body = f"gate_{'test' if self % 9 == 0 else 'live'}_{self.locator}{base62(self, 30)}"
+        return body + base62(zlib.crc32(body.encode()), 6)
+
+    def uuid(self, of):
+        return uuid.UUID(hashlib.md5(f"{of} {int(self)}".encode()).hexdigest())
+
+    def attempt(self, email=None):
+        return {"provider": "google", "subject": f"new-{self}" if email else str(int(self)),
+                "email": email or self.email, "email_verified": True, "tenant": "grown"}
+
+    def path(self, pattern):
+        return pattern.format(
+            tenant=self.tenant, user=self.uuid("user"), id=self.uuid("key"))
+
+
+class Numbers:
+    """Hands each seeded number out once, from all over the table; a file keeps which are spent."""
+
+    def __init__(self, first, last, spent):
+        self.path = spent
+        self.spent = set(json.load(open(spent))) if os.path.exists(spent) else set()
+        self.rest = [n for n in range(first, last + 1) if n not in self.spent]
+        random.shuffle(self.rest)
+
+    def take(self, ends, count):
+        found = [n for n in self.rest if n % 100 in ends and n not in self.spent][:count]
+        self.spent.update(found)
+        with open(self.path, "w") as out:
+            json.dump(sorted(self.spent), out)
+        return [Number(n) for n in found]
+
+
+def keys(locator, first, last):
+    """Numbers and hashes of the keys, as growth.sql takes them."""
+    Number.locator = locator
+    for n in map(Number, range(int(first), int(last) + 1)):
+        print(f"{int(n)}\t{hashlib.sha256(n.key.encode()).hexdigest()}")
+
+
+# Requests before those that count: a prepared statement stands after a while.
+WARMING = 8
+
 
 def percentile(times, share):
     return sorted(times)[min(len(times) - 1, int(share * len(times)))]
 
 
-def measure(base, tenant, key):
+def measure(base, tenant, key, locator, first, last, spent):
     connection = http.client.HTTPConnection(base.split("//")[1])
+    rounds = int(os.environ.get("GROWTH_SAMPLES", 40))
+    Number.locator, Number.tenant = locator, f"/v1/tenants/{tenant}"
+
+    def send(method, path, body=None, **fields):
+        began = time.perf_counter()
+        connection.request(method, urllib.parse.quote(path, safe="/?=&:@-._~%"), body, {
+            "Authorization": "Bearer " + key, "Content-Type": "application/json", **fields})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        return (time.perf_counter() - began) * 1000, answer.status, text
 
     def ask(path):
-        began = time.perf_counter()
-        connection.request("GET", urllib.parse.quote(path, safe="/?=&:@-._~%"),
-                           headers={"Authorization": "Bearer " + key})
-        answer = connection.getresponse()
-        body = answer.read()
-        took = (time.perf_counter() - began) * 1000
-        if answer.status != 200:
-            print(f"{path}: {answer.status} {body.decode()}", file=sys.stderr)
-            return 9999.0, {"next_cursor": None}
-        return took, json.loads(body)
+        took, status, text = send("GET", path)
+        if status != 200:
+            raise SystemExit(f"{path}: {status} {text}")
+        return took, json.loads(text)
 
-    def sample(path, rounds=int(os.environ.get("GROWTH_SAMPLES", 40))):
-        for _ in range(8):  # as a prepared statement stands after a while
+    Number.ask = staticmethod(ask)
+
+    def sample(path):
+        for _ in range(WARMING):
             ask(path % 4711 if "%d" in path else path)
         return [ask(path % (1000 + 37 * n) if "%d" in path else path)[0] for n in range(rounds)]
 
-    result = {}
-    for name, path in LISTS:
+    only, result = os.environ.get("ONLY", "lists,operations").split(","), {}
+    for name, path in LISTS if "lists" in only else ():
         times = sample(f"/v1/tenants/{tenant}/{path}")
         result[name] = (percentile(times, 0.5), percentile(times, 0.95))
-    for path in DEEP:
+    for path in DEEP if "lists" in only else ():
         url = f"/v1/tenants/{tenant}/{path}"
-        first = percentile(sample(url), 0.5)
+        page = percentile(sample(url), 0.5)
         cursor = None
         for _ in range(100):
             _, body = ask(url + (f"&cursor={cursor}" if cursor else ""))
             if not body["next_cursor"]:
                 break
             cursor = body["next_cursor"]
-        times = sample(f"{url}&cursor={cursor}") if cursor else [first]
-        result[f"page 100: {path}"] = (percentile(times, 0.5), percentile(times, 0.95), first)
+        times = sample(f"{url}&cursor={cursor}") if cursor else [page]
+        result[f"page 100: {path}"] = (percentile(times, 0.5), percentile(times, 0.95), page)
+
+    def each(method, pattern, body, wanted, numbers):
+        times = []
+        for n in numbers:
+            text = json.dumps(body(n)) if body else None
+            took, status, answer = send(method, n.path(pattern), text)
+            if not 200 <= status < 300 or wanted not in answer:
+                raise SystemExit(f"{method} {n.path(pattern)} {text}: {status} {answer}")
+            times.append(took)
+        return times[WARMING:]
+
+    if "operations" not in only:
+        return print(json.dumps(result))
+    numbers = Numbers(int(first), int(last), spent)
+    for name, ends, method, pattern, body, wanted in EACH:
+        mine = numbers.take(ends, WARMING + rounds)
+        times = each(method, pattern, body, wanted, mine)
+        result[name] = (percentile(times, 0.5), percentile(times, 0.95))
+    same = [numbers.take(USED, 1)[0]] * (WARMING + rounds)
+    times = each("POST", "/v1/api-keys/verify", lambda n: {"key": n.key}, '"valid":true', same)
+    result["verify a key, from memory"] = (percentile(times, 0.5), percentile(times, 0.95))
+    origin = "https://app.grown.example"
+    send("POST", f"/v1/tenants/{tenant}/cors-origins", json.dumps({"origin": origin}))
+    times = []
+    for _ in range(WARMING + rounds):
+        took, status, text = send("OPTIONS", f"/v1/tenants/{tenant}/users", Origin=origin,
+                                  **{"Access-Control-Request-Method": "GET"})
+        if status != 204:
+            raise SystemExit(f"preflight: {status} {text}")
+        times.append(took)
+    result["preflight"] = (percentile(times[WARMING:], 0.5), percentile(times[WARMING:], 0.95))
     print(json.dumps(result))
 
 
 def table(small, large):
     a, b = (json.load(open(path)) for path in (small, large))
     sizes = [f"{int(re.search('[0-9]+$', path).group()):,}" for path in (small, large)]
-    print(f"| list | {sizes[0]} rows | {sizes[1]} rows | growth | page 100 / page 1 |\n|---|---|---|---|---|")
+    form = lambda took: " / ".join(f"{ms:.1f}" if ms >= 1 else f"{ms:.2f}" for ms in took[:2])
+    print(f"| operation | {sizes[0]} rows | {sizes[1]} rows | growth | page 100 / page 1 |\n|---|---|---|---|---|")
+    b = {name: took for name, took in b.items() if name in a}
     for name, big in b.items():
-        little, deep = a[name], f"{big[0] / big[2]:.2f}" if len(big) > 2 else ""
-        print(f"| {name} | {little[0]:.1f} / {little[1]:.1f} | {big[0]:.1f} / {big[1]:.1f} "
-              f"| {big[0] / little[0]:.1f} | {deep} |")
+        deep = f"{big[0] / big[2]:.2f}" if len(big) > 2 else ""
+        print(f"| {name} | {form(a[name])} | {form(big)} | {big[0] / a[name][0]:.1f} | {deep} |")
     for limit, at, what in ((50, 0, "p50"), (50, 1, "p95"), (30, 1, "p95 of a search")):
         slow = [name for name in b if b[name][at] > limit and ("search" in name or limit > 30)]
         print(f"over {limit} ms at {what}: {', '.join(slow) or 'none'}")
@@ -97,6 +229,8 @@ def table(small, large):
 
 
 if sys.argv[1] == "measure":
-    measure(*sys.argv[2:5])
+    measure(*sys.argv[2:])
+elif sys.argv[1] == "keys":
+    keys(*sys.argv[2:])
 else:
-    table(sys.argv[2], sys.argv[3])
+    table(*sys.argv[2:])

@@ -1,7 +1,15 @@
 -- One tenant's rows number :first to :last, as a few years of use would leave them. psql variables:
--- tenant, first, last. Run by a superuser: it writes past row-level security.
+-- tenant, first, last; keys, if numbers and hashes of their keys come on standard input. Run by a
+-- superuser: it writes past row-level security.
 \set ON_ERROR_STOP on
 SET synchronous_commit = off;
+CREATE TEMP TABLE given (n bigint, hash text);
+\if :{?keys}
+\copy given FROM pstdin
+\else
+INSERT INTO given SELECT n, encode(sha256(convert_to('key ' || n, 'UTF8')), 'hex')
+FROM generate_series(:first::bigint, :last::bigint) AS n;
+\endif
 CREATE TEMP TABLE person AS
 SELECT n, md5('user ' || n)::uuid AS id, f || ' ' || l AS name,
     lower(f || '.' || l) || n || '@' || CASE WHEN n <= 5000 THEN 'oldcorp.example' ELSE
@@ -49,10 +57,10 @@ FROM person;
 INSERT INTO api_keys (tenant_id, id, name, environment, hash, prefix, last4, scopes, owner_type,
     owner_user_id, created_by_type, created_by_id, revoked_at, expires_at, created_at, updated_at)
 SELECT :'tenant', md5('key ' || n)::uuid, 'Key of ' || name, CASE WHEN n % 9 = 0 THEN 'test' ELSE 'live' END,
-    sha256(convert_to('key ' || n, 'UTF8')), 'gate_live_0', 'abcd', ARRAY['smtp'], 'user', id,
+    decode(hash, 'hex'), 'gate_live_0', 'abcd', ARRAY['smtp'], 'user', id,
     'operator', 'growth', CASE WHEN n % 20 = 0 THEN at END,
     CASE WHEN n % 10 = 3 THEN at + interval '1 day' END, at, at
-FROM person;
+FROM person JOIN given USING (n);
 INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id, actor_name, action,
     target_type, target_id, target_name, request_id)
 SELECT :'tenant', md5('event ' || n)::uuid, at, 'operator', 'growth ' || n % 1000, 'Growth',

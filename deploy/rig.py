@@ -29,7 +29,7 @@ HALVES = {
     "accepted invites without their user": """
         SELECT count(*) FROM invites i WHERE i.status = 'accepted' AND NOT EXISTS (
             SELECT FROM users u WHERE u.tenant_id = i.tenant_id AND u.id = i.accepted_user_id
-                AND u.status = 'active')""",
+                AND u.status <> 'pending')""",
     "decisions that made a user who is not there": """
         SELECT count(*) FROM decisions d WHERE d.outcome IN ('created', 'linked') AND NOT EXISTS (
             SELECT FROM users u WHERE u.tenant_id = d.tenant_id AND u.id = d.user_id)""",
@@ -117,6 +117,8 @@ class Stand:
             subprocess.run(["swift", "build", "-c", "release", "--product", "gatehouse"], check=True)
         self.threads, self.servers = threads, []
         self.home = tempfile.mkdtemp(prefix="gh.", dir="/tmp")
+        # Where the PostgreSQL is that takes writes, and the one that follows it, if there is one.
+        self.cluster, self.standby = self.home, None
         self.log = open(self.home + ".log", "wb")
         try:
             self.postgres("start")
@@ -132,10 +134,43 @@ class Stand:
             raise
 
     def url(self, role):
-        return f"postgresql://{role}@/gatehouse?host={self.home}"
+        hosts = self.cluster
+        if self.standby:
+            hosts += f",{self.standby}&target_session_attrs=read-write"
+        return f"postgresql://{role}@/gatehouse?host={hosts}"
 
     def postgres(self, command):
-        subprocess.run(["deploy/postgres", command, self.home], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["deploy/postgres", command, self.cluster], check=True, stdout=subprocess.DEVNULL)
+
+    def follow(self):
+        """A standby follows; from now on nothing is acknowledged before it has it too."""
+        self.standby = self.standby or self.home + ".b"
+        shutil.rmtree(self.standby, ignore_errors=True)
+        subprocess.run(["deploy/postgres", "standby", self.standby, self.cluster], check=True,
+                       stdout=subprocess.DEVNULL)
+        self.sql("ALTER SYSTEM SET synchronous_standby_names = '*'", "postgres")
+        self.sql("SELECT pg_reload_conf()", "postgres")
+        for _ in range(200):
+            if self.sql("SELECT sync_state FROM pg_stat_replication", "postgres") == "sync":
+                return
+            time.sleep(0.05)
+        raise SystemExit("the standby does not follow")
+
+    def crash(self):
+        """PostgreSQL is gone at once, all its processes, and stays away."""
+        postmaster = self.postmaster()
+        shared = {line.split(maxsplit=5)[5].strip() for line in open(f"/proc/{postmaster}/maps")
+                  if "/dev/shm/PostgreSQL." in line}
+        os.kill(postmaster, signal.SIGSTOP)  # else it would answer its children's ends
+        for process in [*children(postmaster), postmaster]:
+            os.kill(process, signal.SIGKILL)
+        for name in shared:
+            os.remove(name)
+
+    def promote(self):
+        """The standby takes writes in the place of the one that is gone."""
+        subprocess.run(["deploy/postgres", "promote", self.standby], check=True)
+        self.cluster, self.standby = self.standby, self.cluster
 
     def sql(self, text, database="gatehouse"):
         """What the statements print, fields parted by `|`."""
@@ -144,7 +179,7 @@ class Stand:
 
     def psql(self, database="gatehouse"):
         return ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1",
-                "-d", f"host={self.home} user=postgres dbname={database}"]
+                "-d", f"host={self.cluster} user=postgres dbname={database}"]
 
     def seed(self, keys):
         """1,000 tenants of 100 users and so many keys; gives the file of the keys."""
@@ -156,7 +191,7 @@ class Stand:
         return texts
 
     def postmaster(self):
-        with open(self.home + "/data/postmaster.pid") as file:
+        with open(self.cluster + "/data/postmaster.pid") as file:
             return int(file.readline())
 
     def serve(self, port, **more):
@@ -198,8 +233,9 @@ class Stand:
     def close(self):
         for server in list(self.servers):
             self.end(server)
-        subprocess.run(["deploy/postgres", "stop", self.home], stderr=subprocess.DEVNULL)
-        shutil.rmtree(self.home)
+        for cluster in filter(None, (self.cluster, self.standby)):
+            subprocess.run(["deploy/postgres", "stop", cluster], stderr=subprocess.DEVNULL)
+            shutil.rmtree(cluster)
         self.log.close()
         for name in (".log", ".keys"):
             if os.path.exists(self.home + name):
@@ -208,6 +244,11 @@ class Stand:
 
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(child) for child in file.read().split()]
 
 
 def threads(pid):

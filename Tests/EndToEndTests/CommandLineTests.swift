@@ -62,7 +62,10 @@ import Testing
         let shells = try ["bash", "zsh", "fish"].map {
             try gatehouse(["help", "--completions", $0]).text
         }
-        for name in ["dev", "serve", "migrate", "check", "setup", "key issue", "healthcheck"] {
+        for name in [
+            "dev", "serve", "migrate", "check", "setup", "operator reset", "key issue",
+            "healthcheck",
+        ] {
             #expect(overview.text.contains("\n  \(name) "))
             #expect(manual.text.contains(".SS \(name)\n"))
             let page = try gatehouse(name.split(separator: " ").map(String.init) + ["--help"])
@@ -131,14 +134,29 @@ import Testing
         let again = try gatehouse(["setup"], settings)
         #expect(again.code == 1 && again.text.contains("there is an operator already"))
 
+        let reset = try gatehouse(["operator", "reset", "--email", "OWNER@example.org"], settings)
+        #expect(reset.code == 0 && reset.text.contains("/reset#token="))
+        let stranger = try gatehouse(["operator", "reset", "--email", "no@example.org"], settings)
+        #expect(stranger.code == 1 && stranger.text.contains("no operator has this address"))
+
         let key = try gatehouse(["key", "issue", "-n", "ci", "-s", "tenants:read"], settings)
         #expect(key.code == 0 && key.text.hasPrefix("gate_live_") && key.text.utf8.count == 53)
         let refused = try gatehouse(["key", "issue", "-n", "ci", "-s", "no:such"], settings)
         #expect(refused.code == 1 && refused.text.contains("/scopes/0"))
         let client = database.client(as: database.administrator)
         let rows = try await client.read(
-            "SELECT actor_name FROM audit_events WHERE action = 'api_key.created'")
-        #expect(try rows.map { try $0.get(0, as: String.self) } == ["the command line"])
+            """
+            SELECT action || ' by ' || actor_name FROM audit_events
+            WHERE action IN ('api_key.created', 'operator.reset_offered') ORDER BY 1
+            """)
+        #expect(
+            try rows.map { try $0.get(0, as: String.self) } == [
+                "api_key.created by the command line",
+                "operator.reset_offered by the command line",
+            ])
+        let links = try await client.read(
+            "SELECT count(*) FROM operator_links WHERE purpose = 'password_reset'")
+        #expect(try links.first?.get(0, as: Int.self) == 1)
         await client.close()
         await database.drop()
     }

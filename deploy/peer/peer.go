@@ -1,9 +1,12 @@
 // What Go's usual means do with the same list: net/http, pgx from Debian, encoding/json. It runs
-// the statement of the file LIST_SQL, which takes the tenant as $1, and checks no credential.
+// the statement of the file LIST_SQL, which takes the tenant as $1: under /v1 as a server has to,
+// with the caller's key looked up and the tenant's rows alone open to it; under /statement as it
+// is, for anybody, with every tenant's rows open.
 package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"log"
 	"net/http"
@@ -12,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgtype"
+	"github.com/jackc/pgx/v4"
 	"github.com/jackc/pgx/v4/pgxpool"
 )
 
@@ -63,56 +67,92 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	configuration, err := pgxpool.ParseConfig(os.Getenv("DATABASE") + " pool_max_conns=16 pool_min_conns=16")
-	if err != nil {
-		log.Fatal(err)
-	}
-	pool, err := pgxpool.ConnectConfig(context.Background(), configuration)
-	if err != nil {
-		log.Fatal(err)
-	}
+	whole, owned := pool("PLATFORM_DATABASE"), pool("DATABASE")
+	http.HandleFunc("/statement/v1/tenants/", func(w http.ResponseWriter, r *http.Request) {
+		tenant := strings.Split(r.URL.Path, "/")[4]
+		rows, err := whole.Query(r.Context(), string(statement), tenant)
+		answer(w, rows, err, tenant)
+	})
 	http.HandleFunc("/v1/tenants/", func(w http.ResponseWriter, r *http.Request) {
-		parts := strings.Split(r.URL.Path, "/")
-		rows, err := pool.Query(r.Context(), string(statement), parts[3])
+		hash := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
+		var scopes []string
+		if err := whole.QueryRow(r.Context(), keyed, hash[:]).Scan(&scopes); err != nil {
+			http.Error(w, "the key is not known", 401)
+			return
+		}
+		tenant := strings.Split(r.URL.Path, "/")[3]
+		transaction, err := owned.Begin(r.Context())
 		if err != nil {
 			http.Error(w, err.Error(), 500)
 			return
 		}
-		defer rows.Close()
-		answer := page{Items: make([]user, 0, 51)}
-		for rows.Next() {
-			var one user
-			var sign identity
-			var id, signID pgtype.UUID
-			var key string
-			var provider, issuer, subject *string
-			var made *time.Time
-			err := rows.Scan(&id, &one.Email, &key, &one.EmailVerifiedAt, &one.Name, &one.Role,
-				&one.Status, &one.Source, &one.CreatedAt, &one.UpdatedAt, &one.LastSignInAt,
-				&signID, &provider, &issuer, &subject, &sign.Email, &made,
-				&sign.LastUsedAt, &answer.Total)
-			if err != nil {
-				http.Error(w, err.Error(), 500)
-				return
-			}
-			one.ID, one.TenantID = text(id), parts[3]
-			if provider != nil {
-				sign.ID, sign.Provider, sign.Issuer = text(signID), *provider, *issuer
-				sign.Subject, sign.CreatedAt = *subject, *made
-				one.Identities = []identity{sign}
-			}
-			answer.Items = append(answer.Items, one)
-		}
-		if len(answer.Items) > 50 {
-			answer.Items = answer.Items[:50]
-		}
-		body, err := json.Marshal(answer)
+		defer transaction.Rollback(r.Context())
+		_, err = transaction.Exec(r.Context(), "SELECT set_config('app.tenant', $1, true)", tenant)
 		if err != nil {
 			http.Error(w, err.Error(), 500)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Write(body)
+		rows, err := transaction.Query(r.Context(), string(statement), tenant)
+		answer(w, rows, err, tenant)
+		transaction.Commit(r.Context())
 	})
 	log.Fatal(http.ListenAndServe(os.Getenv("LISTEN"), nil))
+}
+
+const keyed = `SELECT scopes FROM api_keys WHERE tenant_id = '00000000-0000-0000-0000-000000000000'
+	AND hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
+
+// Sixteen connections to the database that the variable names.
+func pool(variable string) *pgxpool.Pool {
+	configuration, err := pgxpool.ParseConfig(os.Getenv(variable) + " pool_max_conns=16 pool_min_conns=16")
+	if err != nil {
+		log.Fatal(err)
+	}
+	made, err := pgxpool.ConnectConfig(context.Background(), configuration)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return made
+}
+
+func answer(w http.ResponseWriter, rows pgx.Rows, err error, tenant string) {
+	if err != nil {
+		http.Error(w, err.Error(), 500)
+		return
+	}
+	defer rows.Close()
+	found := page{Items: make([]user, 0, 51)}
+	for rows.Next() {
+		var one user
+		var sign identity
+		var id, signID pgtype.UUID
+		var key string
+		var provider, issuer, subject *string
+		var made *time.Time
+		err := rows.Scan(&id, &one.Email, &key, &one.EmailVerifiedAt, &one.Name, &one.Role,
+			&one.Status, &one.Source, &one.CreatedAt, &one.UpdatedAt, &one.LastSignInAt,
+			&signID, &provider, &issuer, &subject, &sign.Email, &made,
+			&sign.LastUsedAt, &found.Total)
+		if err != nil {
+			http.Error(w, err.Error(), 500)
+			return
+		}
+		one.ID, one.TenantID = text(id), tenant
+		if provider != nil {
+			sign.ID, sign.Provider, sign.Issuer = text(signID), *provider, *issuer
+			sign.Subject, sign.CreatedAt = *subject, *made
+			one.Identities = []identity{sign}
+		}
+		found.Items = append(found.Items, one)
+	}
+	if len(found.Items) > 50 {
+		found.Items = found.Items[:50]
+	}
+	body, err := json.Marshal(found)
+	if err != nil {
+		http.Error(w, err.Error(), 500)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(body)
 }

@@ -25,6 +25,8 @@ package final class Replica: Sendable {
         var renewing: Int64?
         var renewals = 0
         var waiting: [Int64: Wait] = [:]
+        /// The database server that answered last, and the time of its first answer.
+        var server: (startedAt: Int64, since: Int64)?
     }
 
     private struct Wait {
@@ -33,6 +35,7 @@ package final class Replica: Sendable {
     }
 
     static let channel = "gatehouse"
+    private static let tidiesEvery = 60
 
     /// `clock`: nanoseconds that no adjustment and no sleep of the machine sets back.
     package init(
@@ -110,7 +113,8 @@ package final class Replica: Sendable {
             """
             INSERT INTO replicas (id, lease_until)
             VALUES (\(id), clock_timestamp() + \(microseconds) * interval '1 microsecond')
-            ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until
+            ON CONFLICT (id) DO UPDATE
+            SET lease_until = EXCLUDED.lease_until, server = EXCLUDED.server
             """
         ) { [self] answer in
             let isStopped = state.withLock { state in
@@ -119,7 +123,7 @@ package final class Replica: Sendable {
             }
             if case .success = answer, !isStopped { freshness.renewed(sentAt: sent) }
         }
-        if turn % 60 == 0 { tidy(listener) }
+        if turn % Self.tidiesEvery == 0 { tidy(listener) }
     }
 
     private func tidy(_ listener: NotificationListener) {
@@ -141,6 +145,8 @@ package final class Replica: Sendable {
         ) { [self] answer in
             guard case .success(let rows) = answer else { return listener.reconnect() }
             freshness.forgetAll()
+            // By the clock of another server a living one's row could look old.
+            state.withLock { $0.renewals = 0 }
             tell(rows.compactMap { try? $0.get(0, as: Int64.self) }, listener)
             renew(listener)
         }
@@ -244,24 +250,46 @@ package final class Replica: Sendable {
     }
 
     /// Who may still answer from memory. If the database cannot say, a stranger whose lease began
-    /// just now stands for them all.
+    /// just now stands for them all. When a lease ends is told by the clock of the server that
+    /// granted it: after a failover or a restart that may be another, and such a lease is taken for
+    /// live until as long has passed as a lease lasts since the server now asked was first heard.
     private func livingOthers() async -> [Other] {
         let unknown = [Other(id: UUID(high: 0, low: 0), remaining: lease)]
         guard
             let rows = try? await postgres.query(
                 """
-                SELECT id, (extract(epoch FROM lease_until - clock_timestamp()) * 1000000)::bigint
-                FROM replicas WHERE id <> \(id) AND lease_until > clock_timestamp()
+                SELECT id, (extract(epoch FROM lease_until - clock_timestamp()) * 1000000)::bigint,
+                    server = pg_postmaster_start_time(),
+                    (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
+                FROM replicas WHERE id <> \(id)
+                    AND (lease_until > clock_timestamp() OR server <> pg_postmaster_start_time())
                 """)
         else { return unknown }
         var others: [Other] = []
         for row in rows {
             guard let other = try? row.get(0, as: UUID.self),
-                let microseconds = try? row.get(1, as: Int64.self)
+                let microseconds = try? row.get(1, as: Int64.self),
+                let isOfThisServer = try? row.get(2, as: Bool.self),
+                let startedAt = try? row.get(3, as: Int64.self)
             else { return unknown }
             // A millisecond for what the division cut off.
-            others.append(Other(id: other, remaining: (microseconds + 1000) * 1000))
+            let remaining =
+                isOfThisServer ? (microseconds + 1000) * 1000 : remainingElsewhere(startedAt)
+            if remaining > 0 { others.append(Other(id: other, remaining: remaining)) }
         }
         return others
+    }
+
+    /// Nanoseconds until every lease has ended that another server granted than the one that was
+    /// started then.
+    private func remainingElsewhere(_ startedAt: Int64) -> Int64 {
+        let now = clock()
+        return state.withLock { state in
+            guard let server = state.server, server.startedAt == startedAt else {
+                state.server = (startedAt, since: now)
+                return lease
+            }
+            return server.since + lease - now
+        }
     }
 }

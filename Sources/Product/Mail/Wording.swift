@@ -22,6 +22,7 @@ struct Wording {
         switch letter.kind {
         case .invite: "You are invited to \(place)"
         case .operatorLink: "Your sign-in link for the console of \(place)"
+        case .domainLost: "A domain of \(place) can no longer be verified"
         case .passwordReset, .resetRequest: "Set a new password for \(place)"
         }
     }
@@ -32,6 +33,8 @@ struct Wording {
             "\(letter.inviter ?? "An administrator") invites you to join \(place)"
                 + (letter.role.map { " as \($0)." } ?? ".")
         case .operatorLink: "You were made an operator of \(place)."
+        case .domainLost:
+            "The DNS record that proves a domain of \(place) is missing. It should be there again:"
         case .passwordReset, .resetRequest:
             "Somebody, probably you, asked to set a new password for \(place)."
         }
@@ -41,6 +44,7 @@ struct Wording {
         switch letter.kind {
         case .invite: "Accept the invite"
         case .operatorLink: "Sign in"
+        case .domainLost: "See the domains"
         case .passwordReset, .resetRequest: "Set a new password"
         }
     }
@@ -48,6 +52,10 @@ struct Wording {
     private var ending: String {
         let end = letter.expiresAt.description.utf8.prefix(16).map {
             $0 == UInt8(ascii: "T") ? UInt8(ascii: " ") : $0
+        }
+        if letter.kind == .domainLost {
+            return "If it is missing still on \(String(decoding: end.prefix(10), as: UTF8.self)), "
+                + "nobody joins by that domain any more. Members keep their access."
         }
         return "The link works once, until \(String(decoding: end, as: UTF8.self)) UTC. "
             + "If you did not expect this mail, ignore it."

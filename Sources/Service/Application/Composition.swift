@@ -27,6 +27,7 @@ package struct Composition: Sendable {
     let record: @Sendable (RequestRecord) -> Void
     /// Nil where no mail server is set.
     package let postman: Postman?
+    package let domainChecks: DomainChecks
 
     /// With a `principal` every request is that caller's, whatever it carries: for the command line.
     /// `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
@@ -88,6 +89,7 @@ package struct Composition: Sendable {
             checkKey: { try await authenticator.key($0, $1) }, pause: outside.pause)
         services.joining = HostedSignIn.joining(core)
         services.livingToken = { try await core.livingToken($0, mayAsk: $1) }
+        domainChecks = DomainChecks(database: database, services: services)
         let record: @Sendable (RequestRecord) -> Void = {
             metrics.record($0)
             Self.log($0, logger)

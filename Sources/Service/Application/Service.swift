@@ -1,6 +1,7 @@
 import API
 import Console
 import HTTP
+import Mail
 import Networking
 import Observability
 import Postgres
@@ -19,7 +20,7 @@ package final class Service: Sendable {
     private let metricsServer: Server?
     private let housekeeping: Housekeeping
     private let log: LoopLog
-    private let mailRounds: MailRounds?
+    private let rounds: [Rounds]
     package let composition: Composition
     package let port: Int
     /// Of `/metrics`, where it has a listener of its own.
@@ -108,16 +109,27 @@ package final class Service: Sendable {
         housekeeping = Housekeeping(
             loop: loops[0], database: composition.database, metrics: metrics, logger: logger)
         housekeeping.start()
-        mailRounds = composition.postman.map {
-            MailRounds(loop: loops[0], postman: $0, logger: logger)
+        let checks = composition.domainChecks
+        var rounds = [
+            Rounds("domains are not looked at", every: 600, on: loops[0], logger: logger) {
+                try await checks.round()
+            }
+        ]
+        if let postman = composition.postman {
+            rounds.append(
+                Rounds("mail is not looked after", every: 2, on: loops[0], logger: logger) {
+                    // What fails is there still, so the next round finds it.
+                    try await postman.round()
+                })
         }
-        mailRounds?.start()
+        self.rounds = rounds
+        for one in rounds { one.start() }
     }
 
     /// Answers what is in flight, then closes; nothing acknowledged is lost.
     package func stop() async {
         housekeeping.stop()
-        mailRounds?.stop()
+        for one in rounds { one.stop() }
         await server.drain(deadline: .seconds(10))
         await metricsServer?.drain(deadline: .seconds(1))
         await composition.database.writeKeyUses()

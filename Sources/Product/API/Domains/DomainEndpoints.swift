@@ -87,7 +87,7 @@ enum DomainEndpoints {
         let id = try call.id()
         let method = try call.input.string("method")
         guard let claim = try await call.scope.domain(id) else { throw Problem.notFound("domain") }
-        if claim.status == "verified" { return .ok(claim, etag: claim.etag) }
+        if claim.status == "verified", claim.lostAt == nil { return .ok(claim, etag: claim.etag) }
         // The look-up stands before the transaction: no lock waits for a name server.
         try await prove(claim, method, call)
         let row = try await call.scope.change(by: call.actor) { change in

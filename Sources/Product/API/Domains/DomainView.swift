@@ -13,14 +13,14 @@ extension DomainRow: JSONView {
                 $0.member("method", method ?? "dns")
                 $0.member("record_name", recordName)
                 $0.member("record_value", recordValue)
+                $0.member("lost_at", lostAt)
             }
             $0.member("created_at", createdAt)
             $0.member("verified_at", verifiedAt)
         }
     }
 
-    /// It changes once at most, from pending to verified.
-    var etag: String { ETag.updated(verifiedAt ?? createdAt) }
+    var etag: String { ETag.updated(changedAt ?? verifiedAt ?? createdAt) }
 
     static let shape = ObjectShape(
         "Domain",
@@ -40,6 +40,7 @@ extension DomainRow: JSONView {
                             .readOnly("method", .enumeration(["dns", "operator"])),
                             .readOnly("record_name", .string()),
                             .readOnly("record_value", .string()),
+                            .readOnly("lost_at", .timestamp, nullable: true),
                         ]))),
             .readOnly("created_at", .timestamp),
             .readOnly("verified_at", .timestamp, nullable: true),

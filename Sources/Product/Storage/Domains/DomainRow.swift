@@ -15,9 +15,16 @@ package struct DomainRow: ListedRow {
     package var token: String
     package var createdAt: Timestamp
     package var verifiedAt: Timestamp?
+    /// Since when the record is missing that proved it.
+    package var lostAt: Timestamp?
+    /// When the service itself changed it last.
+    package var changedAt: Timestamp?
 
     static let columns: SQL =
-        "id, domain, display, status, method, token, created_at, verified_at"
+        """
+        id, domain, display, status, method, token, created_at, verified_at, lost_at, changed_at
+        """
+    static let columnCount = 10
 
     init(_ row: Row) throws(PostgresError) {
         id = try row.get(0)
@@ -28,6 +35,8 @@ package struct DomainRow: ListedRow {
         token = try row.get(5)
         createdAt = try row.get(6)
         verifiedAt = try row.get(7)
+        lostAt = try row.get(8)
+        changedAt = try row.get(9)
     }
 
     package var recordName: String { "_gatehouse.\(domain)" }

@@ -54,16 +54,19 @@ extension Change {
         return try DomainRow(row)
     }
 
-    /// Marks a locked claim as proved; 409 where another tenant has proved the domain.
+    /// Marks a locked claim as proved, anew where its record had been missing; 409 where another
+    /// tenant has proved the domain.
     package func verifyDomain(_ domain: DomainRow, method: String) async throws -> DomainRow {
-        if domain.status == "verified" { return domain }
+        if domain.status == "verified", domain.lostAt == nil { return domain }
         guard try await claim("domain", domain.domain) else {
             throw StorageFailure.conflict(
                 code: "conflict", detail: "Another tenant has verified this domain.", id: nil)
         }
         let rows = try await query(
             """
-            UPDATE domains SET status = 'verified', method = \(method), verified_at = \(now)
+            UPDATE domains SET status = 'verified', method = \(method), verified_at = \(now),
+                check_at = \(now.adding(seconds: Database.domainCheckSeconds)),
+                lost_at = NULL, changed_at = NULL
             WHERE tenant_id = \(tenant) AND id = \(domain.id) RETURNING \(DomainRow.columns)
             """)
         var changes = AuditChanges()

@@ -11,6 +11,8 @@ package struct Letter: Sendable {
         /// Not a mail yet: somebody asked for one, and whether there is anybody to write to is
         /// found out later, so that asking takes the same time for everybody.
         case resetRequest = "reset_request"
+        /// The record that proves a domain is missing; `message` says which it is.
+        case domainLost = "domain_lost"
     }
 
     package var kind: Kind

@@ -49,6 +49,28 @@ extension Database {
         }
     }
 
+    /// A link to choose a new password by, for whoever runs the server to hand over: no mail is
+    /// needed. Nil where no operator has the address or the one who has is suspended.
+    package func offerOperatorReset(
+        to emailKey: String, tokenHash: [UInt8], by actor: Actor
+    ) async throws -> OperatorRow? {
+        try await platformScope.change(by: actor) { change -> OperatorRow? in
+            let rows = try await change.query(
+                """
+                SELECT \(OperatorRow.columns) FROM operators o
+                WHERE o.email_key = \(emailKey) AND o.status <> 'suspended'
+                """)
+            guard let row = rows.first else { return nil }
+            let person = try OperatorRow(row)
+            try await change.addOperatorLink(
+                tokenHash, for: person.id, to: .passwordReset, seconds: Self.resetSeconds)
+            let named = try await change.switching(to: person.tenant ?? .platform)
+            try await named.audit(
+                "operator.reset_offered", AuditTarget("operator", person.id, person.email))
+            return person
+        }
+    }
+
     /// Whether an operator's link still works, so that no password is hashed for one that is dead.
     package func isOperatorResetLive(_ tokenHash: [UInt8]) async throws(PostgresError) -> Bool {
         try await !app.read(
@@ -187,11 +209,9 @@ extension Change {
         let id: UUID = try row.get(0)
         let token = TokenSecret.make()
         let end = now.adding(seconds: Database.resetSeconds)
-        try await query(
-            """
-            INSERT INTO operator_links (token_hash, operator_id, purpose, created_at, expires_at)
-            VALUES (\(TokenSecret.hash(token) ?? []), \(id), 'password_reset', \(now), \(end))
-            """)
+        try await addOperatorLink(
+            TokenSecret.hash(token) ?? [], for: id, to: .passwordReset,
+            seconds: Database.resetSeconds)
         try await post(
             Letter(
                 .passwordReset, to: try row.get(1),

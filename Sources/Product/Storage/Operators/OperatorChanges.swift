@@ -48,14 +48,21 @@ extension Change {
         return try OperatorRow(row)
     }
 
-    /// A link that signs the operator in once, in this transaction.
+    /// What a link lets its operator do, once.
+    package enum LinkPurpose: String, Sendable {
+        case signIn = "sign_in"
+        case passwordReset = "password_reset"
+    }
+
+    /// A link that works once, in this transaction.
     package func addOperatorLink(
-        _ tokenHash: [UInt8], for person: UUID, seconds: Int64
+        _ tokenHash: [UInt8], for person: UUID, to purpose: LinkPurpose = .signIn, seconds: Int64
     ) async throws(PostgresError) {
         try await query(
             """
             INSERT INTO operator_links (token_hash, operator_id, purpose, created_at, expires_at)
-            VALUES (\(tokenHash), \(person), 'sign_in', \(now), \(now.adding(seconds: seconds)))
+            VALUES (\(tokenHash), \(person), \(purpose.rawValue), \(now),
+                \(now.adding(seconds: seconds)))
             """)
     }
 

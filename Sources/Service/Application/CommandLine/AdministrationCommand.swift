@@ -41,12 +41,35 @@ struct AdministrationCommand {
             try await database.storeOperatorLink(hash, for: owner.id, seconds: 3600)
             return "\(base)/console/sign-in#token=\(token)"
         }
+        show(link, call)
+        return 0
+    }
+
+    /// The way back for who has lost the password where the server sends no mail.
+    func resetOperator(_ call: Invocation) throws -> Int32 {
+        let base = settings.publicURL ?? "http://\(settings.listen.text)"
+        let address = try EmailAddress(call.values["email"] ?? "")
+        let link = try run { composition in
+            let token = TokenSecret.make()
+            let person = try await composition.database.offerOperatorReset(
+                to: address.key, tokenHash: TokenSecret.hash(token) ?? [],
+                by: Self.actor)
+            guard person != nil else {
+                throw Refused(
+                    description: "no operator has this address, or the one who has is suspended")
+            }
+            return "\(base)/reset#token=\(token)"
+        }
+        show(link, call)
+        return 0
+    }
+
+    private func show(_ link: String, _ call: Invocation) {
         if call.isJSON {
             Command.show(.object([.init("url", .string(link))]))
         } else {
             say("\(link)\n")
         }
-        return 0
     }
 
     func issueKey(_ call: Invocation) throws -> Int32 {
@@ -122,4 +145,8 @@ struct AdministrationCommand {
 
     private static let principal = API.Principal(
         kind: .operator, id: .platform, name: "the command line", platform: true, role: "owner")
+
+    private static let actor = Actor(
+        type: principal.kind.rawValue, id: principal.id?.description ?? "", name: principal.name,
+        requestID: "", ip: nil)
 }

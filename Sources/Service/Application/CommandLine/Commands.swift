@@ -49,6 +49,20 @@ extension Command {
             ],
             run: { try AdministrationCommand(settings: settings()).setup($0) }),
         CommandDeclaration(
+            name: "operator reset",
+            summary: "Print a link by which an operator sets a new password.",
+            detail: """
+                For an operator of the platform or of a tenant who cannot sign in, where the server
+                sends no mail. The link works once and for an hour; it ends every session of theirs.
+                """,
+            options: [
+                OptionDeclaration(
+                    name: "email", value: "ADDRESS", isRequired: true,
+                    summary: "The operator's address."),
+                .output,
+            ],
+            run: { try AdministrationCommand(settings: settings()).resetOperator($0) }),
+        CommandDeclaration(
             name: "key issue", summary: "Issue an API key; its secret is shown once.",
             detail: """
                 Issues a key of the platform or, with --tenant, of one tenant, under the rules of the

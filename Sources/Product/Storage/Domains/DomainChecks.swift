@@ -1,0 +1,144 @@
+import Domain
+import Postgres
+import Text
+
+/// A verified domain whose record is to be looked at again.
+package struct DueDomain: Sendable {
+    package var tenant: UUID
+    package var row: DomainRow
+}
+
+/// What a look at a verified domain has led to.
+package enum DomainCheck: String, Sendable {
+    /// The record is there, or nobody could say.
+    case unchanged
+    /// The record is missing for the first time.
+    case lost
+    /// It is missing still, and there is time left.
+    case missing
+    /// It is there again.
+    case found
+    /// It was missing for too long: the claim is unproved again.
+    case lapsed
+}
+
+/// A domain may be given up or sold after it was proved: it is looked at every week, and one whose
+/// record is missing every day. After a week without it the domain lets nobody in any more, and
+/// another tenant may prove it. Whoever is a member stays one.
+extension Database {
+    package static let domainCheckSeconds: Int64 = 7 * 86_400
+    package static let domainGraceSeconds: Int64 = 7 * 86_400
+    static let lostDomainCheckSeconds: Int64 = 86_400
+    static let silentNameServerSeconds: Int64 = 3600
+    static let domainCheckBatch = 100
+    static let warnedAdmins = 20
+
+    /// Domains proved by DNS that are due, the longest due first.
+    package func dueDomains() async throws(PostgresError) -> [DueDomain] {
+        let rows = try await platform.read(
+            """
+            SELECT \(DomainRow.columns), tenant_id FROM domains
+            WHERE status = 'verified' AND method = 'dns'
+                AND coalesce(check_at, verified_at) <= \(clock())
+            ORDER BY coalesce(check_at, verified_at) LIMIT \(Self.domainCheckBatch)
+            """)
+        return try rows.map { row throws(PostgresError) in
+            DueDomain(tenant: try row.get(DomainRow.columnCount), row: try DomainRow(row))
+        }
+    }
+}
+
+extension Change {
+    /// Writes down what DNS said of a domain that was due: whether its record is there, nil if no
+    /// name server answered. Nil where another replica was first or the claim is another now.
+    package func check(_ due: DomainRow, isThere: Bool?) async throws -> DomainCheck? {
+        let rows = try await query(
+            """
+            SELECT \(DomainRow.columns) FROM domains
+            WHERE tenant_id = \(tenant) AND id = \(due.id) AND status = 'verified'
+                AND coalesce(check_at, verified_at) <= \(now) FOR UPDATE
+            """)
+        guard let domain = try rows.first.map(DomainRow.init) else { return nil }
+        guard let isThere else {
+            try await lookAgain(domain, after: Database.silentNameServerSeconds)
+            return .unchanged
+        }
+        switch (isThere, domain.lostAt) {
+        case (true, nil):
+            try await lookAgain(domain, after: Database.domainCheckSeconds)
+            return .unchanged
+        case (true, .some):
+            try await setLost(domain, since: nil, lookAfter: Database.domainCheckSeconds)
+            try await audit("domain.found", AuditTarget("domain", domain.id, domain.domain))
+            return .found
+        case (false, nil):
+            try await setLost(domain, since: now, lookAfter: Database.lostDomainCheckSeconds)
+            try await audit("domain.lost", AuditTarget("domain", domain.id, domain.domain))
+            return .lost
+        case (false, .some(let since))
+        where now < since.adding(seconds: Database.domainGraceSeconds):
+            try await lookAgain(domain, after: Database.lostDomainCheckSeconds)
+            return .missing
+        case (false, .some):
+            try await lapse(domain)
+            return .lapsed
+        }
+    }
+
+    private func lookAgain(_ domain: DomainRow, after seconds: Int64) async throws {
+        try await query(
+            """
+            UPDATE domains SET check_at = \(now.adding(seconds: seconds))
+            WHERE tenant_id = \(tenant) AND id = \(domain.id)
+            """)
+    }
+
+    private func setLost(
+        _ domain: DomainRow, since: Timestamp?, lookAfter seconds: Int64
+    ) async throws {
+        try await query(
+            """
+            UPDATE domains SET lost_at = \(since), changed_at = \(now),
+                check_at = \(now.adding(seconds: seconds))
+            WHERE tenant_id = \(tenant) AND id = \(domain.id)
+            """)
+    }
+
+    private func lapse(_ domain: DomainRow) async throws {
+        try await query(
+            """
+            UPDATE domains SET status = 'pending', method = NULL, verified_at = NULL,
+                check_at = NULL, changed_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(domain.id)
+            """)
+        try await query("SELECT directory_release_domain(\(domain.domain))")
+        var changes = AuditChanges()
+        changes.add("status", "verified", "pending")
+        try await audit("domain.lapsed", AuditTarget("domain", domain.id, domain.domain), changes)
+    }
+
+    /// Tells the tenant's admins that the record of a domain is missing, and what will follow.
+    package func warnOfLoss(
+        _ domain: DomainRow, publicURL: String, in database: Database
+    ) async throws {
+        let rows = try await query(
+            """
+            SELECT u.id, u.email, t.name, t.slug FROM users u JOIN tenants t ON t.id = \(tenant)
+            WHERE u.tenant_id = \(tenant) AND u.role = 'admin' AND u.status = 'active'
+            ORDER BY u.created_at LIMIT \(Database.warnedAdmins)
+            """)
+        for row in rows {
+            let admin: UUID = try row.get(0)
+            let slug: String = try row.get(3)
+            // A letter to one admin must not take the place of another's.
+            let about = UUID(high: domain.id.high ^ admin.high, low: domain.id.low ^ admin.low)
+            try await post(
+                Letter(
+                    .domainLost, to: try row.get(1), tenantName: try row.get(2),
+                    link: "\(publicURL)/console/t/\(slug)/domains",
+                    message: "\(domain.recordName) TXT \(domain.recordValue)",
+                    expiresAt: now.adding(seconds: Database.domainGraceSeconds)),
+                about: about, in: database)
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import API
+import Application
+import Domain
+import HTTP
+import JSON
+import Mail
+import Outbound
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// A domain that was proved is looked at again, at a real name server, and warned of by real mail.
+struct DomainCheckTests {
+    private static let day: Int64 = 86_400
+
+    /// `acme` with a verified `example.com` by which people may join, an admin, and one who joined.
+    private struct Stage {
+        let service: TestService
+        let names: NameServer
+        let sink: SMTPSink
+        let clock: TestClock
+        /// A key of the platform: it outlives a session.
+        let key: String
+        var id = ""
+        var name = ""
+        var value = ""
+
+        func post(
+            _ path: String, _ json: String
+        ) async throws -> TestAnswer {
+            try await service.send(.post, path, json: json, as: .bearer(key))
+        }
+
+        func domain() async throws -> JSONValue {
+            try await service.send(
+                .get, "/v1/tenants/acme/domains/\(id)", as: .bearer(key)
+            ).json
+        }
+
+        func signIn(_ person: String) async throws -> String? {
+            let answer = try await post(
+                "/v1/hooks/pre-signup",
+                """
+                {"provider":"oidc","issuer":"https://issuer.example","subject":"\(person)",
+                "email":"\(person)@example.com","email_verified":true,"tenant":"acme"}
+                """)
+            return answer.json["outcome"]?.string
+        }
+
+        func look(afterDays days: Int64) async throws -> [DomainCheck] {
+            clock.advance(seconds: days * DomainCheckTests.day)
+            return try await service.composition.domainChecks.round()
+        }
+
+        func actions() async throws -> [String] {
+            let answer = try await service.send(
+                .get, "/v1/tenants/acme/audit-events?action=domain.", as: .bearer(key))
+            return (answer.json["items"]?.array ?? []).compactMap { $0["action"]?.string }
+        }
+    }
+
+    private static func run(_ body: (Stage) async throws -> Void) async throws {
+        let (names, sink, clock) = (NameServer(), SMTPSink(), TestClock())
+        var outside = Outside(
+            mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))
+        outside.nameServer = .init(address: try #require(IPAddress("127.0.0.1")), port: names.port)
+        let service = try await TestService.make(outside: outside, clock: { clock.now })
+        let tenant = try await service.makeTenant("acme")
+        let key = try #require(APIKeySecret.make(environment: .live, locator: "000000")).text
+        #expect(try await service.storage.installSetupKey(key))
+        var stage = Stage(service: service, names: names, sink: sink, clock: clock, key: key)
+        let made = try await stage.post("/v1/tenants/acme/domains", #"{"domain":"example.com"}"#)
+        stage.id = try #require(made.json["id"]?.string)
+        stage.name = try #require(made.json["verification"]?["record_name"]?.string)
+        stage.value = try #require(made.json["verification"]?["record_value"]?.string)
+        names.set(stage.name, .records([stage.value]))
+        let proof = #"{"method":"dns"}"#
+        let proved = try await stage.post("/v1/tenants/acme/domains/\(stage.id)/verify", proof)
+        #expect(proved.status == 200, "\(proved.text)")
+        let admin = try await stage.post(
+            "/v1/tenants/acme/users", #"{"email":"boss@acme.example","role":"admin"}"#)
+        #expect(admin.status == 201, "\(admin.text)")
+        _ = try await service.storage.scope(tenant.id).change(by: .system) { change in
+            try await change.transaction.query(
+                "UPDATE users SET status = 'active' WHERE tenant_id = \(tenant.id)")
+        }
+        let provider = try await stage.post(
+            "/v1/providers",
+            """
+            {"kind":"oidc","name":"P","issuer":"https://issuer.example","client_id":"web",
+            "email_trust":"authoritative","domains":["example.com"]}
+            """)
+        #expect(provider.status == 201, "\(provider.text)")
+        let policy = try await service.send(
+            .put, "/v1/tenants/acme/policy", json: #"{"sign_up":"domain"}"#, as: .bearer(key),
+            fields: [Field("if-match", "*")])
+        #expect(policy.status == 200, "\(policy.text)")
+        #expect(try await stage.signIn("ann") == "created")
+        do { try await body(stage) } catch {
+            await service.stop()
+            throw error
+        }
+        sink.stop()
+        names.stop()
+        await service.stop()
+    }
+
+    @Test func `a domain whose record stays is looked at once a week and stays verified`()
+        async throws
+    {
+        try await Self.run { stage in
+            let tag = try await stage.domain()
+            #expect(try await stage.look(afterDays: 6) == [])
+            #expect(try await stage.look(afterDays: 1) == [.unchanged])
+            #expect(try await stage.look(afterDays: 0) == [])
+            // A name server that fails tells nothing.
+            stage.names.set(stage.name, .failure(2))
+            #expect(try await stage.look(afterDays: 7) == [.unchanged])
+            #expect(try await stage.domain() == tag)
+            #expect(try await stage.signIn("bea") == "created")
+            #expect(stage.sink.mails.isEmpty)
+        }
+    }
+
+    @Test func `a domain without its record lets nobody in after a week, and members stay`()
+        async throws
+    {
+        try await Self.run { stage in
+            stage.names.set(stage.name, .records([]))
+            #expect(try await stage.look(afterDays: 7) == [.lost])
+            let lost = try await stage.domain()
+            #expect(lost["status"]?.string == "verified")
+            #expect(lost["verification"]?["lost_at"]?.string != nil)
+            #expect(try await stage.signIn("bea") == "created")
+            let postman = try #require(stage.service.composition.postman)
+            while try await postman.round() > 0 {}
+            #expect(stage.sink.mails.map(\.to) == [["<boss@acme.example>"]])
+            let text = try #require(stage.sink.mails.first?.parts.first)
+            #expect(text.contains(stage.value) && text.contains("/console/t/acme/domains"))
+            #expect(!text.contains("works once"))
+
+            for _ in 1..<7 { #expect(try await stage.look(afterDays: 1) == [.missing]) }
+            #expect(try await stage.look(afterDays: 1) == [.lapsed])
+            #expect(try await stage.look(afterDays: 30) == [])
+            #expect(try await stage.domain()["status"]?.string == "pending")
+            #expect(try await stage.signIn("cid") == "refused")
+            #expect(try await stage.signIn("ann") == "existing")
+            #expect(stage.sink.mails.count == 1)
+            #expect(
+                try await stage.actions() == [
+                    "domain.lapsed", "domain.lost", "domain.verified", "domain.created",
+                ])
+            // Whoever holds the name now may prove it.
+            try await stage.service.makeTenant("other")
+            let theirs = try await stage.post(
+                "/v1/tenants/other/domains", #"{"domain":"example.com"}"#)
+            let id = try #require(theirs.json["id"]?.string)
+            let proved = try await stage.post(
+                "/v1/tenants/other/domains/\(id)/verify", #"{"method":"operator"}"#)
+            #expect(proved.status == 200, "\(proved.text)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a record that is back ends the loss, found by the service or by an admin`(
+        byAdmin: Bool
+    ) async throws {
+        try await Self.run { stage in
+            stage.names.set(stage.name, .records([]))
+            #expect(try await stage.look(afterDays: 7) == [.lost])
+            stage.names.set(stage.name, .records([stage.value]))
+            if byAdmin {
+                let verify = "/v1/tenants/acme/domains/\(stage.id)/verify"
+                #expect(try await stage.post(verify, #"{"method":"dns"}"#).status == 200)
+                #expect(try await stage.look(afterDays: 1) == [])
+            } else {
+                #expect(try await stage.look(afterDays: 1) == [.found])
+            }
+            let found = try await stage.domain()
+            #expect(found["status"]?.string == "verified")
+            #expect(found["verification"]?["lost_at"] == .null)
+            #expect(try await stage.look(afterDays: 7) == [.unchanged])
+            #expect(try await stage.signIn("bea") == "created")
+        }
+    }
+
+    @Test func `a domain that an operator vouched for is not looked at`() async throws {
+        try await Self.run { stage in
+            let made = try await stage.post("/v1/tenants/acme/domains", #"{"domain":"word.org"}"#)
+            let id = try #require(made.json["id"]?.string)
+            let proved = try await stage.post(
+                "/v1/tenants/acme/domains/\(id)/verify", #"{"method":"operator"}"#)
+            #expect(proved.status == 200, "\(proved.text)")
+            #expect(try await stage.look(afterDays: 8) == [.unchanged])
+        }
+    }
+}
