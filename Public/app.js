@@ -125,16 +125,16 @@ export function places() {
 		own("Users", "users", "users", "u"),
 		own("Invites", "invites", "mail", "i"),
 		{ group: "Access" },
-		may("policy") && own("Sign-up policy", "policy", "shield", "p"),
+		may("readPolicy") && own("Sign-up policy", "policy", "shield", "p"),
 		place("Decisions", "decisions", "branch", "d", true),
 		place("Simulator", "simulator", "flask", "s"),
 		own("API keys", "keys", "key", "k"),
-		may("origins") && own("CORS origins", "origins", "globe", "c"),
-		may("policy") && place("Providers", "providers", "door", "r"),
+		may("readOrigins") && own("CORS origins", "origins", "globe", "c"),
+		may("readPolicy") && place("Providers", "providers", "door", "r"),
 		{ group: "Observe" },
-		may("audit") && place("Audit", "audit", "list", "a", true),
+		may("readAudit") && place("Audit", "audit", "list", "a", true),
 		{ group: "Manage" },
-		may("operators") && place("Operators", "operators", "badge", "m"),
+		may("readOperators") && place("Operators", "operators", "badge", "m"),
 		{ text: "API docs", href: "/docs", look: "book" },
 	].filter(Boolean)
 }
@@ -262,8 +262,8 @@ async function frame(route) {
 // What stands around each page of a tenant.
 
 const TABS = [
-	["users", "Users"], ["invites", "Invites"], ["policy", "Policy", "policy"], ["domains", "Domains", "policy"], ["keys", "API keys"],
-	["origins", "Origins", "origins"], ["clients", "Clients", "origins"], ["decisions", "Decisions"], ["audit", "Audit", "audit"], ["settings", "Settings"],
+	["users", "Users"], ["invites", "Invites"], ["policy", "Policy", "readPolicy"], ["domains", "Domains", "readPolicy"], ["keys", "API keys"],
+	["origins", "Origins", "readOrigins"], ["clients", "Clients", "readOrigins"], ["decisions", "Decisions"], ["audit", "Audit", "readAudit"], ["settings", "Settings"],
 ]
 const tabOf = wanted => TABS.find(([name]) => name === wanted) ?? TABS[0]
 /** The file of a page. */

@@ -22,7 +22,6 @@ export const number = value => (value == null ? "–" : new Said(numbers.format(
 export const count = (value, one, many) => new Said(`${number(value)} ${say(plurals.select(value) === "one" ? one : many)}`)
 /** A list's `total`, which may be a floor. */
 export const total = (value, ...noun) => value && (value.exact ? count(value.value, ...noun) : t`over ${count(value.value, ...noun)}`)
-const exact = iso => new Said(full.format(new Date(iso)))
 export const day = (iso, style) => new Said(new Date(iso).toLocaleString(language, style))
 
 export function ago(iso) {
@@ -124,10 +123,9 @@ const KINDS = { 403: ["forbidden", "You may not see this"], 404: ["missing", "Th
 /** What stands where there is no data: one sentence, one action. Returns the node it filled. */
 export function state(node, kind, { error, again, title = error?.title, text = error?.message, action, href } = {}) {
 	if (error) [kind, title] = KINDS[error.status] ?? ["error", title]
-	const acts = [action, again && kind === "error" && button("Try again", again), href && h("a.btn", { href }, "Go to the overview")].filter(Boolean)
 	return fill(node, h("div.state", { role: kind === "error" ? "alert" : null, "data-state": kind },
 		icon(LOOKS[kind]), h("h2", title), text && h("p", text),
-		error?.id && h("p.small.muted", "Request ", h("code", error.id)), acts.length > 0 && h("div.acts", acts)))
+		error?.id && h("p.small.muted", "Request ", h("code", error.id)), h("div.acts", action, again && kind === "error" && button("Try again", again), href && h("a.btn", { href }, "Go to the overview"))))
 }
 
 /** Runs what fills a part of a page; what fails stands in the part, to be tried again. */
@@ -145,7 +143,7 @@ export const blink = work => Promise.race([work, new Promise(done => setTimeout(
 export const none = (text = "–") => h("span.muted.none", text)
 
 /** Relative time with the exact one as title; `otherwise` where there is no time. */
-export const time = (iso, otherwise = "never") => (iso ? h("time", { dateTime: iso, title: exact(iso) }, ago(iso)) : none(otherwise))
+export const time = (iso, otherwise = "never") => (iso ? h("time", { dateTime: iso, title: new Said(full.format(new Date(iso))) }, ago(iso)) : none(otherwise))
 
 /** User content: its own direction, never translated; a long address breaks before its @. */
 export const user = (text, selector = "span") => h(selector, { dir: "auto" },
@@ -188,13 +186,13 @@ const pending = new Map()
 const SECRET = /^(password|token|key|secret|client_secret|invite_token)$/
 const masked = (name, value) => (SECRET.test(name) && typeof value === "string" ? "••••" : value)
 
-export const shown = (path, { body, method = body ? "POST" : "GET", etag } = {}) =>
-	({ method, path: `/v1${path}`, body: body && JSON.stringify(body, masked, 2), etag })
+export const shown = (path, { body, method = body ? "POST" : "GET", ...more } = {}) =>
+	({ ...more, method, path: `/v1${path}`, body: body && JSON.stringify(body, masked, 2) })
 
-export async function api(path, { body, method = body ? "POST" : "GET", signal, etag } = {}) {
+/** The server's answer, of a 2xx; any other is thrown. `accept`: the type that is wanted. */
+export async function ask(path, { body, method = body ? "POST" : "GET", signal, etag, accept } = {}) {
 	const text = body && JSON.stringify(body)
-	const headers = { accept: "application/json" }
-	if (method !== "GET") headers["x-gatehouse-console"] = "1"
+	const headers = { accept: accept ?? "application/json", "x-gatehouse-console": "1" }
 	if (text) headers["content-type"] = "application/json"
 	if (etag) headers["if-match"] = etag
 	const act = `${path} ${text}`
@@ -202,7 +200,7 @@ export async function api(path, { body, method = body ? "POST" : "GET", signal, 
 		if (!pending.has(act)) pending.set(act, crypto.randomUUID())
 		headers["idempotency-key"] = pending.get(act)
 	}
-	remember(shown(path, { method, body, etag }))
+	remember(shown(path, { method, body, etag, accept }))
 	let answer
 	try {
 		answer = await fetch(`/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" })
@@ -214,11 +212,14 @@ export async function api(path, { body, method = body ? "POST" : "GET", signal, 
 		})
 	}
 	if (answer.status < 500) pending.delete(act)
-	const data = answer.status === 204 ? null : await answer.json().catch(() => ({ title: answer.statusText }))
-	if (!answer.ok) {
-		if (answer.status === 401 && !/^\/(session|setup)/.test(path)) dispatchEvent(new CustomEvent("session-over"))
-		throw new Problem(answer.status, data, answer.headers.get("retry-after"))
-	}
+	if (answer.ok) return answer
+	if (answer.status === 401 && !/^\/(session|setup)/.test(path)) dispatchEvent(new CustomEvent("session-over"))
+	throw new Problem(answer.status, await answer.json().catch(() => ({ title: answer.statusText })), answer.headers.get("retry-after"))
+}
+
+export async function api(path, options) {
+	const answer = await ask(path, options)
+	const data = answer.status === 204 ? null : await answer.json().catch(() => ({}))
 	if (data && answer.headers.get("etag")) etags.set(data, answer.headers.get("etag"))
 	return data
 }
@@ -245,17 +246,12 @@ export const me = () => operator
 /** The tenant that this operator is confined to, or null for the whole platform. */
 export const scope = () => operator?.scope?.tenant_id ?? null
 
-// Which roles have a right, for leaving out what would be refused; the server decides. o a d s u: owner … auditor.
-const LETTERS = { owner: "o", admin: "a", developer: "d", support: "s", auditor: "u" }
-const RIGHTS = {
-	audit: "oadu", writeKeys: "oad", revokeKeys: "oads", origins: "oadu", writeOrigins: "oad", policy: "oadu", writePolicy: "oa",
-	invites: "oas", editUsers: "oa", suspendUsers: "oas", editTenant: "oa", operators: "o", suspendTenant: "o", createTenant: "oa",
-}
-const PLATFORM = ["createTenant", "suspendTenant"]
-export const may = right => RIGHTS[right].includes(LETTERS[operator?.role] ?? "-") && !(scope() && PLATFORM.includes(right))
+let rights = []
+/** Whether the server would let this operator; a tenant's own owner could not undo a suspension of it. */
+export const may = right => rights.includes(right) && !(scope() && right === "suspendTenant")
 
 export async function loadMe() {
-	operator ??= (await api("/me")).operator
+	if (!operator) ({ operator, rights } = await api("/me"))
 }
 
 export async function signOut() {

@@ -1,36 +1,27 @@
 // Messages, forms and dialogs.
 import { api, button, etagOf, fill, h, icon, news, note, probe, say, sent, shown, t } from "./core.js"
 
-/** `<toast-stack>`: polite news. Six seconds; what has an action or is an error stays. F6 reaches it. */
-class ToastStack extends HTMLElement {
-	connectedCallback() {
-		this.setAttribute("role", "status")
-		this.setAttribute("aria-live", "polite")
-		addEventListener("keydown", event => {
-			if (event.key === "F6" && this.children.length) {
-				event.preventDefault()
-				this.lastElementChild.querySelector("button").focus()
-			}
-		})
-	}
+const stack = document.querySelector("toast-stack")
+addEventListener("keydown", event => {
+	if (event.key !== "F6" || !stack.children.length) return
+	event.preventDefault()
+	stack.lastElementChild.querySelector("button").focus()
+})
 
-	show(text, { action, run, stay = Boolean(action) } = {}) {
-		let timer
-		const close = () => node.remove()
-		const hold = () => clearTimeout(timer)
-		const wait = time => !stay && (timer = setTimeout(close, time))
-		const node = h("div.toast", { onpointerenter: hold, onfocusin: hold, onpointerleave: () => wait(3000) }, h("span", { dir: "auto" }, text),
-			action && h("button", { type: "button", onclick: () => (close(), run()) }, action, h("kbd", "Z")),
-			h("button", { type: "button", "aria-label": "Dismiss", onclick: close }, "×"))
-		while (this.children.length > 3) this.firstElementChild.remove()
-		this.append(node)
-		wait(6000)
-		return close
-	}
+/** Polite news. Six seconds; what has an action or is an error stays. F6 reaches it. Returns what closes it. */
+export function toast(text, { action, run, stay = Boolean(action) } = {}) {
+	let timer
+	const close = () => node.remove()
+	const hold = () => clearTimeout(timer)
+	const wait = time => !stay && (timer = setTimeout(close, time))
+	const node = h("div.toast", { onpointerenter: hold, onfocusin: hold, onpointerleave: () => wait(3000) }, h("span", { dir: "auto" }, text),
+		action && h("button", { type: "button", onclick: () => (close(), run()) }, action, h("kbd", "Z")),
+		h("button", { type: "button", "aria-label": "Dismiss", onclick: close }, "×"))
+	while (stack.children.length > 3) stack.firstElementChild.remove()
+	stack.append(node)
+	wait(6000)
+	return close
 }
-customElements.define("toast-stack", ToastStack)
-
-export const toast = (text, options) => document.querySelector("toast-stack").show(text, options)
 
 let serial = 0
 
@@ -44,7 +35,7 @@ let serial = 0
 export function form(fields, { submit, request, send = values => api(...request(values)), done, cancel, danger, start, values: edited = start } = {}) {
 	const rows = fields.filter(Boolean).map(([name, label, more]) => {
 		const path = name.replace("*", "")
-		return row({ name: path, label, required: name !== path, value: path.split(".").reduce((at, part) => at?.[part], edited), keep: !start && edited, ...more })
+		return row({ name: path, label, required: name !== path, keep: !start && edited, ...more, value: more?.value ?? path.split(".").reduce((at, part) => at?.[part], edited) })
 	})
 	const last = button(submit, null, { look: danger ? ".danger" : ".primary", type: "submit" })
 	const trouble = h("div", { role: "alert" })
@@ -106,6 +97,9 @@ export function form(fields, { submit, request, send = values => api(...request(
 	return node
 }
 
+/** A field that is ticked or not. */
+export const check = (name, label, value) => [name, label, { type: "check", value }]
+
 function row(field) {
 	const id = `f${(serial += 1)}`
 	const { options, value, label, autocomplete, attrs, required } = field
@@ -154,7 +148,7 @@ export function dialog(title, ...kids) {
 	const before = document.activeElement
 	const node = h("dialog", { "aria-labelledby": id, onclose: () => {
 		node.remove();
-		(before?.isConnected ? before : document.querySelector("main h1"))?.focus()
+		(before !== document.body && before?.isConnected ? before : document.querySelector("main h1"))?.focus({ preventScroll: true })
 	} }, h("h2", { id }, title), kids)
 	document.body.append(node)
 	node.showModal()
@@ -202,17 +196,19 @@ export const closer = () => h("div.acts", button("Close", event => event.target.
 export const copies = (text, label = "Copy", look = "") => button(label, () => navigator.clipboard.writeText(text)
 	.then(() => toast("Copied"), () => toast("The browser did not allow copying.", { stay: true })), { look, icon: "copy" })
 
+/** Gives the browser a file to keep. */
+export function save(name, parts, type) {
+	const href = URL.createObjectURL(new Blob(parts, { type }))
+	h("a", { href, download: name }).click()
+	URL.revokeObjectURL(href)
+}
+
 /** Shows a secret once; nothing closes it before "stored" is ticked. `call`: what an API key can be tried on. */
 export function reveal({ title, secret, name, call, text }) {
 	const leave = event => event.preventDefault()
 	const value = h("code.code.secret", { tabIndex: 0 }, secret)
 	const stored = h("input", { type: "checkbox", id: "stored", onchange: () => (done.disabled = !stored.checked) })
 	const done = button("Done", () => close(), { look: ".primary", disabled: true })
-	const file = () => {
-		const url = URL.createObjectURL(new Blob([`${name}=${secret}\n`], { type: "text/plain" }))
-		h("a", { href: url, download: ".env" }).click()
-		URL.revokeObjectURL(url)
-	}
 	const said = news()
 	const tryNow = async () => {
 		const { status, name: whose, detail } = await probe(secret).catch(error => ({ status: 0, detail: error.message }))
@@ -226,7 +222,7 @@ export function reveal({ title, secret, name, call, text }) {
 		secret = null
 	}
 	const node = dialog(title, h("div.lead", text ?? "This is the only time it is shown. Store it now: nobody, not even Gatehouse, can show it again."),
-		value, h("div.acts", copies(secret), button("Download .env", file), call && button("Test it now", tryNow)), said,
+		value, h("div.acts", copies(secret), button("Download .env", () => save(".env", [`${name}=${secret}\n`], "text/plain")), call && button("Test it now", tryNow)), said,
 		call && h("details", h("summary", "Call the API with it"), h("code.code", curlOf(shown(call)))),
 		h("div.acts", h("label.check", stored, "I have stored it"), done))
 	node.setAttribute("closedby", "none")
@@ -238,9 +234,10 @@ export function reveal({ title, secret, name, call, text }) {
 }
 
 const quote = text => `'${text.replaceAll("'", `'\\''`)}'`
-function curlOf({ method, path, body, etag }) {
+function curlOf({ method, path, body, etag, accept }) {
 	const lines = [`curl${method === "GET" ? "" : ` -X ${method}`} ${quote(location.origin + path)}`,
 		`  -H "Authorization: Bearer $GATEHOUSE_KEY"`]
+	if (accept) lines.push(`  -H ${quote(`Accept: ${accept}`)}`)
 	if (etag) lines.push(`  -H ${quote(`If-Match: ${etag}`)}`)
 	if (body) lines.push("  -H 'Content-Type: application/json'", `  -d ${quote(body)}`)
 	return lines.join(" \\\n")

@@ -7,7 +7,7 @@ const entry = (kind, look, text, href, more) => ({ kind, look, text, href: `/con
 
 const actions = tenant => [
 	may("createTenant") && entry("Action", "plus", "New tenant", "tenants?new=1"),
-	...[["invites", "Invite people", "invites?new=1"], ["editUsers", "Add user", "users?new=1"], ["writeKeys", "Create API key", "keys/new"], ["writeOrigins", "Add origin", "origins?new=1"]]
+	...[["manageInvites", "Invite people", "invites?new=1"], ["editUsers", "Add user", "users?new=1"], ["writeKeys", "Create API key", "keys/new"], ["writeOrigins", "Add origin", "origins?new=1"]]
 		.map(([right, text, path]) => tenant && may(right) && entry("Action", "plus", text, `t/${tenant}/${path}`)),
 ].filter(Boolean)
 
@@ -18,95 +18,80 @@ function found({ type = "tenant", id, slug, name, email }, tenant, tab) {
 	return entry(...TYPES[type], email ?? name, place[type], { sub: slug ?? (email && email !== name ? name : null), data: true })
 }
 
-/** `<command-palette>`: pages and actions at once, then what the search finds; arrows choose, Enter opens. */
-class CommandPalette extends HTMLElement {
-	connectedCallback() {
-		const before = document.activeElement
-		const label = this.tab ? "Switch to tenant" : "Search or jump to"
-		this.found = h("ul", { role: "listbox", id: "found", "aria-label": "Results" })
-		this.input = h("input", {
-			type: "search", role: "combobox", placeholder: t`${say(label)}…`, "aria-label": label, spellcheck: false, autocomplete: "off",
-			"aria-expanded": "true", "aria-controls": "found", "aria-autocomplete": "list",
-			oninput: () => this.look(), onkeydown: event => this.key(event),
-		})
-		this.box = h("dialog.palette", {
-			"aria-label": label, onclick: event => event.target === this.box && this.box.close(),
-			onclose: () => (this.remove(), before?.focus()),
-		}, this.input, this.found)
-		this.append(this.box)
-		this.box.showModal()
-		this.look()
+/** Pages and actions at once, then what the search finds; arrows choose, Enter opens. `tab`: of another tenant. */
+export function open({ tab } = {}) {
+	if (document.querySelector(".palette")) return
+	const label = tab ? "Switch to tenant" : "Search or jump to"
+	const list = h("ul", { role: "listbox", id: "found", "aria-label": "Results" })
+	const input = h("input", {
+		type: "search", role: "combobox", placeholder: t`${say(label)}…`, "aria-label": label, spellcheck: false, autocomplete: "off",
+		"aria-expanded": "true", "aria-controls": "found", "aria-autocomplete": "list", oninput: look, onkeydown: key,
+	})
+	const box = dialog(label, input, list)
+	box.className = "palette"
+	box.addEventListener("click", event => event.target === box && box.close())
+	box.addEventListener("close", stop)
+	let entries, at, running, timer
+	look()
+
+	function stop() {
+		running?.abort()
+		clearTimeout(timer)
 	}
 
-	disconnectedCallback() {
-		this.running?.abort()
-		clearTimeout(this.timer)
-	}
-
-	look() {
-		this.disconnectedCallback()
-		const text = this.input.value.trim()
+	function look() {
+		stop()
+		const text = input.value.trim()
 		const tenant = tenantHere()
-		const known = this.tab ? [] : [...places().filter(one => one.href).map(one => ({ ...one, kind: "Page" })), ...actions(tenant)]
+		const known = tab ? [] : [...places().filter(one => one.href).map(one => ({ ...one, kind: "Page" })), ...actions(tenant)]
 			.filter(one => say(one.text).toLowerCase().includes(text.toLowerCase()))
 		if (UUID.test(text)) known.push(entry("Decision", "branch", text, `decisions/${text}`, { data: true }))
-		this.draw(known)
-		if (text || this.tab) this.timer = setTimeout(() => this.find(text, known, tenant), 150)
+		draw(known)
+		if (text || tab) timer = setTimeout(() => find(text, known, tenant), 150)
 	}
 
-	async find(q, known, tenant) {
-		const { signal } = (this.running = new AbortController())
+	async function find(q, known, tenant) {
+		const { signal } = (running = new AbortController())
 		const ask = (path, values) => api(path + search({ q, ...values }), { signal })
 		// A tenant that is gone finds nothing; the others are still there.
-		const all = await (this.tab ? ask("/tenants", { limit: 20 }) : ask("/search", { tenant }).catch(() => ask("/search"))).catch(() => null)
-		if (all && !signal.aborted) this.draw([...known, ...all.items.map(one => found(one, tenant, this.tab ?? "users")).filter(one => !known.some(({ href }) => href === one.href))])
+		const all = await (tab ? ask("/tenants", { limit: 20 }) : ask("/search", { tenant }).catch(() => ask("/search"))).catch(() => null)
+		if (all && !signal.aborted) draw([...known, ...all.items.map(one => found(one, tenant, tab ?? "users")).filter(one => !known.some(({ href }) => href === one.href))])
 	}
 
-	draw(entries) {
-		this.at = 0
-		this.entries = entries
-		fill(this.found, entries.map((one, at) => h("li", { role: "option", id: `found${at}`, onclick: () => this.open(one) },
+	function draw(all) {
+		entries = all
+		fill(list, all.map((one, at) => h("li", { role: "option", id: `found${at}`, onclick: () => enter(one) },
 			icon(one.look), one.data ? user(one.text) : h("span", one.text), one.sub && user(one.sub, "span.muted"), h("span.muted.kind", one.kind))),
-		!entries.length && h("li.state.muted", { role: "option", "aria-selected": "false" }, this.tab && !this.input.value ? "Looking…" : "Nothing found"))
-		this.mark()
+		!all.length && h("li.state.muted", { role: "option", "aria-selected": "false" }, tab && !input.value ? "Looking…" : "Nothing found"))
+		mark(0)
 	}
 
-	mark() {
-		this.entries.forEach((_, at) => this.found.children[at].setAttribute("aria-selected", String(at === this.at)))
-		this.found.children[this.at]?.scrollIntoView({ block: "nearest" })
-		this.input.setAttribute("aria-activedescendant", this.entries.length ? `found${this.at}` : "")
+	function mark(now) {
+		at = now
+		entries.forEach((_, one) => list.children[one].setAttribute("aria-selected", String(one === at)))
+		list.children[at]?.scrollIntoView({ block: "nearest" })
+		input.setAttribute("aria-activedescendant", entries.length ? `found${at}` : "")
 	}
 
-	key(event) {
-		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+	function key(event) {
+		const step = { ArrowDown: 1, ArrowUp: -1, Enter: 0 }[event.key]
 		// A search field would take the first Escape to clear itself.
-		if (event.key === "Escape") this.box.close()
-		else if (step && this.entries.length) {
-			event.preventDefault()
-			this.at = (this.at + step + this.entries.length) % this.entries.length
-			this.mark()
-		} else if (event.key === "Enter" && this.entries[this.at]) {
-			event.preventDefault()
-			this.open(this.entries[this.at])
-		}
+		if (event.key === "Escape") box.close()
+		if (step == null || !entries.length) return
+		event.preventDefault()
+		step ? mark((at + step + entries.length) % entries.length) : enter(entries[at])
 	}
 
-	open(one) {
-		this.box.close()
+	function enter(one) {
+		box.close()
 		go(one.href)
 	}
-}
-customElements.define("command-palette", CommandPalette)
-
-export function open({ tab } = {}) {
-	if (document.querySelector("command-palette")) return
-	document.body.append(Object.assign(new CommandPalette(), { tab }))
 }
 
 // Keys that work on every page, never while something is being typed; app.js listens.
 
 const SHEET = {
-	"Ctrl K": "Search, jump, act", "/": "Search this list", "Shift N": "New", "J, K": "Next, previous row", X: "Select the row",
+	"Ctrl K": "Search, jump, act", "/": "Search this list", "Shift N": "New", E: "Export", "J, K": "Next, previous row", X: "Select the row",
 	Enter: "Open the row", Z: "Undo the last change", F6: "Messages", "?": "This sheet",
 }
 let going = 0
@@ -121,10 +106,17 @@ export function press(key) {
 	}
 	const act = {
 		g: () => (going = Date.now()), "/": () => open(),
-		N: () => document.querySelector("[data-new]")?.click(), j: () => move(1), k: () => move(-1),
+		N: () => use("[data-new]"), e: () => use("[data-export]"), j: () => move(1), k: () => move(-1),
 		x: () => document.activeElement.closest("tr")?.querySelector("input[type=checkbox]")?.click(), z: undo, "?": sheet,
 	}[key]
 	act?.()
+}
+
+/** Presses a button that gets the focus, and has it back from a dialog. */
+function use(button) {
+	const one = document.querySelector(button)
+	one?.focus()
+	one?.click()
 }
 
 function move(step) {

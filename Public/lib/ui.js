@@ -9,9 +9,9 @@ export * from "./dialog.js"
 
 /**
  * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many],
- * `columns` [label, cell(item), {sort, state}]; where wanted `title` and `lead` of a page of its own, `search` (placeholder), `named(item)`,
+ * `columns` [label, cell(item), {sort, state}]; where wanted `title` and `lead` of a page of its own, `search` (placeholder),
  * `filters` [name, label, codes or {options, type}], `actions(item, reload)` → [text, run, is dangerous],
- * `bulk` [{text, fits(item), run(item), danger, asks}], `create` [right, text, run(reload)] or what makes
+ * `bulk` [{text, fits(item), run(item) or all(items), danger, asks}], `exports` (as a file), `create` [right, text, run(reload)] or what makes
  * a button, `live` (can be followed), `whole` (no pages), `empty` {title, text, action}.
  */
 export async function list(page, spec) {
@@ -21,13 +21,13 @@ export async function list(page, spec) {
 	const pager = h("div.pager")
 	const filters = (spec.filters ?? []).map(([name, label, more]) => ({ name, label, ...(more?.split ? { options: choices(more) } : more) }))
 	const columns = spec.columns.map(([label, cell, more]) => ({ label, cell, ...more }))
-	const named = spec.named ?? (item => item.name ?? item.email)
+	const named = item => item.email ?? item.name ?? item.domain ?? item.origin ?? item.id
 	const change = (values, options) => setQuery({ ...query(), cursor: "", ...values }, options)
 	const again = () => load()
-	const create = () => (Array.isArray(spec.create) ? may(spec.create[0]) && adder(spec.create[1], () => spec.create[2](again)) : spec.create?.())
-	const controls = bar({ ...spec, create }, filters, counted, change)
+	const create = () => (Array.isArray(spec.create) ? may(spec.create[0]) && button(spec.create[1], () => spec.create[2](again), { look: ".primary", icon: "plus", "data-new": "" }) : spec.create?.())
+	const controls = bar({ ...spec, create, file: spec.exports && (() => file(asked({ cursor: "" }), noun)) }, filters, counted, change)
 	const chosen = spec.bulk && chooser({ ...spec, named }, again)
-	const names = ["q", "sort", "cursor", ...filters.map(one => one.name)]
+	const asked = more => spec.path + search({ ...Object.fromEntries(["q", "sort", "cursor", ...filters.map(one => one.name)].map(name => [name, query()[name]])), ...more })
 	add(page.body, [spec.title && head(spec.title, { lead: spec.lead }), controls.node, chosen?.node, table, pager])
 	let running = null
 	let seen = null
@@ -45,7 +45,7 @@ export async function list(page, spec) {
 		controls.read(wanted)
 		const slow = quiet ? 0 : setTimeout(() => skeleton(table, columns), table.children.length ? 400 : 120)
 		try {
-			draw(await api(spec.whole ? spec.path : spec.path + search({ limit: 50, ...Object.fromEntries(names.map(name => [name, wanted[name]])) }), { signal: mine.signal }), wanted)
+			draw(await api(spec.whole ? spec.path : asked({ limit: 50 }), { signal: mine.signal }), wanted)
 		} catch (error) {
 			if (error.name === "AbortError") return
 			fill(counted)
@@ -61,15 +61,14 @@ export async function list(page, spec) {
 	function draw(data, wanted) {
 		fill(counted, total(data.total, ...noun))
 		fill(pager)
+		const every = chosen?.all()
 		if (!data.items.length) return drawNothing(wanted)
-		const every = chosen?.all(data.items)
 		const rows = data.items.map(item => row(item, columns, spec.actions && (spec.actions(item, again) || []), named, chosen))
 		if (wanted.live && seen && !wanted.cursor) rows.forEach((one, at) => seen.has(data.items[at].id) || one.classList.add("fresh"))
 		seen = new Set(data.items.map(item => item.id))
 		fill(table, h("table.stack", h("caption.vh", noun[1]),
 			h("thead", h("tr", every, columns.map(column => heading(column, wanted, change)), spec.actions && h("th.end", h("span.vh", "Actions")))),
 			h("tbody", rows)))
-		chosen?.clear()
 		if (wanted.cursor) add(pager, [button("Back", () => history.back()), button("First page", () => change({}))])
 		if (data.next_cursor) add(pager, button("Next page", () => {
 			setQuery({ ...query(), cursor: data.next_cursor })
@@ -78,7 +77,6 @@ export async function list(page, spec) {
 	}
 
 	function drawNothing(wanted) {
-		chosen?.clear()
 		const said = [wanted.q && t`“${wanted.q}”`, ...filters.map(one => wanted[one.name] && t`${say(one.label)}: ${wanted[one.name]}`)].filter(Boolean)
 		if (!said.length && !wanted.cursor) return state(table, "empty", { title: t`No ${say(noun[1])} yet`, action: create(), ...spec.empty })
 		const clear = button("Clear all", () => change({ q: "", ...Object.fromEntries(filters.map(one => [one.name, ""])) }))
@@ -110,9 +108,10 @@ function bar(spec, filters, counted, change) {
 		control.addEventListener("change", () => change({ [name]: control.value.trim() }))
 		return [name, control]
 	})
+	const take = spec.file && button("Export", spec.file, { icon: "save", "data-export": "" })
 	const live = spec.live && button("Follow", () => change({ live: query().live ? "" : "1" }), { icon: "pulse" })
 	return {
-		node: h("div.bar", { role: "search" }, box && h("div.grow", icon("search"), box), fields.map(([, control]) => control), live, counted, spec.create()),
+		node: h("div.bar", { role: "search" }, box && h("div.grow", icon("search"), box), fields.map(([, control]) => control), live, counted, take, spec.create()),
 		read(wanted) {
 			if (box && document.activeElement !== box) box.value = wanted.q ?? ""
 			live?.setAttribute("aria-pressed", String(Boolean(wanted.live)))
@@ -121,7 +120,8 @@ function bar(spec, filters, counted, change) {
 	}
 }
 
-const adder = (text, run) => button(text, run, { look: ".primary", icon: "plus", "data-new": "" })
+/** Saves a list, or those of it whose `ids` are asked for, as CSV. */
+export const file = async (path, noun) => (await import("./file.js")).default(path, noun)
 
 export const STATUS = ["Status", one => tag(one.status), { state: true }]
 export const when = (label, name, more) => [label, one => time(one[name]), more]
@@ -166,7 +166,6 @@ function chooser(spec, reload) {
 			every.checked = items.length > 0 && items.length === boxes.length
 			every.indeterminate = items.length > 0 && !every.checked
 		}
-		for (const { box } of boxes) box.closest("tr")?.classList.toggle("chosen", box.checked)
 		fill(node, h("strong", t`${items.length} selected`), spec.bulk.map(one => {
 			const fit = items.filter(one.fits)
 			return fit.length > 0 && button(fit.length === items.length ? one.text : t`${say(one.text)} ${fit.length}`, () => ask(one, fit), { look: one.danger ? ".tiny.warnish" : ".tiny" })
@@ -185,6 +184,7 @@ function chooser(spec, reload) {
 	}
 
 	async function run(one, items) {
+		if (one.all) return one.all(items)
 		const failed = []
 		for (const [at, item] of items.entries()) {
 			fill(node, h("progress", { max: items.length, value: at }), t` ${at} of ${items.length}`)
@@ -196,12 +196,13 @@ function chooser(spec, reload) {
 	}
 
 	return {
-		node, clear,
-		all(items) {
+		node,
+		all() {
 			boxes = []
 			last = -1
 			every = h("input", { type: "checkbox", "aria-label": "Select all of this page", onchange: () => mark(boxes, every.checked) })
-			return items.length > 0 && h("th.pick", every)
+			show()
+			return h("th.pick", every)
 		},
 		box(item) {
 			const at = boxes.length

@@ -1,4 +1,4 @@
-import { button, deed, h, list, none, only, user, when, words } from "../lib/ui.js"
+import { deed, h, list, none, only, user, when, words } from "../lib/ui.js"
 
 const isBlank = value => value == null || value.length === 0
 const plain = value => value.join?.(", ") ?? (typeof value === "object" ? JSON.stringify(value) : String(value))
@@ -12,10 +12,9 @@ export const diff = changes => {
 /** The audit log: of all tenants, or of the one that `path` is of. */
 export default ({ path = "", ...page }) => {
 	return list(page, {
-		title: !path && "Audit", lead: "Who did what, to whom. Nothing here can be edited.", path: `${path}/audit-events`, noun: ["entry", "entries"],
+		title: !path && "Audit", lead: "Who did what, to whom. Nothing here can be edited.", path: `${path}/audit-events`, noun: ["entry", "entries"], exports: true,
 		empty: { title: "Nothing has happened yet", text: "Every change is written here, with what stood before and after." },
 		filters: [["action", "Action"], ["actor", "Actor"], ["target", "Target"]],
-		create: () => button("Print", () => print(), { icon: "book" }),
 		columns: [
 			["Action", one => [h("span.main", only("action", one.action, deed(one.action))), h("span.sub", user(one.target?.name || one.target?.id))]],
 			["Changes", one => diff(one.changes)],

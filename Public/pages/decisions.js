@@ -9,7 +9,7 @@ const REASONS = "email_missing email_invalid email_unverified user_suspended use
 export default ({ path = "", ...page }) => {
 	if (!path && page.params.id) return decision(page)
 	return list(page, {
-		title: !path && "Decisions", lead: "Who knocked, what was answered, and the rule that decided.", path: `${path}/provisioning/decisions`, noun: ["decision", "decisions"], live: true,
+		title: !path && "Decisions", lead: "Who knocked, what was answered, and the rule that decided.", path: `${path}/provisioning/decisions`, noun: ["decision", "decisions"], live: true, exports: true,
 		empty: { title: "Nobody has knocked yet", text: "Each sign-up attempt is kept here with the rules that decided it.", action: h("a.btn", { href: "/console/simulator" }, icon("flask"), "Try the simulator") },
 		filters: [
 			["outcome", "Outcome", "created linked existing reserved deferred refused"],
@@ -23,7 +23,7 @@ export default ({ path = "", ...page }) => {
 			["Took", one => t`${number(Math.round(one.duration_ms * 10) / 10)} ms`],
 			when("When", "created_at"),
 		],
-		actions: one => [path && one.outcome === "refused" && one.email && may("invites") && !/suspended|deleted/.test(one.reason)
+		actions: one => [path && one.outcome === "refused" && one.email && may("manageInvites") && !/suspended|deleted/.test(one.reason)
 			&& ["Invite", () => invite(`${path}/invites`, null, one.email)]],
 	})
 }

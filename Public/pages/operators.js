@@ -14,7 +14,7 @@ export const reach = ({ scope }) => (scope?.tenant_id ? h("a", { href: `/console
 
 export default async page => {
 	await list(page, {
-		title: "Operators", lead: "The keepers of this gatehouse. There is always at least one owner.", path: "/operators", noun: ["operator", "operators"], search: "Search by email or name", create: ["operators", "Add operator", open],
+		title: "Operators", lead: "The keepers of this gatehouse. There is always at least one owner.", path: "/operators", noun: ["operator", "operators"], search: "Search by email or name", create: ["readOperators", "Add operator", open],
 		columns: [
 			["Operator", one => who(one)],
 			["Role", one => tag(one.role), { state: true }],

@@ -1,5 +1,5 @@
 import { query, setQuery } from "../app.js"
-import { add, blink, button, card, deed, fill, h, head, icon, may, none, number, part, say, state, step, svgNode, t, time, user } from "../lib/core.js"
+import { add, blink, button, card, deed, fill, h, head, icon, may, none, number, part, say, step, svgNode, t, time, user } from "../lib/core.js"
 import { bars } from "../lib/chart.js"
 
 const WINDOWS = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" }
@@ -10,11 +10,11 @@ export default async page => {
 	const recent = h("section.card", h("h2", "Latest changes"), h("ul.feed", Array.from({ length: 8 }, () => h("li", h("span.sk"), h("br"), h("span.sk.small")))))
 	const choice = h("div.segments", { role: "group", "aria-label": "Window" })
 	add(page.body, [head("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice }),
-		h("div.stack-gap", cards, chart, h("div.two", may("audit") && recent, steps()))])
+		h("div.stack-gap", cards, chart, h("div.two", may("readAudit") && recent, steps()))])
 	const load = () => {
 		const chosen = query().window in WINDOWS ? query().window : "7d"
 		fill(choice, Object.entries(WINDOWS).map(([code, text]) => button(text, () => setQuery({ window: code }), { "aria-pressed": String(code === chosen) })))
-		return Promise.all([numbers(page, cards, chart, chosen), may("audit") && part(recent, () => latest(page, recent))])
+		return Promise.all([numbers(page, cards, chart, chosen), may("readAudit") && part(recent, () => latest(page, recent))])
 	}
 	page.onUpdate(load)
 	await blink(load())
@@ -40,13 +40,11 @@ async function numbers(page, cards, chart, chosen) {
 		drawBars(Array(7).fill({ at: Date.now(), admitted: 0, refused: 0 }))
 		chart.classList.add("wait")
 	}
-	try {
+	await part(chart, async () => {
 		const data = await page.get(`/stats/overview?window=${chosen}`)
 		draw(data)
 		drawBars(data.sign_ups)
-	} catch (error) {
-		if (error.name !== "AbortError") state(chart, "error", { error, again: () => numbers(page, cards, chart, chosen) })
-	}
+	})
 	chart.classList.remove("wait")
 }
 
@@ -66,8 +64,8 @@ async function latest(page, card) {
 
 const steps = () => card("First steps", h("ol.trace", [
 	["building", "Open a tenant", "One for each customer or team.", "/console/tenants"],
-	may("policy") && ["door", "Register a provider", "Where your people sign in.", "/console/providers"],
+	may("readPolicy") && ["door", "Register a provider", "Where your people sign in.", "/console/providers"],
 	["flask", "Try the rules", "See what would happen before anyone knocks.", "/console/simulator"],
-	may("operators") && ["badge", "Share the keys", "Add a second owner, so that none is locked out.", "/console/operators"],
+	may("readOperators") && ["badge", "Share the keys", "Add a second owner, so that none is locked out.", "/console/operators"],
 	["book", "Call the API", "Everything here can be done by a program.", "/docs"],
 ].filter(Boolean).map(([look, title, text, href]) => step(look, "quiet", h("a", { href }, title), h("div.small.muted", text)))))

@@ -1,4 +1,4 @@
-import { add, card, copies, fill, form, h, head, news, note, query, setQuery, tag, user } from "../lib/ui.js"
+import { add, card, check, copies, fill, form, h, head, news, note, query, setQuery, tag, user } from "../lib/ui.js"
 import { copyTest, trace } from "./decisions.js"
 import { SUBJECT } from "./tenant/users.js"
 
@@ -21,7 +21,7 @@ export default page => {
 			["provider*", "Provider", { hint: "A kind, or the id of a registered provider." }],
 			SUBJECT,
 			["email", "Email", { type: "email" }],
-			["email_verified", "The provider says the address is verified", { type: "check", value: String(asked.email_verified) !== "false" }],
+			check("email_verified", "The provider says the address is verified", String(asked.email_verified) !== "false"),
 			["name", "Name"],
 			["tenant", "Tenant", { hint: "Slug or id; empty lets the rules choose." }],
 			["invite_token", "Invite token"],

@@ -2,7 +2,7 @@ import { act, confirm, created, forgetTenants, formDialog, go, h, list, may, STA
 
 export default page => list(page, {
 	title: "Tenants", lead: "Each tenant keeps its own users, invites, keys and rules.",
-	path: "/tenants", noun: ["tenant", "tenants"], search: "Search by name or slug", create: ["createTenant", "New tenant", open],
+	path: "/tenants", noun: ["tenant", "tenants"], exports: true, search: "Search by name or slug", create: ["createTenant", "New tenant", open],
 	empty: { title: "Open the first gate", text: "A tenant is one customer or team. Give it a name; invite people next." },
 	filters: [["status", "Status", "active suspended deleted"]],
 	columns: [

@@ -84,6 +84,28 @@ import Text
         }
     }
 
+    @Test func `users are listed and exported by their ids, and no others`() async throws {
+        try await UserStage.run { stage in
+            let ada = try await stage.make("ada@acme.example")
+            let bob = try await stage.make("bob@acme.example")
+            let eve = try await stage.make("eve@acme.example")
+            #expect(try await stage.send(.delete, "/\(bob)").status == 204)
+            let stranger = UUID.random()
+            let wanted = "ids=\(eve),\(stranger),\(bob),\(eve)"
+            #expect(
+                try await stage.emails("sort=email&" + wanted) == [
+                    "bob@acme.example", "eve@acme.example",
+                ])
+            #expect(try await stage.emails("status=pending&" + wanted) == ["eve@acme.example"])
+            #expect(try await stage.emails("q=ada&" + wanted).isEmpty)
+            #expect(try await stage.emails("q=ada&ids=\(ada)") == ["ada@acme.example"])
+            #expect(try await stage.emails("ids=").isEmpty)
+            #expect(try await stage.send(.get, "?ids=x").status == 422)
+            let file = try await stage.send(.get, "?sort=email&" + wanted, fields: Self.csv)
+            #expect(try CSVFile(file.bytes)["id"] == [bob, eve])
+        }
+    }
+
     @Test func `what a spreadsheet would calculate is guarded, and every text comes back`()
         async throws
     {

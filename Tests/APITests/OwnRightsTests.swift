@@ -145,4 +145,36 @@ import Text
             }
         }
     }
+
+    @Test func `everyone is told what he may do, be it with his own things alone`() async throws {
+        try await withMember { stage, _, member in
+            let service = stage.stage.service
+            func rights(_ who: TestService.Credential) async throws -> Set<String> {
+                let me = try await service.send(.get, "/v1/me", as: who)
+                return Set((me.json["rights"]?.array ?? []).compactMap(\.string))
+            }
+            func rights(_ role: String, in tenant: UUID? = nil) async throws -> Set<String> {
+                try await rights(.session(try await service.session(role: role, tenant: tenant)))
+            }
+            let all = Set(Right.allCases.map(\.rawValue))
+            #expect(try await rights("owner") == all)
+            let own = try await rights("owner", in: stage.stage.tenant.id)
+            #expect(own == Set(Right.allCases.filter { !$0.isPlatformOnly }.map(\.rawValue)))
+            let auditor = try await rights("auditor")
+            #expect(
+                auditor == [
+                    "readTenant", "readUsers", "readInvites", "readDecisions", "listKeys",
+                    "readOrigins", "readClients", "evaluate", "evaluateOrigins", "readPolicy",
+                    "readProviders", "readAudit",
+                ])
+            let developer = try await rights("developer")
+            #expect(developer.contains("readAudit") && !developer.contains("manageInvites"))
+            #expect(try await rights("support").contains("manageInvites"))
+            let person = try await rights(member)
+            #expect(person.contains("readUsers") && !person.contains("editUsers"))
+            let narrow = try await stage.key(["users:read"])
+            #expect(
+                try await rights(.bearer(narrow)) == ["readUsers", "readDecisions", "evaluate"])
+        }
+    }
 }

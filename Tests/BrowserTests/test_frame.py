@@ -21,7 +21,7 @@ def test_after_a_navigation_the_title_changes_and_the_heading_has_focus(console)
 def test_the_palette_finds_pages_tenants_people_and_ids(console):
     page = console.go("/console/t/demo/users")
     page.keyboard.press("Control+k")
-    box = page.locator("command-palette input")
+    box = page.locator(".palette input")
     expect(box).to_be_focused()
     box.fill("ada")
     page.get_by_role("option", name=re.compile("ada@demo.example")).wait_for()
@@ -39,7 +39,7 @@ def test_the_palette_finds_pages_tenants_people_and_ids(console):
     page.keyboard.press("Control+k")
     expect(box).to_be_focused()
     page.keyboard.press("Escape")
-    expect(page.locator("command-palette")).to_have_count(0)
+    expect(page.locator(".palette")).to_have_count(0)
 
 
 def test_inside_a_tenant_the_palette_finds_its_keys_invites_and_ids(console):
@@ -54,7 +54,7 @@ def test_inside_a_tenant_the_palette_finds_its_keys_invites_and_ids(console):
         (person["id"], "harbour@acme.example.*User", "Profile"), ("harbour.two", "harbour.two.*Invite", None),
     ):
         page.keyboard.press("Control+k")
-        page.locator("command-palette input").fill(text)
+        page.locator(".palette input").fill(text)
         page.get_by_role("option", name=re.compile(option)).click()
         if heading:
             expect(page.get_by_role("heading", name=heading)).to_be_visible()
@@ -66,7 +66,7 @@ def test_the_tenant_is_switched_and_the_page_stays(console):
     one = console.tenant("Zebra Works")
     page = console.go("/console/t/demo/invites")
     page.get_by_title("Switch tenant").click()
-    page.locator("command-palette input").fill("Zebra")
+    page.locator(".palette input").fill("Zebra")
     page.get_by_role("option", name=re.compile("Zebra")).click()
     expect(page).to_have_url(re.compile(f"/t/{one['slug']}/invites"))
     expect(page.locator("main h1")).to_have_text("Zebra Works")
@@ -138,7 +138,7 @@ def test_hostile_names_stay_text_on_every_page(console):
             assert page.evaluate("document.querySelectorAll('main script, main img').length") == 0, path
             assert not re.search("[\u202a-\u202e\u2066-\u2069\u0007]", page.locator("body").inner_text()), path
         page.keyboard.press("Control+k")
-        page.locator("command-palette input").fill(one["slug"])
+        page.locator(".palette input").fill(one["slug"])
         page.get_by_role("option", name=re.compile(one["slug"])).first.wait_for()
         page.keyboard.press("Escape")
     console.go("/console/tenants")

@@ -36,12 +36,11 @@ package final class NameServer: Sendable {
 
     package func set(_ name: String, _ reply: Reply) { replies.withLock { $0[name] = reply } }
 
-    package func stop() {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
-    }
+    /// The thread closes what it reads from: by then the number could be another socket's.
+    package func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     private func serve() {
+        defer { close(descriptor) }
         while true {
             var query = [UInt8](repeating: 0, count: 1500)
             var peer = sockaddr()

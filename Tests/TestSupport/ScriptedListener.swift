@@ -23,6 +23,7 @@ package final class ScriptedListener: Sendable {
         self.descriptor = descriptor
         port = Int(UInt16(bigEndian: address.sin_port))
         Self.thread {
+            defer { close(descriptor) }
             while true {
                 let peer = accept(descriptor, nil, nil)
                 guard peer >= 0 else { return }
@@ -31,11 +32,9 @@ package final class ScriptedListener: Sendable {
         }
     }
 
-    /// Ends listening; connections end when their part is played.
-    package func stop() {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
-    }
+    /// Ends listening; connections end when their part is played. The thread closes what it
+    /// listens on: by then the number could be another socket's.
+    package func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     static func thread(_ work: @escaping @Sendable () -> Void) {
         final class Box: Sendable {

@@ -1,4 +1,4 @@
-import { act, api, formDialog, h, list, may, none, t, tag, user, when } from "../../lib/ui.js"
+import { act, api, check, formDialog, h, list, may, none, t, tag, user, when } from "../../lib/ui.js"
 
 const ABOUT = { relate: "Mail", immich: "Photos", timetracker: "Time tracking", thinkwork: "Work", deeprecall: "Notes" }
 
@@ -25,7 +25,6 @@ function turn(page, one, enabled, reload) {
 }
 
 const whole = { type: "number", look: ".third" }
-const check = (name, label, value) => [name, label, { type: "check", value }]
 
 /** The settings that each client declares beside those of all. */
 const SETTINGS = {
@@ -51,7 +50,7 @@ async function edit(page, one, after) {
 	return formDialog({
 		title: t`Settings of ${one.name}`, submit: "Save", start: one,
 		fields: [
-			["enabled", "Its paths answer", { type: "check", value: one.enabled }],
+			check("enabled", "Its paths answer", one.enabled),
 			["hosts", "Hosts of its own", { type: "lines", hint: "One a line; for apps that take no path." }],
 			["redirect_uris", "Where a sign-in may lead back to", { type: "lines", hint: "One a line; compared byte for byte." }],
 			...[["provider", "Provider that people sign in at", { options: [["", "The only one that fits"], ...providers] }],

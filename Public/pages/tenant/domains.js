@@ -3,7 +3,7 @@ import { act, confirm, copies, created, formDialog, h, list, may, scope, STATUS,
 export default async page => {
 	const path = `${page.path}/domains`
 	await list(page, {
-		path, noun: ["domain", "domains"], create: ["writePolicy", "Add domain", reload => open(path, reload)], named: one => one.domain,
+		path, noun: ["domain", "domains"], create: ["writePolicy", "Add domain", reload => open(path, reload)],
 		empty: { title: "No domain is claimed", text: "A verified domain lets its people in by the domain rule, and belongs to one tenant only." },
 		columns: [
 			["Domain", one => user(one.display ?? one.domain, "span.main")],

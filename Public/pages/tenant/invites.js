@@ -8,10 +8,9 @@ const link = invite => invite.accept_url && reveal({
 
 export default async page => {
 	const path = `${page.path}/invites`
-	const revoke = one => api(`${path}/${one.id}/revoke`, { method: "POST" })
 	const resend = (one, options, said, reload) => act(`${path}/${one.id}/resend`, options, said, made => (reload(), link(made)))
 	await list(page, {
-		path, noun: ["invite", "invites"], search: "Search by email", create: ["invites", "Invite", reload => invite(path, reload)],
+		path, noun: ["invite", "invites"], search: "Search by email", create: ["manageInvites", "Invite", reload => invite(path, reload)],
 		empty: { title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends." },
 		filters: [["status", "Status", "pending accepted revoked expired"]],
 		columns: [
@@ -23,12 +22,12 @@ export default async page => {
 			["Sent by", one => user(one.invited_by?.name ?? "–")],
 			created("Sent"),
 		],
-		actions: may("invites") && ((one, reload) => one.status !== "pending" && one.status !== "expired" ? [] : [
+		actions: may("manageInvites") && ((one, reload) => one.status !== "pending" && one.status !== "expired" ? [] : [
 			["Resend", () => resend(one, {}, one.delivery === "mail" && "Sent again", reload)],
 			one.delivery === "mail" && ["Copy link", () => resend(one, { body: { delivery: "link" } }, null, reload)],
 			one.status === "pending" && ["Revoke", () => act(`${path}/${one.id}/revoke`, {}, t`The invite of ${one.email} is revoked`, reload), true],
 		]),
-		bulk: may("invites") && [{ text: "Revoke", danger: true, fits: one => one.status === "pending", run: revoke, asks: "The links stop working now. People can be invited again." }],
+		bulk: may("manageInvites") && [{ text: "Revoke", danger: true, fits: one => one.status === "pending", run: one => api(`${path}/${one.id}/revoke`, { method: "POST" }), asks: "The links stop working now. People can be invited again." }],
 	})
 }
 

@@ -26,7 +26,7 @@ export default async page => {
 				["Owner", one.owner?.type === "user" ? h("a", { href: `${page.base}/users/${one.owner.id}` }, "A user") : "The tenant"],
 				one.revoked_at && ["Revoked", time(one.revoked_at)], one.revocation_reason && ["Because", user(one.revocation_reason)],
 				one.note && ["Note", user(one.note)], ["Id", h("code", one.id)],
-				may("audit") && ["History", h("a", { href: `${page.base}/audit?target=${one.id}` }, "In the audit log")]])),
+				may("readAudit") && ["History", h("a", { href: `${page.base}/audit?target=${one.id}` }, "In the audit log")]])),
 			h("div.stack-gap", card("What it may do", facts([["Scopes", codes(one.scopes)], ["Addresses", codes(one.allowed_ips, "anywhere")], ["Origins", codes(one.allowed_origins, "every one")],
 				["Rate", one.rate_limit ? t`${number(one.rate_limit.per_minute)} a minute` : none("as the server is set")]])), card("Uses by day", uses))),
 	])

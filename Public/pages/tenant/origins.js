@@ -1,9 +1,9 @@
-import { act, add, card, created, fill, form, formDialog, h, list, may, news, none, note, t, toast, undoable, user, when, words } from "../../lib/ui.js"
+import { act, add, card, check, created, fill, form, formDialog, h, list, may, news, none, note, t, toast, undoable, user, when, words } from "../../lib/ui.js"
 
 export default async page => {
 	const path = `${page.path}/cors-origins`
 	await list(page, {
-		path, noun: ["origin", "origins"], search: "Search origins", create: ["writeOrigins", "Add origin", reload => open(path, reload)], named: one => one.origin,
+		path, noun: ["origin", "origins"], search: "Search origins", create: ["writeOrigins", "Add origin", reload => open(path, reload)],
 		empty: { title: "No origin is allowed", text: "Browsers of other sites are kept out. Add the origin of your web app to let it call." },
 		columns: [
 			["Origin", one => [user(one.origin, "code.main"), one.label && user(one.label, "span.sub")]],
@@ -29,7 +29,7 @@ const open = (path, reload) => formDialog({
 	fields: [
 		["origin*", "Origin", { hint: "Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.", attrs: { placeholder: "https://app.example.com" } }],
 		["label", "Label"],
-		["credentials", "Allow cookies and credentials", { type: "check", value: false }],
+		check("credentials", "Allow cookies and credentials"),
 	],
 	path,
 	done: (made, values) => {
@@ -45,7 +45,7 @@ function tester(page) {
 		["origin*", "Origin of the page", { attrs: { placeholder: "https://app.example.com" } }],
 		["method", "Method", { options: ["GET", "POST", "PUT", "PATCH", "DELETE"].map(one => [one, one]) }],
 		["request_headers", "Request headers", { type: "lines", hint: "One a line, such as authorization." }],
-		["credentials", "With cookies", { type: "check" }],
+		check("credentials", "With cookies"),
 	], {
 		submit: "Test", request: values => ["/cors/evaluate", { body: { tenant: page.tenant.slug, ...values } }],
 		done: said => {

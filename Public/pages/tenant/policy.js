@@ -1,4 +1,4 @@
-import { add, button, card, confirm, etagOf, fill, form, h, may, news, note, part, redraw, t, time, toast } from "../../lib/ui.js"
+import { add, button, card, check, confirm, etagOf, fill, form, h, may, news, note, part, redraw, t, time, toast } from "../../lib/ui.js"
 import { diff } from "../audit.js"
 import { ROLES } from "./users.js"
 
@@ -32,19 +32,18 @@ export default async page => {
 	await part(versions, () => drawVersions(page, versions, one))
 }
 
-const yes = (name, label) => [name, label, { type: "check" }]
 const FIELDS = [
 	["sign_up", "Who may sign up", { options: MODES }],
 	["default_role", "Role of a newcomer", { options: ROLES.slice(0, 2) }],
 	["allowed_domains", "Allowed domains", { type: "lines", hint: "A filter, one a line; empty lets every domain in that the rules let in." }],
-	yes("external_invites", "Invites may go to other domains"),
-	yes("invite_email_must_match", "An invite is only for its own address"),
+	check("external_invites", "Invites may go to other domains"),
+	check("invite_email_must_match", "An invite is only for its own address"),
 	["auto_link", "Link to an account of the same address", { options: [["off", "Off: always ask"], ["authoritative", "Only where the provider is the authority"]] }],
 	["password_min", "Shortest password", { type: "number", attrs: { min: 8, max: 128 } }],
-	yes("password_blocklist", "Refuse well-known passwords"),
+	check("password_blocklist", "Refuse well-known passwords"),
 	["scope_catalogue", "Own scopes for API keys", { type: "lines" }],
-	yes("dev_origins", "Allow localhost origins"),
-	yes("private_network", "Allow private network access"),
+	check("dev_origins", "Allow localhost origins"),
+	check("private_network", "Allow private network access"),
 ]
 
 const changesOf = (before, after) => Object.fromEntries(Object.keys(after).filter(name => name !== "version" && String(before[name]) !== String(after[name]))

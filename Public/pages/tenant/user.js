@@ -25,7 +25,7 @@ export default async page => {
 				["Came in by", words(one.source)], ["Last sign-in", time(one.last_sign_in_at)], ["Created", time(one.created_at)],
 				["Why admitted?", h("a", { href: `${page.base}/decisions?email=${encodeURIComponent(one.email ?? "")}` }, "The decisions about this address")],
 				["Id", h("code", one.id)],
-			])), titled("Identities", edits && [button("Link grant", () => grant(path, one), { look: ".tiny", icon: "link" }), button("Link", () => link(path), { look: ".tiny" })], identities(path, one))),
+			])), titled("Identities", edits && [button("Link grant", () => grant(path, one), { look: ".tiny" }), button("Link", () => link(path), { look: ".tiny" })], identities(path, one))),
 			h("div.stack-gap",
 				section("Sessions", `${path}/sessions`, id => h("div.line",
 					h("div", user(id.device || id.user_agent || id.client), h("div.small.muted", user(id.ip), " · seen ", time(id.last_seen_at))),
@@ -33,7 +33,7 @@ export default async page => {
 				"No open session.", may("suspendUsers") && button("End all", () => endAll(path, one), { look: ".tiny" })),
 				section("API keys", `${page.path}/api-keys?owner_user_id=${one.id}`, key => h("div.line",
 					h("a", { href: `${page.base}/keys/${key.id}` }, user(key.name)), tag(key.status)), "No key of its own."),
-				may("audit") && section("Activity", `${page.path}/audit-events?limit=8&target=${one.id}`, event => h("div.small",
+				may("readAudit") && section("Activity", `${page.path}/audit-events?limit=8&target=${one.id}`, event => h("div.small",
 					h("strong", deed(event.action)), h("span.muted", " by ", user(event.actor?.name || "Gatehouse"), " · ", time(event.occurred_at))), "Nothing yet."))),
 	])
 	await blink(Promise.all(asking))

@@ -1,5 +1,6 @@
-import { act, api, choices, confirm, created, formDialog, list, may, none, only, STATUS, t, undoable, when, who, words } from "../../lib/ui.js"
+import { act, api, choices, confirm, created, file, formDialog, list, may, none, only, search, STATUS, t, undoable, when, who, words } from "../../lib/ui.js"
 
+const NOUN = ["user", "users"]
 const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
 export const ROLES = choices("member manager admin")
 export const ROLE = ["role", "Role", { options: ROLES }]
@@ -11,7 +12,7 @@ export default async page => {
 	const path = one => `${page.path}/users/${one.id}`
 	const post = verb => one => api(`${path(one)}/${verb}`, { method: "POST" })
 	await list(page, {
-		path: `${page.path}/users`, noun: ["user", "users"], search: "Search by email or name", create: ["editUsers", "Add user", reload => open(page, reload)], named: one => one.email ?? one.id,
+		path: `${page.path}/users`, noun: NOUN, exports: true, search: "Search by email or name", create: ["editUsers", "Add user", reload => open(page, reload)],
 		empty: { title: "Nobody has come in yet", text: "Invite people, add them here, or let the sign-up policy admit them." },
 		filters: [["status", "Status", "pending active suspended deleted"], ROLE, ["provider", "Provider", { options: [...KINDS, ["password", "Password"]] }]],
 		columns: [
@@ -23,8 +24,9 @@ export default async page => {
 			created(),
 		],
 		actions: (one, reload) => actions(page, one, reload).filter(act => act?.[0] !== "Delete"),
-		bulk: may("suspendUsers") && [
-			{ text: "Suspend", danger: true, fits: one => one.status === "active", run: post("suspend"), asks: "Their sign-ins, sessions and keys are refused at once. Resuming lets them work again." },
+		bulk: [
+			{ text: "Export", fits: () => true, all: some => file(`${page.path}/users${search({ ids: some.map(one => one.id) })}`, NOUN) },
+			may("suspendUsers") && { text: "Suspend", danger: true, fits: one => one.status === "active", run: post("suspend"), asks: "Their sign-ins, sessions and keys are refused at once. Resuming lets them work again." },
 			may("editUsers") && { text: "Resume", fits: one => one.status === "suspended", run: post("resume") },
 			may("editUsers") && { text: "Delete", danger: true, fits: one => /active|pending|suspended/.test(one.status), run: one => api(path(one), { method: "DELETE" }), asks: ENDS },
 		].filter(Boolean),

@@ -1,4 +1,5 @@
 import Cryptography
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -74,6 +75,9 @@ enum SessionEndpoints {
                         .readOnly("id", .uuid, nullable: true), .readOnly("name", .string()),
                         .readOnly("tenant_id", .uuid, nullable: true),
                         .readOnly("scopes", .array(of: .string())),
+                        .readOnly(
+                            "rights", .array(of: .string()),
+                            "What it may do, be it with its own things alone."),
                     ]))
         ]
     ) { call in
@@ -85,6 +89,7 @@ enum SessionEndpoints {
                 .init("id", .uuid(who.id)), .init("name", .string(who.name)),
                 .init("tenant_id", .uuid(who.tenant)),
                 .init("scopes", .array(who.scopes.map(JSONValue.string))),
+                .init("rights", .strings(Permissions.rights(call.domainPrincipal))),
             ]))
     }
 

@@ -19,6 +19,7 @@ enum UserEndpoints {
         query: QueryParameter.list(
             sorts: ["-created_at", "created_at", "email", "-email"], search: true)
             + [
+                QueryParameter("ids", .array(of: .uuid, max: 200), "Only these."),
                 QueryParameter("status", .enumeration(UserRow.statuses)),
                 QueryParameter("role", .enumeration(UserRow.roles)),
                 QueryParameter("provider", .enumeration(IdentityRow.providers)),
@@ -36,6 +37,7 @@ enum UserEndpoints {
         if let own = call.bound(.readUsers) {
             return call.list(ListPage(whole: try await call.scope.user(own).map { [$0] } ?? []))
         }
+        filter.ids = call.query.optionalStrings("ids")?.compactMap { UUID($0) }
         filter.signedInSince = call.query.optionalTimestamp("last_sign_in_since")
         filter.signedInUntil = call.query.optionalTimestamp("last_sign_in_until")
         filter.neverSignedIn = call.query.flag("never_signed_in")

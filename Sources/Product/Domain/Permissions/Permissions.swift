@@ -66,6 +66,16 @@ package enum Permissions {
         return principal.selfID
     }
 
+    /// The names of what this principal may do at its home, be it with its own things alone.
+    package static func rights(_ principal: Principal) -> [String] {
+        Right.allCases.filter {
+            permits(principal, $0, in: principal.tenantID) == .allowed
+                || permits(
+                    principal, $0, in: principal.tenantID,
+                    target: PermissionTarget(ownerID: principal.selfID)) == .allowed
+        }.map(\.rawValue)
+    }
+
     /// The widest role that this principal may give by an invite; nil: none.
     package static func widestInvite(_ principal: Principal, in tenant: UUID) -> UserRole? {
         UserRole.allCases.last {

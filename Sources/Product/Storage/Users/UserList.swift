@@ -5,7 +5,8 @@ import Text
 package struct UserFilter: Sendable {
     /// Part of the address or the name; under three characters a beginning.
     package var text: String?
-    /// Nil: all but the deleted.
+    package var ids: [UUID]?
+    /// Nil: all but the deleted, unless they are asked for by id.
     package var status: String?
     package var role: String?
     package var provider: String?
@@ -29,7 +30,7 @@ package struct UserFilter: Sendable {
         var sql: SQL = "tenant_id = \(tenant)"
         if let status {
             sql += " AND status = \(status)"
-        } else {
+        } else if ids == nil {
             sql += " AND status <> 'deleted'"
         }
         if let role { sql += " AND role = \(role)" }
@@ -82,6 +83,7 @@ extension TenantScope {
 
     func search(_ filter: UserFilter) async throws(PostgresError) -> ListSearch {
         var search = try await search(filter.text, in: .users)
+        if let ids = filter.ids { search.ids.append(ids) }
         if let provider = filter.provider { try await look(forProvider: provider, &search) }
         return search
     }

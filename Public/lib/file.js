@@ -1,0 +1,38 @@
+// A list as a file of comma-separated values.
+import { ask, button, count, fill, h, number, t } from "./core.js"
+import { dialog, save, toast } from "./dialog.js"
+
+/** Saves what the list at `path` has; rows and bytes are counted as they come, and it can be stopped. */
+export default async function file(path, noun) {
+	const stop = new AbortController()
+	const said = h("p.lead", "…")
+	let node
+	// What comes at once needs no dialog.
+	const slow = setTimeout(() => {
+		node = dialog(t`Export ${noun[1]}`, said, h("div.acts", button("Cancel", () => node.close())))
+		node.addEventListener("close", () => stop.abort())
+	}, 250)
+	const parts = []
+	let [rows, bytes, quoted] = [-1, 0, false]
+	try {
+		const answer = await ask(path, { accept: "text/csv", signal: stop.signal })
+		const reader = answer.body.getReader()
+		for (let part; !(part = await reader.read()).done;) {
+			parts.push(part.value)
+			bytes += part.value.length
+			for (const byte of part.value) {
+				if (byte === 34) quoted = !quoted
+				else if (byte === 10 && !quoted) rows += 1
+			}
+			fill(said, count(rows, ...noun), ", ", t`${number(Math.round(bytes / 1e5) / 10)} MB`)
+		}
+		save(answer.headers.get("content-disposition").match(/"(.*)"/)[1], parts, "text/csv")
+		toast(t`${count(rows, ...noun)} exported`)
+	} catch (error) {
+		// A file that breaks off is a network's error: half of it would pass for the whole.
+		if (error.name !== "AbortError") toast(error instanceof TypeError ? "The export broke off; nothing is saved." : error.message, { stay: true })
+	} finally {
+		clearTimeout(slow)
+		node?.close()
+	}
+}
