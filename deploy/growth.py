@@ -115,6 +115,8 @@ class Numbers:
 
     def take(self, ends, count):
         found = [n for n in self.rest if n % 100 in ends and n not in self.spent][:count]
+        if len(found) < count:
+            raise SystemExit("too few rows are left that nothing touched")
         self.spent.update(found)
         with open(self.path, "w") as out:
             json.dump(sorted(self.spent), out)
