@@ -81,12 +81,12 @@ struct DomainCheckTests {
         let proof = #"{"method":"dns"}"#
         let proved = try await stage.post("/v1/tenants/acme/domains/\(stage.id)/verify", proof)
         #expect(proved.status == 200, "\(proved.text)")
-        let admin = try await stage.post(
-            "/v1/tenants/acme/users", #"{"email":"boss@acme.example","role":"admin"}"#)
-        #expect(admin.status == 201, "\(admin.text)")
-        _ = try await service.storage.scope(tenant.id).change(by: .system) { change in
-            try await change.transaction.query(
-                "UPDATE users SET status = 'active' WHERE tenant_id = \(tenant.id)")
+        for (name, role, place) in [
+            ("boss", "admin", tenant.id), ("help", "support", tenant.id), ("root", "owner", nil),
+        ] {
+            _ = try await service.storage.createOperator(
+                email: "\(name)@acme.example", emailKey: "\(name)@acme.example", name: nil,
+                role: role, tenant: place, passwordHash: "none", by: .system)
         }
         let provider = try await stage.post(
             "/v1/providers",
@@ -196,6 +196,22 @@ struct DomainCheckTests {
                 "/v1/tenants/acme/domains/\(id)/verify", #"{"method":"operator"}"#)
             #expect(proved.status == 200, "\(proved.text)")
             #expect(try await stage.look(afterDays: 8) == [.unchanged])
+        }
+    }
+
+    @Test func `of a tenant without operators of its own the platform's are told`() async throws {
+        try await Self.run { stage in
+            let storage = stage.service.storage
+            let tenant = try #require(try await storage.knownTenant("acme"))
+            _ = try await storage.scope(tenant.id).change(by: .system) { change in
+                try await change.transaction.query(
+                    "UPDATE operators SET status = 'suspended' WHERE tenant_id = \(tenant.id)")
+            }
+            stage.names.set(stage.name, .records([]))
+            #expect(try await stage.look(afterDays: 7) == [.lost])
+            let postman = try #require(stage.service.composition.postman)
+            while try await postman.round() > 0 {}
+            #expect(stage.sink.mails.map(\.to) == [["<root@acme.example>"]])
         }
     }
 }

@@ -14,7 +14,19 @@ import Text
         let records = Records()
         let now = Mutex<Int64>(0)
         let refusal = Mutex<Problem?>(nil)
+        let role = Mutex("manager")
+        let tenant = Mutex<UUID?>(nil)
         let asked = Counter()
+        let counted = Counter()
+
+        private func principal(of request: Request) throws -> Principal {
+            _ = asked.next()
+            if let refusal = refusal.withLock({ $0 }) { throw refusal }
+            let caller = request.first("authorization").flatMap { UInt64($0) } ?? 1
+            return Principal(
+                kind: .key, id: UUID(high: 7, low: caller), tenant: tenant.withLock { $0 },
+                role: role.withLock { $0 })
+        }
 
         func dispatcher(_ limits: ExportLimits = ExportLimits()) throws -> Dispatcher {
             let endpoint = Endpoint(
@@ -36,11 +48,10 @@ import Text
                 endpoints: [endpoint], services: Services(),
                 hooks: Hooks(
                     authenticate: {
-                        _ = self.asked.next()
-                        if let refusal = self.refusal.withLock({ $0 }) { throw refusal }
-                        let caller = $0.first("authorization").flatMap { UInt64($0) } ?? 1
-                        return Principal(kind: .key, id: UUID(high: 7, low: caller))
+                        _ = self.counted.next()
+                        return try self.principal(of: $0)
                     },
+                    recheck: { try self.principal(of: $0) },
                     resolveTenant: { _, _ in nil }, authorize: { _, _, _ in nil },
                     judgeOrigin: { _, _ in .proceed }, record: { self.records.append($0) },
                     now: { Timestamp(microseconds: self.now.withLock { $0 }) }),
@@ -109,14 +120,46 @@ import Text
         #expect(stage.records.all.map(\.status) == [200, 401])
     }
 
-    @Test func `a key whose rate is used up goes on with what it began`() async throws {
+    @Test func `the looks at a credential are no uses of it, and a clock set back brings one`()
+        async throws
+    {
         let stage = Stage()
         let response = try await stage.dispatcher().respond(to: request())
         guard case .stream(let next) = response.body else { throw Broken() }
         _ = try await next()
-        stage.now.withLock { $0 = 2_000_000 }
-        stage.refusal.withLock { $0 = .rateLimited("Enough.", retryAfter: 9) }
-        #expect(try await next() != nil && stage.asked.count == 2)
+        stage.now.withLock { $0 = -5_000_000 }
+        #expect(try await next() != nil && stage.asked.count == 2 && stage.counted.count == 1)
+    }
+
+    @Test func `rights that change on the way cut the file`() async throws {
+        let stage = Stage()
+        let response = try await stage.dispatcher().respond(to: request())
+        guard case .stream(let next) = response.body else { throw Broken() }
+        _ = try await next()
+        stage.role.withLock { $0 = "member" }
+        stage.now.withLock { $0 = 1_000_000 }
+        await #expect(throws: Problem.self) { try await next() }
+        #expect(stage.records.all.map(\.status) == [200, 403])
+    }
+
+    @Test func `one tenant's credentials share four places, and none is held for over an hour`()
+        async throws
+    {
+        let stage = Stage()
+        stage.tenant.withLock { $0 = UUID(high: 1, low: 1) }
+        let dispatcher = try stage.dispatcher()
+        var running: [Response] = []
+        for caller in 1...4 { running.append(await dispatcher.respond(to: request(caller))) }
+        #expect(running.allSatisfy { $0.status == 200 })
+        #expect(await dispatcher.respond(to: request(5)).status == 429)
+        stage.tenant.withLock { $0 = UUID(high: 1, low: 2) }
+        #expect(await dispatcher.respond(to: request(5)).status == 200)
+        stage.tenant.withLock { $0 = UUID(high: 1, low: 1) }
+        guard case .stream(let next) = running[0].body else { throw Broken() }
+        _ = try await next()
+        stage.now.withLock { $0 = 3_600_000_000 }
+        await #expect(throws: (any Error).self) { try await next() }
+        #expect(stage.records.all.last?.status == 500)
     }
 
     @Test func `a first page that fails is an answer of its own`() async throws {

@@ -112,7 +112,10 @@ import Text
         let names = [
             "=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", "＝1", "a=b", "'=x", "\"", "a\"b,c",
             "line\r\nbreak", ",", " =lead", "é,e\u{301}", "日本語\u{202E}", "=\"\"\r\n,=", "'",
+            "x;=1", "x\t-1",
         ]
+        // Where a semicolon or a tab parts cells.
+        let inside = ["x;=1": "x;'=1", "x\t-1": "x\t'-1"]
         try await UserStage.run { stage in
             try await stage.service.storage.scope(stage.tenant.id).change(by: .system) { change in
                 for (index, name) in names.enumerated() {
@@ -130,7 +133,9 @@ import Text
             let file = try await stage.send(.get, "?sort=created_at", fields: Self.csv)
             let cells = try CSVFile(file.bytes)["name"]
             let guarded = Set([0, 1, 2, 3, 4, 5, 6, 7, 17])
-            let expected = names.indices.map { (guarded.contains($0) ? "'" : "") + names[$0] }
+            let expected = names.indices.map {
+                inside[names[$0]] ?? (guarded.contains($0) ? "'" : "") + names[$0]
+            }
             #expect(cells.map { Array($0.utf8) } == expected.map { Array($0.utf8) })
         }
     }

@@ -139,14 +139,17 @@ package final class Replica: Sendable {
     /// Listening has begun: whatever was changed before is read, by forgetting everything, and
     /// those who wait for us are told.
     private func catchUp() {
-        guard let listener = state.withLock({ $0.listener }) else { return }
+        // By the clock of another server a living one's row could look old: nothing is tidied soon.
+        let listener = state.withLock { state in
+            state.renewals = 0
+            return state.listener
+        }
+        guard let listener else { return }
         listener.send(
             "SELECT seq FROM revocations WHERE at > clock_timestamp() - interval '1 minute'"
         ) { [self] answer in
             guard case .success(let rows) = answer else { return listener.reconnect() }
             freshness.forgetAll()
-            // By the clock of another server a living one's row could look old.
-            state.withLock { $0.renewals = 0 }
             tell(rows.compactMap { try? $0.get(0, as: Int64.self) }, listener)
             renew(listener)
         }
@@ -273,8 +276,11 @@ package final class Replica: Sendable {
                 let startedAt = try? row.get(3, as: Int64.self)
             else { return unknown }
             // A millisecond for what the division cut off.
-            let remaining =
-                isOfThisServer ? (microseconds + 1000) * 1000 : remainingElsewhere(startedAt)
+            var remaining = (microseconds + 1000) * 1000
+            if !isOfThisServer {
+                // One of an older version renews here without saying so.
+                remaining = max(remainingElsewhere(startedAt), min(lease, remaining))
+            }
             if remaining > 0 { others.append(Other(id: other, remaining: remaining)) }
         }
         return others

@@ -105,6 +105,10 @@ package struct Composition: Sendable {
                     try await authenticator.refuseKeyInAddress($0)
                     return try await authenticator.principal(of: $0)
                 },
+                recheck: {
+                    if let principal { return principal }
+                    return try await authenticator.uncounted.principal(of: $0)
+                },
                 resolveTenant: { try await Self.resolve($0, $1, database) },
                 authorize: { Authorizer.refusal($0, $1, $2) },
                 judgeOrigin: { try await judge.judge($0, $1) },

@@ -12,25 +12,37 @@ package struct DomainChecks: Sendable {
         self.services = services
     }
 
-    /// One round over what is due; gives what came of it, in that order.
+    /// One round over what is due; gives what came of it, in that order. What fails is left for the
+    /// next round, and thrown when all others are done.
     @discardableResult
     package func round() async throws -> [DomainCheck] {
         var results: [DomainCheck] = []
-        for due in try await database.dueDomains() {
-            // The look-up stands before the transaction: no lock waits for a name server.
-            let isThere = await services.txtRecords(due.row.recordName).map { records in
-                records.contains { $0.isSame(as: due.row.recordValue) }
+        var failure: (any Error)?
+        var isMore = true
+        while isMore {
+            let batch = try await database.dueDomains()
+            for due in batch {
+                do {
+                    if let result = try await look(at: due) { results.append(result) }
+                } catch { failure = error }
             }
-            let result = try await database.scope(due.tenant).change(by: .system) { change in
-                let result = try await change.check(due.row, isThere: isThere)
-                if result == .lost, services.sendsMail {
-                    try await change.warnOfLoss(
-                        due.row, publicURL: services.publicURL, in: database)
-                }
-                return result
-            }
-            if let result { results.append(result) }
+            isMore = batch.count == Database.domainCheckBatch && failure == nil
         }
+        if let failure { throw failure }
         return results
+    }
+
+    private func look(at due: DueDomain) async throws -> DomainCheck? {
+        // The look-up stands before the transaction: no lock waits for a name server.
+        let isThere = await services.txtRecords(due.row.recordName).map { records in
+            records.contains { $0.isSame(as: due.row.recordValue) }
+        }
+        return try await database.scope(due.tenant).change(by: .system) { change in
+            let result = try await change.check(due.row, isThere: isThere)
+            if result == .lost, services.sendsMail {
+                try await change.warnOfLoss(due.row, publicURL: services.publicURL, in: database)
+            }
+            return result
+        }
     }
 }

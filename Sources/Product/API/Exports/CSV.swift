@@ -38,19 +38,31 @@ enum CSV {
     private static func cell(_ value: JSONValue?) -> [UInt8] {
         switch value {
         case nil, .null: []
-        case .string(let text): quoted((isFormula(text) ? "'" : "") + text)
-        case .some(let value): quoted(String(decoding: value.encoded(), as: UTF8.self))
+        case .string(let text): quoted(guarded(text))
+        case .some(let value): quoted(guarded(String(decoding: value.encoded(), as: UTF8.self)))
         }
     }
 
     /// Spreadsheets calculate what begins so, whoever wrote it: a name such as
     /// `=HYPERLINK("https://evil.example")` would act for the operator who opens the file (OWASP,
-    /// CSV injection; the full-width signs are read as the plain ones in some languages).
-    private static func isFormula(_ text: String) -> Bool {
-        switch text.unicodeScalars.first {
-        case "=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠": true
-        default: false
+    /// CSV injection; the full-width signs are read as the plain ones in some languages). Where
+    /// cells are parted by semicolons or tabs, one begins behind those too.
+    private static func guarded(_ text: String) -> String {
+        var guarded = String.UnicodeScalarView()
+        var begins = true
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "=", "+", "-", "@", "＝", "＋", "－", "＠":
+                if begins { guarded.append("'") }
+                begins = false
+            case "\t", "\r", "\n":
+                if guarded.isEmpty { guarded.append("'") }
+                begins = true
+            default: begins = scalar == ";"
+            }
+            guarded.append(scalar)
         }
+        return String(guarded)
     }
 
     private static func quoted(_ text: String) -> [UInt8] {

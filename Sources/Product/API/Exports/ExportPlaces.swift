@@ -9,8 +9,11 @@ package struct ExportLimits: Sendable {
     /// Exports at once on this replica: each asks the database for a page as soon as the one before
     /// is sent.
     package var atOnce = 8
-    /// Of these, one credential's.
+    /// Of these, one credential's, and one tenant's credentials'.
     package var ofOneCaller = 2
+    package var ofOneTenant = 4
+    /// How long one may take: a client that reads slowly holds a place.
+    package var seconds: Int64 = 3600
 
     package init() {}
 }
@@ -20,9 +23,9 @@ final class ExportPlaces: Sendable {
     /// Held while an export runs, and given back when nothing holds it any more, however it ended.
     final class Place: Sendable {
         private let places: ExportPlaces
-        private let caller: UUID?
+        private let caller: Caller
 
-        fileprivate init(_ places: ExportPlaces, _ caller: UUID?) {
+        fileprivate init(_ places: ExportPlaces, _ caller: Caller) {
             self.places = places
             self.caller = caller
         }
@@ -31,17 +34,28 @@ final class ExportPlaces: Sendable {
     }
 
     let limits: ExportLimits
-    private let running = Mutex<[UUID?: Int]>([:])
+    private let running = Mutex<[Caller: Int]>([:])
+
+    fileprivate struct Caller: Hashable {
+        var id: UUID?
+        /// Nil: the platform's.
+        var tenant: UUID?
+    }
 
     init(_ limits: ExportLimits) { self.limits = limits }
 
     /// 429 for who has enough of them, 503 when the replica has.
-    func take(for caller: UUID?) throws(Problem) -> Place {
+    func take(for principal: Principal) throws(Problem) -> Place {
+        let caller = Caller(id: principal.id, tenant: principal.tenant)
         let refusal: Problem? = running.withLock { running in
-            guard running[caller] ?? 0 < limits.ofOneCaller else {
-                return .rateLimited(
-                    "\(limits.ofOneCaller) exports of yours are running; wait for one to end.",
-                    retryAfter: Self.retryAfter)
+            let ofTenant = running.reduce(0) {
+                $0 + ($1.key.tenant == caller.tenant ? $1.value : 0)
+            }
+            if running[caller] ?? 0 >= limits.ofOneCaller {
+                return Self.enough("\(limits.ofOneCaller) exports of yours are running")
+            }
+            if caller.tenant != nil, ofTenant >= limits.ofOneTenant {
+                return Self.enough("\(limits.ofOneTenant) exports of your tenant are running")
             }
             guard running.values.reduce(0, +) < limits.atOnce else {
                 return Problem(
@@ -57,7 +71,11 @@ final class ExportPlaces: Sendable {
 
     private static let retryAfter: Int64 = 5
 
-    private func free(_ caller: UUID?) {
+    private static func enough(_ what: String) -> Problem {
+        .rateLimited("\(what); wait for one to end.", retryAfter: retryAfter)
+    }
+
+    private func free(_ caller: Caller) {
         running.withLock { running in
             let left = (running[caller] ?? 1) - 1
             running[caller] = left > 0 ? left : nil

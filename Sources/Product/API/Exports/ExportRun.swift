@@ -12,9 +12,9 @@ final class ExportRun: Sendable {
     }
 
     private struct TooLong: Error {}
+    private struct TooSlow: Error {}
 
-    /// Microseconds between two looks at the credential: what is revoked ends what it began, and a
-    /// key with a rate is not used up by the pages of one call.
+    /// Microseconds between two looks at the credential: what is revoked ends what it began.
     private static let checkedEvery: Int64 = 1_000_000
 
     private let dispatcher: Dispatcher
@@ -27,7 +27,7 @@ final class ExportRun: Sendable {
     static func begin(
         _ export: ListExport, _ endpoint: Endpoint, _ exchange: Exchange, by dispatcher: Dispatcher
     ) async throws -> ExportRun {
-        let place = try dispatcher.exports.take(for: exchange.call.principal.id)
+        let place = try dispatcher.exports.take(for: exchange.call.principal)
         let run = ExportRun(export, endpoint, exchange, dispatcher, place)
         let first = try await run.page(exchange.call)
         run.state.withLock { $0.first = first }
@@ -87,17 +87,19 @@ final class ExportRun: Sendable {
         return lines
     }
 
-    /// The call as its credential stands now.
+    /// The call, if its credential may still do what it might at the beginning: with fewer rights
+    /// the rest would be fewer rows, and the file would look whole.
     private func admitted() async throws -> Call {
         var (exchange, checkedAt) = state.withLock { ($0.exchange, $0.checkedAt) }
         let now = dispatcher.hooks.now()
-        guard now.microseconds - checkedAt.microseconds >= Self.checkedEvery else {
-            return exchange.call
-        }
-        do {
-            _ = try await dispatcher.authenticate(&exchange)
-        } catch let problem as Problem where problem.code == .rateLimited {
-            // A good key, whose other calls have used it up.
+        // A clock that was set back is no reason to wait.
+        let since = now.microseconds - checkedAt.microseconds
+        guard since < 0 || since >= Self.checkedEvery else { return exchange.call }
+        let limit = dispatcher.exports.limits.seconds
+        if now >= exchange.call.now.adding(seconds: limit) { throw TooSlow() }
+        let principal = try await dispatcher.hooks.recheck(exchange.call.request)
+        guard principal.hasRights(of: exchange.call.principal) else {
+            throw Problem.forbidden("Your rights have changed since the export began.")
         }
         _ = try await dispatcher.tenant(&exchange)
         _ = try dispatcher.permit(&exchange)
@@ -116,5 +118,13 @@ final class ExportRun: Sendable {
         dispatcher.hooks.record(
             exchange.record(
                 status, took: dispatcher.hooks.now(), since: exchange.call.now))
+    }
+}
+
+extension Principal {
+    fileprivate func hasRights(of other: Principal) -> Bool {
+        var renamed = other
+        renamed.name = name
+        return self == renamed
     }
 }

@@ -20,6 +20,8 @@ package struct Hooks: Sendable {
         @Sendable (Request, RouteMatch<Endpoint>?) async throws -> OriginVerdict
 
     package var authenticate: Authenticate
+    /// The same for a call that goes on: neither counted as a use of the credential nor limited.
+    package var recheck: Authenticate
     package var resolveTenant: ResolveTenant
     package var authorize: Authorize
     package var judgeOrigin: JudgeOrigin
@@ -35,7 +37,8 @@ package struct Hooks: Sendable {
     package var now: @Sendable () -> Timestamp
 
     package init(
-        authenticate: @escaping Authenticate, resolveTenant: @escaping ResolveTenant,
+        authenticate: @escaping Authenticate, recheck: Authenticate? = nil,
+        resolveTenant: @escaping ResolveTenant,
         authorize: @escaping Authorize, judgeOrigin: @escaping JudgeOrigin,
         encode: @escaping Encode = { _, _ in nil },
         idempotency: (any IdempotencyStore)? = nil,
@@ -44,6 +47,7 @@ package struct Hooks: Sendable {
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.authenticate = authenticate
+        self.recheck = recheck ?? authenticate
         self.resolveTenant = resolveTenant
         self.authorize = authorize
         self.judgeOrigin = judgeOrigin

@@ -14,7 +14,8 @@ enum UserEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listUsers", tag: "Users",
-        summary: "The users of the tenant, newest first; the deleted only by `status=deleted`.",
+        summary:
+            "The users of the tenant, newest first; the deleted by `status=deleted` or their ids.",
         access: .own("readUsers"),
         query: QueryParameter.list(
             sorts: ["-created_at", "created_at", "email", "-email"], search: true)

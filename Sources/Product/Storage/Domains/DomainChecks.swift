@@ -30,8 +30,8 @@ extension Database {
     package static let domainGraceSeconds: Int64 = 7 * 86_400
     static let lostDomainCheckSeconds: Int64 = 86_400
     static let silentNameServerSeconds: Int64 = 3600
-    static let domainCheckBatch = 100
-    static let warnedAdmins = 20
+    package static let domainCheckBatch = 100
+    static let warnedOperators = 20
 
     /// Domains proved by DNS that are due, the longest due first.
     package func dueDomains() async throws(PostgresError) -> [DueDomain] {
@@ -117,21 +117,25 @@ extension Change {
         try await audit("domain.lapsed", AuditTarget("domain", domain.id, domain.domain), changes)
     }
 
-    /// Tells the tenant's admins that the record of a domain is missing, and what will follow.
+    /// Tells who may change the tenant's policy that the record of a domain is missing, and what
+    /// will follow: the tenant's own operators, or the platform's where it has none.
     package func warnOfLoss(
         _ domain: DomainRow, publicURL: String, in database: Database
     ) async throws {
         let rows = try await query(
             """
-            SELECT u.id, u.email, t.name, t.slug FROM users u JOIN tenants t ON t.id = \(tenant)
-            WHERE u.tenant_id = \(tenant) AND u.role = 'admin' AND u.status = 'active'
-            ORDER BY u.created_at LIMIT \(Database.warnedAdmins)
+            WITH able AS (SELECT id, email, tenant_id, created_at FROM operators
+                WHERE (tenant_id = \(tenant) OR tenant_id IS NULL) AND status = 'active'
+                    AND role IN ('owner', 'admin'))
+            SELECT o.id, o.email, t.name, t.slug FROM able o JOIN tenants t ON t.id = \(tenant)
+            WHERE o.tenant_id IS NOT NULL OR NOT EXISTS (SELECT 1 FROM able WHERE tenant_id IS NOT NULL)
+            ORDER BY o.created_at LIMIT \(Database.warnedOperators)
             """)
         for row in rows {
-            let admin: UUID = try row.get(0)
+            let person: UUID = try row.get(0)
             let slug: String = try row.get(3)
-            // A letter to one admin must not take the place of another's.
-            let about = UUID(high: domain.id.high ^ admin.high, low: domain.id.low ^ admin.low)
+            // A letter to one must not take the place of another's.
+            let about = UUID(high: domain.id.high ^ person.high, low: domain.id.low ^ person.low)
             try await post(
                 Letter(
                     .domainLost, to: try row.get(1), tenantName: try row.get(2),

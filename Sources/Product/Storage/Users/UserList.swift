@@ -85,6 +85,7 @@ extension TenantScope {
         var search = try await search(filter.text, in: .users)
         if let ids = filter.ids { search.ids.append(ids) }
         if let provider = filter.provider { try await look(forProvider: provider, &search) }
+        if let ids = filter.ids.map(Set.init) { search.some = search.some?.filter(ids.contains) }
         return search
     }
 
