@@ -18,18 +18,18 @@ package struct DomainChecks: Sendable {
     package func round() async throws -> [DomainCheck] {
         var results: [DomainCheck] = []
         var failure: (any Error)?
-        var isMore = true
-        while isMore {
-            let batch = try await database.dueDomains()
-            for due in batch {
-                do {
-                    if let result = try await look(at: due) { results.append(result) }
-                } catch { failure = error }
+        for due in try await database.dueDomains() {
+            switch await attempt(due) {
+            case .success(let result): if let result { results.append(result) }
+            case .failure(let error): failure = error
             }
-            isMore = batch.count == Database.domainCheckBatch && failure == nil
         }
         if let failure { throw failure }
         return results
+    }
+
+    private func attempt(_ due: DueDomain) async -> Result<DomainCheck?, any Error> {
+        do { return .success(try await look(at: due)) } catch { return .failure(error) }
     }
 
     private func look(at due: DueDomain) async throws -> DomainCheck? {

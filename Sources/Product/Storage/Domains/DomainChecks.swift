@@ -30,7 +30,7 @@ extension Database {
     package static let domainGraceSeconds: Int64 = 7 * 86_400
     static let lostDomainCheckSeconds: Int64 = 86_400
     static let silentNameServerSeconds: Int64 = 3600
-    package static let domainCheckBatch = 100
+    static let domainCheckBatch = 1000
     static let warnedOperators = 20
 
     /// Domains proved by DNS that are due, the longest due first.
