@@ -7,13 +7,35 @@ package struct JSONWriter: ~Copyable {
     private var capacity: Int
     private var count = 0
     private var needsComma = false
+    private var isLent = false
 
     package init(reserving capacity: Int = 512) {
         self.capacity = max(64, capacity)
         start = .allocate(capacity: self.capacity)
     }
 
-    deinit { start.deallocate() }
+    /// Over memory of somebody else's.
+    private init(lent start: UnsafeMutablePointer<UInt8>, _ capacity: Int) {
+        self.start = start
+        self.capacity = capacity
+        isLent = true
+    }
+
+    deinit { if !isLent { start.deallocate() } }
+
+    /// What `write` writes, without a copy where it fits into `capacity` bytes.
+    package static func bytes(
+        reserving capacity: Int, _ write: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        var larger: [UInt8]?
+        let bytes = [UInt8](unsafeUninitializedCapacity: max(64, capacity)) { room, count in
+            guard let start = room.baseAddress else { return }
+            var json = JSONWriter(lent: start, room.count)
+            write(&json)
+            if json.isLent { count = json.count } else { larger = json.bytes }
+        }
+        return larger ?? bytes
+    }
 
     /// What was written, copied out.
     package var bytes: [UInt8] { Array(written) }
@@ -224,7 +246,8 @@ package struct JSONWriter: ~Copyable {
         while capacity < count + more { capacity *= 2 }
         let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
         larger.update(from: start, count: count)
-        start.deallocate()
+        if !isLent { start.deallocate() }
+        isLent = false
         start = larger
     }
 

@@ -36,20 +36,23 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
         let (date, millis) = civil()
         precondition(out.count >= 24)
         @inline(__always)
-        func digits(_ value: Int64, _ at: Int, _ count: Int) {
-            var rest = UInt32(truncatingIfNeeded: value)
-            for index in stride(from: at + count - 1, through: at, by: -1) {
-                out[index] = UInt8(truncatingIfNeeded: 0x30 + rest % 10)
-                rest /= 10
-            }
+        func pair(_ value: Int64, _ at: Int) {
+            let value = UInt32(truncatingIfNeeded: value)
+            out[at] = UInt8(truncatingIfNeeded: 0x30 + value / 10)
+            out[at + 1] = UInt8(truncatingIfNeeded: 0x30 + value % 10)
         }
-        digits(min(max(date.year, 0), 9999), 0, 4)
-        digits(date.month, 5, 2)
-        digits(date.day, 8, 2)
-        digits(millis / 3_600_000, 11, 2)
-        digits(millis / 60_000 % 60, 14, 2)
-        digits(millis / 1000 % 60, 17, 2)
-        digits(millis % 1000, 20, 3)
+        let year = min(max(date.year, 0), 9999)
+        pair(year / 100, 0)
+        pair(year % 100, 2)
+        pair(date.month, 5)
+        pair(date.day, 8)
+        let seconds = millis / 1000
+        pair(seconds / 3600, 11)
+        pair(seconds / 60 % 60, 14)
+        pair(seconds % 60, 17)
+        let fraction = millis % 1000
+        pair(fraction / 10, 20)
+        out[22] = UInt8(truncatingIfNeeded: 0x30 + fraction % 10)
         out[4] = 0x2D
         out[7] = 0x2D
         out[10] = 0x54

@@ -61,28 +61,40 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Writes the 36 ASCII bytes of the canonical form; `buffer` has room for them.
     package func write(into buffer: UnsafeMutableBufferPointer<UInt8>) {
         precondition(buffer.count >= 36)
-        Self.write(high >> 32, 8, buffer, at: 0)
-        Self.write(high >> 16, 4, buffer, at: 9)
-        Self.write(high, 4, buffer, at: 14)
-        Self.write(low >> 48, 4, buffer, at: 19)
-        Self.write(low, 12, buffer, at: 24)
+        let out = UnsafeMutableRawBufferPointer(buffer)
+        let parts = (
+            Self.digits(high >> 32), Self.digits(high), Self.digits(low >> 32), Self.digits(low)
+        )
+        out.storeBytes(of: parts.0.bigEndian, as: UInt64.self)
+        Self.store(parts.1, out, 9, 14)
+        Self.store(parts.2, out, 19, 24)
+        out.storeBytes(of: parts.3.bigEndian, toByteOffset: 28, as: UInt64.self)
         buffer[8] = UInt8(ascii: "-")
         buffer[13] = UInt8(ascii: "-")
         buffer[18] = UInt8(ascii: "-")
         buffer[23] = UInt8(ascii: "-")
     }
 
-    /// The lowest `count` hexadecimal digits of a word.
+    /// The two halves of eight digits, each to its place.
     @inline(__always)
-    private static func write(
-        _ word: UInt64, _ count: Int, _ buffer: UnsafeMutableBufferPointer<UInt8>, at: Int
+    private static func store(
+        _ digits: UInt64, _ out: UnsafeMutableRawBufferPointer, _ first: Int, _ second: Int
     ) {
-        var rest = word
-        for index in stride(from: at + count - 1, through: at, by: -1) {
-            let nibble = UInt8(truncatingIfNeeded: rest & 15)
-            buffer[index] = nibble &+ (nibble < 10 ? 0x30 : 0x57)
-            rest >>= 4
-        }
+        let halves = (UInt32(truncatingIfNeeded: digits >> 32), UInt32(truncatingIfNeeded: digits))
+        out.storeBytes(of: halves.0.bigEndian, toByteOffset: first, as: UInt32.self)
+        out.storeBytes(of: halves.1.bigEndian, toByteOffset: second, as: UInt32.self)
+    }
+
+    /// The lowest eight hexadecimal digits of a word, a byte each: the nibbles are spread out, and
+    /// all become ASCII at once.
+    @inline(__always)
+    private static func digits(_ word: UInt64) -> UInt64 {
+        var spread = word & 0xFFFF_FFFF
+        spread = (spread << 16 | spread) & 0x0000_FFFF_0000_FFFF
+        spread = (spread << 8 | spread) & 0x00FF_00FF_00FF_00FF
+        spread = (spread << 4 | spread) & 0x0F0F_0F0F_0F0F_0F0F
+        let isLetter = (spread &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return spread &+ 0x3030_3030_3030_3030 &+ isLetter &* 0x27
     }
 
     package var description: String {

@@ -27,8 +27,8 @@ package struct OriginJudge: Sendable {
     package func judge(
         _ request: Request, _ match: RouteMatch<Endpoint>?
     ) async throws -> OriginVerdict {
+        guard request.first("origin") != nil else { return .proceed }
         let asked = question(request, match)
-        guard !asked.origins.isEmpty else { return .proceed }
         let place = OriginPlace(path: request.path)
         if place == .publicDocument || match?.value(for: .get)?.isPublicDocument == true {
             return Self.verdict(OriginPolicy.publicDocument(asked))

@@ -122,9 +122,11 @@ extension ListedRow {
 
 extension ListPage where Row: ListedRow {
     /// `fetched` as the query's `tail` asked for them; `counted` where the query counted.
-    init(_ fetched: [Row], _ list: ListQuery, total: ListTotal) {
-        let rows = Array(fetched.prefix(list.limit))
-        let last = fetched.count > list.limit ? rows.last : nil
+    init(_ fetched: consuming [Row], _ list: ListQuery, total: ListTotal) {
+        var rows = fetched
+        let further = rows.count - list.limit
+        if further > 0 { rows.removeLast(further) }
+        let last = further > 0 ? rows.last : nil
         self.init(
             rows: rows, next: last.map { ($0.value(of: list.sort), $0.id) }, total: total)
     }
