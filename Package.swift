@@ -7,6 +7,7 @@ import PackageDescription
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
 func system(_ name: String, pkgConfig: String?, apt: String) -> Target {
