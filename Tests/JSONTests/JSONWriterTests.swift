@@ -28,6 +28,14 @@ import Testing
         #expect(text == "{\"a\":-12,\"b\":[true,null,{},1.50],\"c\\\"\":[0]}")
     }
 
+    @Test func `an answer's own memory is written into, and left where it is too small`() {
+        for count in [0, 1, 20, 21, 22, 200] {
+            let text = String(repeating: "x\"", count: count)
+            let bytes = JSONWriter.bytes(reserving: 64) { $0.string(text) }
+            #expect(String(decoding: bytes, as: UTF8.self) == written { $0.string(text) })
+        }
+    }
+
     @Test func `quotes, backslashes and controls are escaped and all else is as it was`() {
         let text = written { $0.string("\"\\\n\r\t\u{8}\u{C}\u{1}\u{1F}\u{7F}é😀") }
         #expect(text == "\"\\\"\\\\\\n\\r\\t\\b\\f\\u0001\\u001f\u{7F}é😀\"")
