@@ -14,6 +14,7 @@ import Text
         let records = Records()
         let now = Mutex<Int64>(0)
         let refusal = Mutex<Problem?>(nil)
+        let originRefusal = Mutex<Problem?>(nil)
         let role = Mutex("manager")
         let tenant = Mutex<UUID?>(nil)
         let asked = Counter()
@@ -53,7 +54,11 @@ import Text
                     },
                     recheck: { try self.principal(of: $0) },
                     resolveTenant: { _, _ in nil }, authorize: { _, _, _ in nil },
-                    judgeOrigin: { _, _ in .proceed }, record: { self.records.append($0) },
+                    judgeOrigin: { _, _ in
+                        self.originRefusal.withLock { $0.map { OriginVerdict(.refuse($0)) } }
+                            ?? .proceed
+                    },
+                    record: { self.records.append($0) },
                     now: { Timestamp(microseconds: self.now.withLock { $0 }) }),
                 exports: limits)
         }
@@ -113,21 +118,27 @@ import Text
         let response = try await stage.dispatcher().respond(to: request())
         guard case .stream(let next) = response.body else { throw Broken() }
         #expect(try await next() != nil && stage.asked.count == 1)
-        #expect(try await next() != nil && stage.asked.count == 1)
-        stage.now.withLock { $0 = 1_000_000 }
+        #expect(try await next() != nil && stage.asked.count == 2)
         stage.refusal.withLock { $0 = .unauthorized("The key has been revoked.") }
         await #expect(throws: Problem.self) { try await next() }
         #expect(stage.records.all.map(\.status) == [200, 401])
     }
 
-    @Test func `the looks at a credential are no uses of it, and a clock set back brings one`()
-        async throws
-    {
+    @Test func `an origin that is taken off the list on the way ends the export`() async throws {
         let stage = Stage()
         let response = try await stage.dispatcher().respond(to: request())
         guard case .stream(let next) = response.body else { throw Broken() }
         _ = try await next()
-        stage.now.withLock { $0 = -5_000_000 }
+        stage.originRefusal.withLock { $0 = .forbidden("The origin is not on the list.") }
+        await #expect(throws: Problem.self) { try await next() }
+        #expect(stage.records.all.map(\.status) == [200, 403])
+    }
+
+    @Test func `the looks at a credential are no uses of it`() async throws {
+        let stage = Stage()
+        let response = try await stage.dispatcher().respond(to: request())
+        guard case .stream(let next) = response.body else { throw Broken() }
+        _ = try await next()
         #expect(try await next() != nil && stage.asked.count == 2 && stage.counted.count == 1)
     }
 
@@ -137,7 +148,6 @@ import Text
         guard case .stream(let next) = response.body else { throw Broken() }
         _ = try await next()
         stage.role.withLock { $0 = "member" }
-        stage.now.withLock { $0 = 1_000_000 }
         await #expect(throws: Problem.self) { try await next() }
         #expect(stage.records.all.map(\.status) == [200, 403])
     }

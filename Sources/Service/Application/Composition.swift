@@ -116,6 +116,7 @@ package struct Composition: Sendable {
                 idempotency: KeptAnswers(
                     database: database,
                     secret: SHA256.derive(from: secretKey, info: Array("kept answers".utf8))),
+                settleEarlier: { try await database.settleEarlier() },
                 problem: storageProblem,
                 record: record,
                 now: clock))

@@ -20,6 +20,9 @@ struct KeptAnswers: IdempotencyStore {
         case .inProgress: return .inProgress
         case .mismatch: return .mismatch
         case .kept(let bytes):
+            // The first answer may not have gone out yet: what it tells of is committed, and has
+            // to be obeyed as well.
+            try await database.settleEarlier()
             let answer = Array(bytes.dropFirst())
             guard bytes.first == Self.sealed else { return .replay(answer) }
             return .replay(try sealer(claim).open(answer, context: Self.context(claim)))

@@ -64,7 +64,10 @@ struct APIKeyPlace: Sendable {
             try require(call, right, row.key)
             try call.requireMatch(row.etag)
             let next = try body(row, change.now)
-            if next == row.key { return row }
+            if next == row.key {
+                change.standsAlready()
+                return row
+            }
             return try await change.saveAPIKey(row, as: next, action: action)
         }
     }

@@ -8,14 +8,10 @@ final class ExportRun: Sendable {
     private struct State {
         var exchange: Exchange
         var first: [UInt8]?
-        var checkedAt: Timestamp
     }
 
     private struct TooLong: Error {}
     private struct TooSlow: Error {}
-
-    /// Microseconds between two looks at the credential: what is revoked ends what it began.
-    private static let checkedEvery: Int64 = 1_000_000
 
     private let dispatcher: Dispatcher
     private let endpoint: Endpoint
@@ -42,7 +38,7 @@ final class ExportRun: Sendable {
         self.endpoint = endpoint
         self.export = export
         self.place = place
-        state = Mutex(State(exchange: exchange, first: nil, checkedAt: exchange.call.now))
+        state = Mutex(State(exchange: exchange, first: nil))
     }
 
     var response: Response {
@@ -87,26 +83,22 @@ final class ExportRun: Sendable {
         return lines
     }
 
-    /// The call, if its credential may still do what it might at the beginning: with fewer rights
-    /// the rest would be fewer rows, and the file would look whole.
+    /// The call, asked before each page whether its origin and its credential may still do what
+    /// they might at the beginning: with fewer rights the rest would be fewer rows, and the file
+    /// would look whole.
     private func admitted() async throws -> Call {
-        var (exchange, checkedAt) = state.withLock { ($0.exchange, $0.checkedAt) }
+        var exchange = state.withLock { $0.exchange }
         let now = dispatcher.hooks.now()
-        // A clock that was set back is no reason to wait.
-        let since = now.microseconds - checkedAt.microseconds
-        guard since < 0 || since >= Self.checkedEvery else { return exchange.call }
         let limit = dispatcher.exports.limits.seconds
         if now >= exchange.call.now.adding(seconds: limit) { throw TooSlow() }
+        _ = try await dispatcher.origin(&exchange)
         let principal = try await dispatcher.hooks.recheck(exchange.call.request)
         guard principal.hasRights(of: exchange.call.principal) else {
             throw Problem.forbidden("Your rights have changed since the export began.")
         }
         _ = try await dispatcher.tenant(&exchange)
         _ = try dispatcher.permit(&exchange)
-        state.withLock { [exchange] state in
-            state.exchange = exchange
-            state.checkedAt = now
-        }
+        state.withLock { [exchange] in $0.exchange = exchange }
         return exchange.call
     }
 

@@ -91,6 +91,16 @@ package struct Dispatcher: Sendable {
                 problem = self.problem(for: error, &exchange)
             }
         }
+        // Gone, perhaps since a moment ago by another's hand: the caller reads that it is done.
+        if problem.status == 404, exchange.isHandled, exchange.endpoint?.access != .open,
+            exchange.call.request.method == .delete
+        {
+            do {
+                try await hooks.settleEarlier()
+            } catch {
+                problem = self.problem(for: error, &exchange)
+            }
+        }
         return hooks.encode(problem, exchange.call.request)
             ?? problem.response(requestID: exchange.problemID)
     }

@@ -30,6 +30,8 @@ package struct Hooks: Sendable {
 
     package var encode: Encode
     package var idempotency: (any IdempotencyStore)?
+    /// Returns when no replica answers from before what is committed by now.
+    package var settleEarlier: @Sendable () async throws -> Void
     /// Errors from below: storage's unavailable and commit unknown, the domain's refusals.
     package var problem: @Sendable (any Error) -> Problem?
     /// One log line and the metrics of a finished request.
@@ -42,6 +44,7 @@ package struct Hooks: Sendable {
         authorize: @escaping Authorize, judgeOrigin: @escaping JudgeOrigin,
         encode: @escaping Encode = { _, _ in nil },
         idempotency: (any IdempotencyStore)? = nil,
+        settleEarlier: @escaping @Sendable () async throws -> Void = {},
         problem: @escaping @Sendable (any Error) -> Problem? = { _ in nil },
         record: @escaping @Sendable (RequestRecord) -> Void = { _ in },
         now: @escaping @Sendable () -> Timestamp
@@ -53,6 +56,7 @@ package struct Hooks: Sendable {
         self.judgeOrigin = judgeOrigin
         self.encode = encode
         self.idempotency = idempotency
+        self.settleEarlier = settleEarlier
         self.problem = problem
         self.record = record
         self.now = now

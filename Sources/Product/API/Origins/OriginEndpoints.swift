@@ -136,6 +136,7 @@ enum OriginEndpoints {
     private static func replaceAll(
         _ entries: [OriginEntry], _ change: Change, _ call: Call
     ) async throws {
+        change.standsAlready()
         let old = try await change.allOrigins()
         var wanted: [String: OriginEntry] = [:]
         for entry in entries { wanted[entry.origin.canonical] = entry }

@@ -76,6 +76,7 @@ extension Change {
         if let owner { condition += " AND owner_user_id = \(owner)" }
         let found = try await query(
             "SELECT \(APIKeyRow.columns) FROM api_keys WHERE \(condition) ORDER BY id FOR UPDATE")
+        if found.isEmpty { standsAlready() }
         for found in found {
             let row = try APIKeyRow(found)
             _ = try await saveAPIKey(

@@ -179,7 +179,16 @@ private final class KeyLookUp {
     private func previous() {
         withUnsafeBytes(of: hash) {
             keys.previous.find(holder.tenant, $0) { [self] answer in
-                found(answer, isPrevious: true) { finish(.success(nil)) }
+                found(answer, isPrevious: true) { currentAgain() }
+            }
+        }
+    }
+
+    /// A rotation that is taken back between the two makes a key's previous hash its current one.
+    private func currentAgain() {
+        withUnsafeBytes(of: hash) {
+            keys.current.find(holder.tenant, $0) { [self] answer in
+                found(answer, isPrevious: false) { finish(.success(nil)) }
             }
         }
     }

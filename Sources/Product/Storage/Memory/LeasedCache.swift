@@ -74,15 +74,22 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
     package func values(
         _ keys: [Key], tags: (Value) -> Tags?, query: ([Int]) async throws -> [Value]
     ) async throws -> [Value] {
-        let token = replica.token
-        var values = keys.map { fresh($0)?.value }
-        let missing = keys.indices.filter { values[$0] == nil }
-        if missing.isEmpty { return values.compactMap(\.self) }
-        let answers = try await query(missing)
-        for (place, value) in zip(missing, answers) {
-            values[place] = value
-            guard replica.isTrusted, let tags = tags(value) else { continue }
-            keep(value, for: keys[place], token: token, tags: tags)
+        var remembered = keys.map(fresh)
+        var values = remembered.map { $0?.value }
+        var missing = keys.indices.filter { values[$0] == nil }
+        while !missing.isEmpty {
+            let token = replica.token
+            let answers = try await query(missing)
+            for (place, value) in zip(missing, answers) {
+                values[place] = value
+                guard replica.isTrusted, let tags = tags(value) else { continue }
+                keep(value, for: keys[place], token: token, tags: tags)
+            }
+            // Meanwhile what was in memory may have been withdrawn.
+            missing = remembered.indices.filter { place in
+                remembered[place].map { !replica.holds($0.token, $0.tags) } ?? false
+            }
+            for place in missing { remembered[place] = nil }
         }
         return values.compactMap(\.self)
     }

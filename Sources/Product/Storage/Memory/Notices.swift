@@ -79,7 +79,24 @@ extension Change {
     }
 }
 
+extension Change {
+    /// What was asked for is so already, perhaps since a moment ago and by another's hand: this
+    /// answer, like that one's, waits until every replica obeys. Notices come in the order of the
+    /// commits, so whoever obeys one obeys all before it.
+    package func standsAlready() {
+        notices.add(.nothing, of: tenant)
+    }
+}
+
+extension Database {
+    /// Returns when no replica answers any more from before what is committed by now.
+    package func settleEarlier() async throws {
+        try await platformScope.change(by: .system) { $0.standsAlready() }
+    }
+}
+
 extension Tag {
     /// Hangs on whatever any tenant lists.
     static let anyTenant = Tag(UUID(high: 0, low: 1))
+    static let nothing = Tag(UUID(high: 0, low: 2))
 }

@@ -78,7 +78,10 @@ extension Change {
     {
         var policy = wanted
         policy.version = current.policy.version
-        if policy == current.policy { return current }
+        if policy == current.policy {
+            standsAlready()
+            return current
+        }
         policy.version += 1
         try await query(
             """

@@ -124,7 +124,10 @@ extension Change {
     package func setTenantStatus(
         _ row: TenantRow, _ status: String, action: String
     ) async throws -> TenantRow {
-        if row.status == status { return row }
+        if row.status == status {
+            standsAlready()
+            return row
+        }
         return try await updateTenant(row, action: action, name: row.name, status: status)
     }
 

@@ -16,7 +16,7 @@ extension Database {
 extension Change {
     /// Ends sessions, withdraws invites, and keeps the row for 30 days.
     package func deleteUser(_ row: UserRow) async throws {
-        if row.status == "deleted" { return }
+        if row.status == "deleted" { return standsAlready() }
         try await revokeInvites(to: row)
         try await query(
             "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(row.id)")

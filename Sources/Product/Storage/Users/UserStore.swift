@@ -42,7 +42,10 @@ extension Change {
         var changes = AuditChanges()
         changes.add("name", row.name, name)
         changes.add("role", row.role, role)
-        if changes.isEmpty { return row }
+        if changes.isEmpty {
+            standsAlready()
+            return row
+        }
         let rows = try await query(
             """
             UPDATE users SET name = \(name), role = \(role), version = version + 1,
@@ -57,7 +60,10 @@ extension Change {
 
     /// Refuses the user from now on and withdraws the invites to the address.
     package func suspendUser(_ row: UserRow) async throws -> UserRow {
-        if row.status == "suspended" { return row }
+        if row.status == "suspended" {
+            standsAlready()
+            return row
+        }
         try require(row, row.status != "deleted")
         try await revokeInvites(to: row)
         return try await setStatus(
