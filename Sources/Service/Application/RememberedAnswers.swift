@@ -78,17 +78,19 @@ final class RememberedAnswers: Sendable {
 
     var token: Freshness.Token { database.replica.token }
 
-    /// Answers the ordinary way, and remembers the answer where that may be done. `token`: of
-    /// before anything was read for it.
+    /// Answers the ordinary way, and remembers the answer where that may be done: a page only where
+    /// it is for all. `token`: of before anything was read for it.
     func respond(
-        to request: Request, since token: Freshness.Token, by ordinary: (Request) async -> Response
+        to request: Request, since token: Freshness.Token,
+        by ordinary: (Request) async -> (answer: Response, isForAll: Bool)
     ) async -> Response {
         let question = request.body.withUnsafeBytes {
             AnswerQuestion(request, body: $0, isTLS: request.isTLS)
         }
-        guard let question else { return await ordinary(request) }
-        let response = await ordinary(request)
-        remember(response, to: request, question, token)
+        let (response, isForAll) = await ordinary(request)
+        if let question, question.kind == .preflight || isForAll {
+            remember(response, to: request, question, token)
+        }
         return response
     }
 

@@ -60,15 +60,17 @@ struct Site: Sendable {
         }
     }
 
-    private func ownResponse(to request: Request) async -> Response {
+    /// `isForAll`: no endpoint answered, so that it does not matter who asks.
+    private func ownResponse(to request: Request) async -> (answer: Response, isForAll: Bool) {
         guard request.method == .get || request.method == .head else {
-            return await dispatcher.respond(to: request)
+            return (await dispatcher.respond(to: request), isForAll: false)
         }
         guard let (place, answer) = await ownPlace(request) else {
-            return await dispatcher.respond(to: request).compressed(for: request)
+            let answer = await dispatcher.respond(to: request)
+            return (answer.compressed(for: request), isForAll: false)
         }
         metrics.record(place: place, status: answer.status)
-        return answer
+        return (answer, isForAll: true)
     }
 
     /// The answer where the path is no endpoint's, and the name it is counted under.

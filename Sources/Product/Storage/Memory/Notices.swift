@@ -17,10 +17,13 @@ package final class Notices: Sendable {
     /// here too, gives a notice: to forget one here costs time and never truth.
     private static let harmless: Set<String> = [
         "api_key.created", "session.started", "user.created", "user.activated",
-    ]
-    private static let harmlessKinds: Set<String> = [
-        "decision", "decisions", "identity", "invite", "link_grant", "operator", "provider",
-        "sign_up",
+        "decisions.expired", "identity.linked", "identity.removed", "identity.unlinked",
+        "invite.accepted", "invite.created", "invite.other_address", "invite.resent",
+        "invite.revoked", "link_grant.created", "link_grant.used", "operator.created",
+        "operator.deleted", "operator.password_reset", "operator.reset_offered",
+        "operator.signed_in", "operator.signed_out", "operator.updated", "provider.created",
+        "provider.deleted", "provider.secret_changed", "provider.updated", "sign_up.chosen",
+        "sign_up.completed", "sign_up.deferred", "sign_up.reserved",
     ]
 
     /// More, and the whole tenant is forgotten.
@@ -34,8 +37,8 @@ package final class Notices: Sendable {
     }
 
     func add(_ action: String, _ target: AuditTarget, of tenant: UUID) {
+        if Self.harmless.contains(action) { return }
         let kind = action.prefix { $0 != "." }
-        if Self.harmless.contains(action) || Self.harmlessKinds.contains(String(kind)) { return }
         // Of a key or a user only what hangs on it; of anything else all that hangs on the tenant.
         let isOne = kind == "api_key" || kind == "user" || kind == "session"
         if isOne, let id = UUID(target.id) {
