@@ -234,7 +234,8 @@ addEventListener("keydown", event => {
 	}
 	const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")
 	if (typing || held || event.altKey || kept().keys === "off" || !/^[/?a-zA-Z]$/.test(event.key)) return
-	if (event.key === "/") event.preventDefault()
+	// A key that opens a form is no letter of it.
+	event.preventDefault()
 	const box = event.key === "/" && document.querySelector("[data-search]")
 	if (box) box.focus()
 	else press(event.key)
