@@ -1,0 +1,39 @@
+import Postgres
+import Replication
+import Storage
+import TestSupport
+import Testing
+import Text
+
+struct LeasedCacheTests {
+    @Test func `what is withdrawn while the rest of many is read is read again`() async throws {
+        let database = try await TestDatabase.make()
+        let postgres = database.client(as: database.app)
+        let replica = Replica(postgres: postgres, lease: .seconds(60))
+        replica.start()
+        // Without its lease it remembers nothing.
+        while !replica.isTrusted { _ = try await postgres.query("SELECT 1") }
+        let cache = LeasedCache<String, String>(of: replica, capacity: 100)
+        let tag = Tag(UUID(high: 3, low: 4))
+        let other = Tag(UUID(high: 5, low: 6))
+        cache.keep("good", for: "first", token: replica.token, tags: Tags(tag))
+        var asked: [[Int]] = []
+        let values = try await cache.values(
+            ["first", "second"], tags: { _ in Tags(other) },
+            query: { places in
+                asked.append(places)
+                if places == [1] {
+                    let announced = try await postgres.transaction {
+                        try await replica.announce([tag], in: $0)
+                    }
+                    await replica.settle(announced)
+                }
+                return places.map { "read \($0)" }
+            })
+        #expect(values == ["read 0", "read 1"])
+        #expect(asked == [[1], [0]])
+        await replica.stop()
+        await postgres.close()
+        await database.drop()
+    }
+}
