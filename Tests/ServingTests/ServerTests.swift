@@ -342,6 +342,22 @@ import Testing
         }
     }
 
+    /// Field 41 of proc(5)'s stat: 0 is SCHED_OTHER, 3 SCHED_BATCH.
+    @Test func `a loop's thread does not cut off who shares its core`() async throws {
+        let line = await withCheckedContinuation { continuation in
+            Loops.shared[0].perform {
+                var bytes = [UInt8](repeating: 0, count: 1024)
+                let file = open("/proc/thread-self/stat", O_RDONLY)
+                let count = read(file, &bytes, bytes.count)
+                close(file)
+                continuation.resume(returning: String(decoding: bytes.prefix(count), as: UTF8.self))
+            }
+        }
+        // The second field is the thread's name and may hold blanks.
+        let fields = try #require(line.split(separator: ")").last).split(separator: " ")
+        #expect(fields[41 - 3] == "3")
+    }
+
     @Test func `addresses are parsed strictly`() throws {
         #expect(try Listener.parse("[::1]:80").host == "::1")
         #expect(try Listener.parse("localhost:0").host == "127.0.0.1")

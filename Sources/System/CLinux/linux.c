@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -102,4 +103,9 @@ int gh_peer(int descriptor, char *out, int capacity) {
 
 long gh_send(int descriptor, const void *bytes, unsigned long count) {
     return send(descriptor, bytes, count, MSG_NOSIGNAL);
+}
+
+void gh_prefer_throughput(void) {
+    struct sched_param none = {.sched_priority = 0};
+    if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &none);
 }

@@ -30,5 +30,8 @@ int gh_listen(const char *host, uint16_t port, int backlog, int shared);
 int gh_local_port(int descriptor);
 // Writes the peer's numeric address (without a port) as a C string; -1 when there is none.
 int gh_peer(int descriptor, char *out, int capacity);
+// Schedules the calling thread as SCHED_BATCH (sched(7)), unless whoever started the process chose a
+// policy. What the kernel refuses is left as it was.
+void gh_prefer_throughput(void);
 // send(2) without SIGPIPE.
 long gh_send(int descriptor, const void *bytes, unsigned long count);
