@@ -48,6 +48,12 @@ struct AnswerQuestion: Hashable, Sendable {
         guard bytes.count <= Self.longest else { return nil }
         self.bytes = bytes
     }
+
+    /// An array's own is a call for each byte.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
 }
 
 /// A request as a question looks at it: still in the receive buffer, or copied out of it.
