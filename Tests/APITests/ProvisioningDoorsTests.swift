@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 import Text
 
-/// Every person through every door, each event repeated: exactly one user comes of it.
+/// Every person through every hook, each event repeated: exactly one user comes of it. In every
+/// order: OneIdentityTests.
 struct ProvisioningDoorsTests {
     enum Person: String, CaseIterable {
         case invited, preProvisioned, domainMatched
@@ -125,26 +126,6 @@ struct ProvisioningDoorsTests {
         }
         try await Self.expectOne(scene, person, "\(door) \(person)")
         await scene.service.stop()
-    }
-
-    @Test(arguments: Person.allCases)
-    func `all doors one after another, in any order, know the same person`(person: Person)
-        async throws
-    {
-        for doors in [[Door.hook, .cognito, .lambda], [.lambda, .cognito, .hook]] {
-            let scene = try await Self.scene(person)
-            // Google is mapped for the pool, so that all three mean one account.
-            for door in doors {
-                for (path, json) in Self.calls(door, person, token: "") {
-                    let json = json.replacing("eu_own", with: ProvisioningScene.pool)
-                        .replacing("Acme_person", with: "Google_person")
-                    _ = try await scene.service.send(.post, path, json: json, as: .platformOwner)
-                }
-            }
-            // Google vouches for a domain by its `hd` alone, which a Cognito event does not carry.
-            try await Self.expectOne(scene, person, "\(doors) \(person)")
-            await scene.service.stop()
-        }
     }
 
     @Test(arguments: Person.allCases)

@@ -142,21 +142,37 @@ struct OneIdentityScene {
     private func poolToken(_ person: Somebody) -> String {
         provider.mint(clientID: "pool-web", now: Timestamp.systemClock()).token([
             "iss": "\"\(provider.issuer)/\(Self.pool)\"", "token_use": "\"id\"",
-            "sub": "\"6f9c1d0e-\(person.name)\"", "cognito:username": "\"google_\(person.subject)\"",
+            "sub": "\"6f9c1d0e-\(person.name)\"",
+            "cognito:username": "\"google_\(person.subject)\"",
             "email": "\"\(person.email)\"", "email_verified": "true",
             "identities":
                 #"[{"providerName":"Google","providerType":"Google","userId":"\#(person.subject)"}]"#,
         ])
     }
 
-    private func event(_ person: Somebody) -> String {
-        #"""
-        {"version":"1","triggerSource":"PreSignUp_ExternalProvider",
-        "region":"eu-central-1","userPoolId":"\#(Self.pool)",
-        "userName":"Google_\#(person.subject)","callerContext":{"clientId":"pool-web"},
-        "request":{"userAttributes":{"email":"\#(person.email)","email_verified":"true"}},
-        "response":{}}
-        """#
+    /// `isNative`: the pool's own user, under the name that the person chose.
+    static func event(
+        _ person: Somebody, _ trigger: String = "PreSignUp_ExternalProvider",
+        isNative: Bool = false, isVerified: Bool = true
+    ) -> String {
+        let name = isNative ? person.name : "Google_\(person.subject)"
+        return #"{"version":"1","triggerSource":"\#(trigger)","region":"eu-central-1","#
+            + #""userPoolId":"\#(pool)","userName":"\#(name)","#
+            + #""callerContext":{"clientId":"pool-web"},"request":{"userAttributes":{"#
+            + #""sub":"6f9c1d0e-\#(person.name)","email":"\#(person.email)","#
+            + #""email_verified":"\#(isVerified)"}},"response":{}}"#
+    }
+
+    /// An id token of the pool's own user. `userName` nil: it names the user by `sub` alone.
+    func nativeToken(
+        _ person: Somebody, userName: String?, sub: String? = nil, isVerified: Bool = true
+    ) -> String {
+        provider.mint(clientID: "pool-web", now: Timestamp.systemClock()).token([
+            "iss": "\"\(provider.issuer)/\(Self.pool)\"", "token_use": "\"id\"",
+            "sub": "\"\(sub ?? "6f9c1d0e-\(person.name)")\"",
+            "cognito:username": userName.map { "\"\($0)\"" },
+            "email": "\"\(person.email)\"", "email_verified": "\(isVerified)",
+        ])
     }
 
     /// What Google is asked with the address that a browser was sent to; it grants any code.
@@ -180,10 +196,10 @@ struct OneIdentityScene {
         switch door {
         case .cognitoHook:
             try await service.send(
-                .post, "/v1/hooks/pre-signup/cognito", json: event(person), as: .platformOwner)
+                .post, "/v1/hooks/pre-signup/cognito", json: Self.event(person), as: .platformOwner)
         case .lambda:
             try await service.send(
-                .post, "/2015-03-31/functions/pre-signup/invocations", json: event(person),
+                .post, "/2015-03-31/functions/pre-signup/invocations", json: Self.event(person),
                 as: .platformOwner)
         case .preSignUpHook:
             try await service.send(

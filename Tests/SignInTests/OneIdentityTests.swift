@@ -33,6 +33,70 @@ struct OneIdentityTests {
         await scene.stop()
     }
 
+    /// What one federated sign-in may be told of by.
+    private enum Event: CaseIterable {
+        case cognitoHook, confirmation, preSignUpHook, token
+    }
+
+    private static func send(
+        _ event: Event, _ person: Somebody, _ scene: OneIdentityScene
+    ) async throws -> TestAnswer {
+        switch event {
+        case .cognitoHook: try await scene.pass(person, .cognitoHook)
+        case .preSignUpHook: try await scene.pass(person, .preSignUpHook)
+        case .token: try await scene.pass(person, .poolToken)
+        case .confirmation:
+            // Cognito confirms federated users too, under the same name.
+            try await scene.service.send(
+                .post, "/v1/hooks/post-confirmation/cognito",
+                json: OneIdentityScene.event(person, "PostConfirmation_ConfirmSignUp"),
+                as: .platformOwner)
+        }
+    }
+
+    @Test(arguments: Expected.allCases)
+    func `the events of one sign-in, repeated and in every order, have one effect and one answer`(
+        expected: Expected
+    ) async throws {
+        let scene = try await OneIdentityScene()
+        for (number, order) in orders(of: Event.allCases).enumerated() {
+            let person = Somebody(expected: expected, name: "person\(number)")
+            try await scene.expect(person)
+            var user: JSONValue?
+            var isIn = false
+            for event in order + order {
+                let first = try await Self.send(event, person, scene)
+                let again = try await Self.send(event, person, scene)
+                let comment = Comment(rawValue: "\(order) \(event): \(first.text)")
+                #expect(first.status == 200 && again.status == 200, comment)
+                switch event {
+                case .cognitoHook:
+                    // The same whoever came before, and whatever that decided.
+                    let sent = OneIdentityScene.event(person).dropLast(#"{}}"#.utf8.count)
+                    let flags =
+                        #"{"autoConfirmUser":false,"autoVerifyEmail":false,"#
+                        + #""autoVerifyPhone":false}}"#
+                    #expect(first.text == sent + flags && again.text == first.text, comment)
+                    isIn = true
+                case .confirmation:
+                    let sent = OneIdentityScene.event(person, "PostConfirmation_ConfirmSignUp")
+                    #expect(first.text == sent && again.text == sent, comment)
+                case .preSignUpHook, .token:
+                    let due = expected == .domainMatched ? "created" : "linked"
+                    let outcome = first.json["outcome"]?.string
+                    #expect(outcome == (isIn ? "existing" : due) || outcome == due, comment)
+                    #expect(again.json["user"]?["id"] == first.json["user"]?["id"], comment)
+                    #expect(user == nil || user == first.json["user"]?["id"], comment)
+                    user = first.json["user"]?["id"]
+                    isIn = true
+                }
+                #expect(try await scene.one(person).active == (isIn ? 1 : 0), comment)
+            }
+            try await Self.expectOne(person, scene)
+        }
+        await scene.stop()
+    }
+
     private static func expectOne(_ person: Somebody, _ scene: OneIdentityScene) async throws {
         let users = try await scene.service.send(
             .get, "/v1/tenants/acme/users?q=\(person.email)", as: .platformOwner)
