@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Postgres
 import TestSupport
 import Testing
 
@@ -84,6 +85,61 @@ struct NativeUserTests {
             #expect(found.active == 1 && found.identities == 1, "\(order)")
             #expect(found.accepted == accepted && found.audited == accepted, "\(order)")
         }
+        await scene.stop()
+    }
+
+    @Test func `U13 a user name that is another's sub lets nobody in as that person`() async throws
+    {
+        let scene = try await OneIdentityScene()
+        let ann = Somebody(expected: .invited, name: "ann")
+        try await scene.expect(ann)
+        for event in Event.allCases { _ = try await Self.send(event, ann, scene) }
+        let found = try await scene.one(ann)
+        #expect(found.active == 1 && found.identities == 1)
+        // The name is the person's choice; `sub` is the pool's word.
+        let eve = Somebody(expected: .domainMatched, name: "6f9c1d0e-ann")
+        let token = scene.nativeToken(eve, userName: eve.name, sub: "eve-1")
+        let answer = try await Self.signIn(token, scene, #"{"tenant":"acme"}"#)
+        #expect(answer.json["user"]?["email"]?.string == eve.email, "\(answer.text)")
+        #expect(try await scene.one(ann).identities == 1)
+        // Ann still is who she is, by her name and by her `sub` alone.
+        for userName in [ann.name, nil] {
+            let token = scene.nativeToken(ann, userName: userName)
+            let back = try await Self.signIn(token, scene)
+            #expect(back.json["user"]?["email"]?.string == ann.email, "\(back.text)")
+            #expect(back.json["outcome"]?.string == "existing", "\(back.text)")
+        }
+        await scene.stop()
+    }
+
+    @Test func `an unproved confirmation binds the sub alone, and a proof under it completes`()
+        async throws
+    {
+        let scene = try await OneIdentityScene()
+        let ann = Somebody(expected: .invited, name: "ann")
+        try await scene.expect(ann)
+        _ = try await Self.send(.signUp, ann, scene)
+        // A phone, or an operator, confirmed the user: the mailbox is nobody's yet.
+        let event = Self.confirmation(ann, isVerified: false)
+        for _ in 0..<2 {
+            #expect(try await Self.hook("post-confirmation", event, scene).text == event)
+        }
+        let unproved = scene.nativeToken(ann, userName: nil, isVerified: false)
+        let refused = try await Self.signIn(unproved, scene)
+        #expect(refused.json["reason"]?.string == "email_unverified", "\(refused.text)")
+        var found = try await scene.one(ann)
+        #expect(found.active == 0 && found.identities == 0 && found.accepted == 0)
+        #expect(try await scene.count("reservations") == 1)
+        let proved = scene.nativeToken(ann, userName: nil)
+        let answer = try await Self.signIn(proved, scene)
+        #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
+        found = try await scene.one(ann)
+        #expect(found.active == 1 && found.identities == 1 && found.accepted == 1)
+        #expect(try await scene.count("reservations") == 0)
+        // It is the identity that the pool's events name by its user name.
+        let known = try await Self.send(.token, ann, scene)
+        #expect(known.json["outcome"]?.string == "existing", "\(known.text)")
+        #expect(known.json["identity_id"] == answer.json["identity_id"])
         await scene.stop()
     }
 }

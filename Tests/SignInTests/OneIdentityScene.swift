@@ -103,15 +103,16 @@ struct OneIdentityScene {
         await service.stop()
     }
 
+    func count(_ rows: SQL) async throws -> Int {
+        try await service.storage.scope(tenant.id)
+            .read("SELECT count(*) FROM \(rows)").first?.get(0, as: Int.self) ?? -1
+    }
+
     /// What the database holds of somebody: active users, identities, accepted invites, and the
     /// audit's word that one was.
     func one(
         _ person: Somebody
     ) async throws -> (active: Int, identities: Int, accepted: Int, audited: Int) {
-        func count(_ rows: SQL) async throws -> Int {
-            try await service.storage.scope(tenant.id)
-                .read("SELECT count(*) FROM \(rows)").first?.get(0, as: Int.self) ?? -1
-        }
         return (
             try await count("users WHERE email_key = \(person.email) AND status = 'active'"),
             try await count(

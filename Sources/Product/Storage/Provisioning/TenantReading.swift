@@ -30,15 +30,19 @@ extension Change {
         return users
     }
 
-    func known(_ key: IdentityKey) async throws(PostgresError) -> [KnownIdentity] {
+    /// By the alias, the provider's own name for the person, before the subject, which a pool's
+    /// native user has chosen: who chose another's alias for a name is not that person.
+    func known(
+        _ key: IdentityKey, alias: String?
+    ) async throws(PostgresError) -> [KnownIdentity] {
         let rows = try await query(
             """
             SELECT \(Self.userFacts), i.id, u.email_key
             FROM identities i JOIN users u ON u.tenant_id = \(tenant) AND u.id = i.user_id
             WHERE i.tenant_id = \(tenant) AND i.provider = \(key.provider.rawValue)
                 AND i.issuer = \(key.issuer)
-                AND (i.subject = \(key.subject) OR i.alias = \(key.subject))
-            ORDER BY i.subject = \(key.subject) DESC LIMIT 1 FOR UPDATE OF u
+                AND (i.subject = \(key.subject) OR i.alias = \(alias))
+            ORDER BY coalesce(i.alias = \(alias), false) DESC LIMIT 1 FOR UPDATE OF u
             """)
         guard let row = rows.first else { return [] }
         var known = KnownIdentity(
