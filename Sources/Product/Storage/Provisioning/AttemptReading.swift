@@ -22,9 +22,11 @@ extension Change {
         let tokenHash = call.inviteHash ?? call.inviteToken.map(TenantToken.hash)
         var tokenTenants = try await tenants(ofToken: call.inviteToken)
         if let caller = call.caller { tokenTenants.removeAll { $0 != caller } }
-        let provider = try await provider(
+        var provider = try await provider(
             call, near: asked.compactMap(\.tenantID) + tokenTenants)
         var (identity, upstream) = Self.person(call, provider)
+        // A federated user's name without an upstream in it is nobody's, not a native user's.
+        if case .pool(_, .externalProvider, _) = call.provider, upstream == nil { provider = nil }
         if let alias = call.alias, sameBytes(alias, identity.subject) {
             identity = try await reserved(alias, identity) ?? identity
         }
