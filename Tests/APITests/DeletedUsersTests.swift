@@ -4,104 +4,24 @@ import HTTP
 import JSON
 import Postgres
 import Storage
-import Synchronization
 import TestSupport
 import Testing
 import Text
 
 /// Users whom somebody deleted, over the days.
 @Suite(.serialized) struct DeletedUsersTests {
-    private static let days: Int64 = 30 * 86_400
-
-    /// A tenant with time at hand, and a key of the platform, which outlives console sessions.
-    private struct Stage {
-        let service: TestService
-        let tenant: TenantRow
-        let clock: TestClock
-        let key: String
-
-        func send(_ method: Method, _ path: String, _ json: String? = nil) async throws
-            -> TestAnswer
-        {
-            try await service.send(
-                method, "/v1/tenants/acme\(path)", json: json, as: .bearer(key))
-        }
-
-        func make(_ email: String) async throws -> String {
-            let made = try await send(.post, "/users", #"{"email":"\#(email)","name":"Ada"}"#)
-            return try #require(made.json["id"]?.string, "\(made.text)")
-        }
-
-        func delete(_ id: String) async throws {
-            #expect(try await send(.delete, "/users/\(id)").status == 204)
-        }
-
-        /// Users that one round purges.
-        func sweep() async throws -> Int {
-            let purged = Mutex(0)
-            let isDone = try await service.storage.sweep { table, rows in
-                if table == "users" { purged.withLock { $0 += rows } }
-            }
-            #expect(isDone)
-            return purged.withLock { $0 }
-        }
-
-        /// Names of tables that have one of the texts in a row.
-        func tables(with texts: [String]) async throws -> [String] {
-            try await administrator { administrator in
-                var found: [String] = []
-                let names = try await administrator.read(
-                    """
-                    SELECT relname::text FROM pg_class
-                    WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1
-                    """)
-                for row in names {
-                    let name: String = try row.get(0)
-                    let patterns = texts.map { "%\($0)%" }
-                    let rows = try await administrator.read(
-                        "SELECT 1 FROM \(raw: name) t WHERE t::text LIKE ANY (\(patterns)) LIMIT 1")
-                    if !rows.isEmpty { found.append(name) }
-                }
-                return found
-            }
-        }
-
-        func administrator<Value: Sendable>(
-            _ body: (Postgres) async throws -> Value
-        ) async throws -> Value {
-            let client = service.database.client(as: service.database.administrator)
-            let result: Result<Value, any Error>
-            do { result = .success(try await body(client)) } catch { result = .failure(error) }
-            await client.close()
-            return try result.get()
-        }
-    }
-
-    private func run(_ body: (Stage) async throws -> Void) async throws {
-        let clock = TestClock()
-        try await TestService.run(clock: clock) { service, tenant in
-            let key = try await service.manage(
-                .post, "/v1/api-keys",
-                #"{"name":"days","scopes":["users:read","users:write","invites:write"]}"#)
-            try await body(
-                Stage(
-                    service: service, tenant: tenant, clock: clock,
-                    key: try #require(key["key"]?.string)))
-        }
-    }
-
     @Test func `a user is restored to the last moment of 30 days, and purged after it`()
         async throws
     {
-        try await run { stage in
+        try await DeletionStage.run { stage in
             let id = try await stage.make("ada@example.com")
             try await stage.delete(id)
-            stage.clock.advance(seconds: Self.days - 1)
+            stage.clock.advance(seconds: DeletionStage.days - 1)
             #expect(try await stage.sweep() == 0)
             let restored = try await stage.send(.post, "/users/\(id)/restore")
             #expect(restored.json["status"]?.string == "pending", "\(restored.text)")
             try await stage.delete(id)
-            stage.clock.advance(seconds: Self.days)
+            stage.clock.advance(seconds: DeletionStage.days)
             let late = try await stage.send(.post, "/users/\(id)/restore")
             #expect(late.status == 409)
             #expect(late.json["code"]?.string == "conflict")
@@ -124,10 +44,10 @@ import Text
     }
 
     @Test func `the days count from the deletion, whatever is asked for afterwards`() async throws {
-        try await run { stage in
+        try await DeletionStage.run { stage in
             let id = try await stage.make("ada@example.com")
             try await stage.delete(id)
-            stage.clock.advance(seconds: Self.days / 2)
+            stage.clock.advance(seconds: DeletionStage.days / 2)
             try await stage.delete(id)
             for (verb, json) in [("suspend", "{}"), ("resume", "{}"), ("approve", "{}")] {
                 #expect(try await stage.send(.post, "/users/\(id)/\(verb)", json).status == 409)
@@ -135,7 +55,7 @@ import Text
             #expect(
                 try await stage.send(.patch, "/users/\(id)", #"{"name":"Eve"}"#).status == 409)
             _ = try await stage.send(.delete, "/users/\(id)/sessions")
-            stage.clock.advance(seconds: Self.days / 2)
+            stage.clock.advance(seconds: DeletionStage.days / 2)
             #expect(try await stage.sweep() == 1)
         }
     }
@@ -143,7 +63,7 @@ import Text
     @Test func `every tenant's are purged, more than are looked up at once, and nobody else`()
         async throws
     {
-        try await run { stage in
+        try await DeletionStage.run { stage in
             let other = try await stage.service.makeTenant("other")
             let (living, young) = (
                 try await stage.make("living@example.com"),
@@ -162,7 +82,7 @@ import Text
                         """)
                 }
             }
-            stage.clock.advance(seconds: Self.days)
+            stage.clock.advance(seconds: DeletionStage.days)
             try await stage.delete(young)
             #expect(try await stage.sweep() == 137)
             let left = try await stage.administrator { try await $0.read("SELECT id FROM users") }
@@ -174,7 +94,7 @@ import Text
     @Test func `who was purged by the days is in no table but what records what happened`()
         async throws
     {
-        try await run { stage in
+        try await DeletionStage.run { stage in
             let service = stage.service
             let password = "correct horse battery"
             let user = try await service.makeUser(
@@ -195,7 +115,7 @@ import Text
                 #"{"provider":"google","subject":"gone-subject","email":"ada.gone@example.com","#
                     + #""email_verified":true}"#)
             try await stage.delete(user.id.description)
-            stage.clock.advance(seconds: Self.days)
+            stage.clock.advance(seconds: DeletionStage.days)
             #expect(try await stage.sweep() == 1)
             let storage = service.storage
             let keys = [
