@@ -326,7 +326,7 @@ import Testing
                     return .later
                 }
                 if request.head.pathIs("/pays") {
-                    for place in owed.withLock({ ($0, $0 = []).0 }) {
+                    for place in owed.withLock({ $0 }) {
                         place.give {
                             $0.begin(200)
                             $0.finish(UnsafeRawBufferPointer(start: nil, count: 0))
