@@ -28,6 +28,30 @@ import Text
         }
     }
 
+    /// The row of a user who never signed in ends with the invite that made it.
+    @Test func `a key outlives no user`() async throws {
+        try await UserStage.run { stage in
+            let tenant = "/v1/tenants/acme"
+            let owner = TestService.Credential.tenantAdmin(stage.tenant)
+            let invite = try await stage.service.send(
+                .post, tenant + "/invites", json: #"{"email":"x@a.example"}"#, as: owner)
+            let pending = try await stage.send(.get, "?q=x@a.example").json["items"]?.array ?? []
+            let user = try #require(pending.first?["id"]?.string)
+            let made = try await stage.service.send(
+                .post, tenant + "/api-keys",
+                json: #"{"name":"k","owner":{"type":"user","id":"\#(user)"},"scopes":["smtp"]}"#,
+                as: owner)
+            let key = try #require(made.json["key"]?.string, "\(made.text)")
+            #expect(try await stage.service.send(.get, "/v1/me", as: .bearer(key)).status == 401)
+            let id = try #require(invite.json["id"]?.string, "\(invite.text)")
+            let revoked = try await stage.service.send(
+                .post, tenant + "/invites/\(id)/revoke", as: owner)
+            #expect(revoked.status == 200, "\(revoked.text)")
+            #expect(try await stage.send(.get, "/\(user)").status == 404)
+            #expect(try await stage.service.send(.get, "/v1/me", as: .bearer(key)).status == 401)
+        }
+    }
+
     @Test func `a key makes no operator who may do more than the key`() async throws {
         try await UserStage.run { stage in
             let key = try await key(stage, #""operators:write""#)

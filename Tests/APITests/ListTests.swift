@@ -36,6 +36,22 @@ struct ListTests {
         }
     }
 
+    @Test func `a place that no text of the database can have is refused`() async throws {
+        let endpoint = Endpoint(
+            .get, "/x", id: "x", tag: "X", summary: "", access: .open,
+            query: QueryParameter.list(sorts: ["email"]), answers: [.noContent]
+        ) { call in
+            _ = try call.page(defaultSort: "email")
+            return call.list([], next: Cursor(key: "a\0b", id: Fixture.thing), total: Total(0))
+        }
+        let dispatcher = try Dispatcher.open(endpoint)
+        let first = await dispatcher.respond(to: Request(.get, "/x"))
+        let cursor = try #require(try first.json()["next_cursor"]?.string)
+        let second = await dispatcher.respond(to: Request(.get, "/x", query: "cursor=\(cursor)"))
+        #expect(second.status == 422)
+        #expect(try second.errors() == ["?cursor invalid"])
+    }
+
     @Test func `a page carries its limit, order and place`() async throws {
         let seen = Pages()
         let endpoint = Endpoint(

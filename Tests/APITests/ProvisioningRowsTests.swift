@@ -66,7 +66,7 @@ struct ProvisioningRowsTests {
         await scene.service.stop()
     }
 
-    @Test func `U9 U10 a deleted user is kept out until the purge, then the address is fresh`()
+    @Test func `U9 a deleted user is kept out, until somebody invites the address anew`()
         async throws
     {
         let scene = try await ProvisioningScene.make()
@@ -79,6 +79,47 @@ struct ProvisioningRowsTests {
         try await scene.invite("ann@ex.com")
         let back = try await scene.google("1", "ann@ex.com")
         #expect(["linked", "created"].contains(back.json["outcome"]?.string), "\(back.text)")
+        #expect(back.json["user"]?["id"]?.string != user)
+        await scene.service.stop()
+    }
+
+    @Test(arguments: [false, true])
+    func `U10 after the purge the address and the sign-in are fresh`(byHand: Bool) async throws {
+        let clock = TestClock()
+        let scene = try await ProvisioningScene.make(clock: { clock.now })
+        let issued = try await scene.service.manage(
+            .post, "/v1/api-keys", #"{"name":"hook","scopes":["hooks:signup"]}"#)
+        let key = issued["key"]?.string ?? ""
+        // A key, since no console session lasts as long.
+        func google() async throws -> TestAnswer {
+            try await scene.service.send(
+                .post, "/v1/hooks/pre-signup",
+                json: #"{"provider":"google","subject":"1","email":"ann@ex.com","#
+                    + #""email_verified":true}"#, as: .bearer(key))
+        }
+        try await scene.row("ann@ex.com")
+        let user = try await google().json["user"]?["id"]?.string ?? ""
+        let path = "/v1/tenants/acme/users/\(user)"
+        _ = try await scene.service.send(.delete, path, as: .platformOwner)
+        #expect(try await google().json["reason"]?.string == "user_deleted")
+        if byHand {
+            let asked = try await scene.service.send(
+                .delete, path + "?purge=true", as: .platformOwner)
+            let confirm = asked.json["confirm"]?.string ?? ""
+            _ = try await scene.service.send(
+                .delete, path + "?purge=true&confirm=\(confirm)", as: .platformOwner)
+        } else {
+            clock.advance(seconds: 30 * 86_400)
+            #expect(try await scene.service.storage.sweep { _, _ in })
+        }
+        // Beyond the window in which a retry is answered the same.
+        clock.advance(seconds: 86_400)
+        #expect(try await scene.count("users") == 0)
+        #expect(try await google().json["reason"]?.string == "no_tenant")
+        clock.advance(seconds: 86_400)
+        try await scene.row("ann@ex.com")
+        let back = try await google()
+        #expect(back.status == 200, "\(back.text)")
         #expect(back.json["user"]?["id"]?.string != user)
         await scene.service.stop()
     }

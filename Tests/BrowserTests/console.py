@@ -63,8 +63,8 @@ class FreshServer(Server):
         # The path of a socket is short.
         self.cluster = tempfile.mkdtemp(prefix="gt.")
         subprocess.run([self.postgres, "start", self.cluster], check=True, stdout=subprocess.DEVNULL)
-        for line in ("CREATE DATABASE gatehouse OWNER gatehouse_owner", "GRANT gatehouse_platform TO gatehouse_app"):
-            subprocess.run(["psql", "-X", "-q", "-d", f"host={self.cluster} user=postgres dbname=postgres", "-c", line], check=True)
+        subprocess.run(["psql", "-X", "-q", "-d", f"host={self.cluster} user=postgres dbname=postgres",
+                        "-c", "CREATE DATABASE gatehouse OWNER gatehouse_owner"], check=True)
         urls = {f"GATEHOUSE_{name}DATABASE_URL": f"postgresql://gatehouse_{role}@/gatehouse?host={self.cluster}"
                 for name, role in (("", "app"), ("PLATFORM_", "platform"), ("MIGRATION_", "owner"))}
         subprocess.run([os.environ["GATEHOUSE_PROGRAM"], "migrate"], check=True, stdout=subprocess.DEVNULL, env=urls)

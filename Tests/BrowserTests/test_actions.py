@@ -166,6 +166,18 @@ def test_a_domain_is_claimed_shows_its_record_and_is_verified_by_word(console):
     expect(page.get_by_role("row", name=re.compile("example"))).to_contain_text("Verified")
 
 
+def test_a_domain_that_looks_like_another_shows_what_it_is(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/domains")
+    page.get_by_role("button", name="Add domain").first.click()
+    looks = f"\u0435{one['slug']}.example"  # a Cyrillic letter
+    console.field("Domain").fill(looks)
+    page.keyboard.press("Enter")
+    truly = looks.encode("idna").decode()
+    expect(page.get_by_text(f"{truly} is claimed")).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile(truly))).to_contain_text(looks)
+
+
 def test_an_origin_is_normalised_tested_removed_and_put_back(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/origins")

@@ -117,6 +117,25 @@ import Testing
         await database.drop()
     }
 
+    /// Without NOINHERIT the app role would read across tenants, whatever the policies say.
+    @Test(arguments: ["gatehouse_platform", "gatehouse_owner"])
+    func `check fails on an app role that has another's rights`(_ other: String) async throws {
+        let database = try await TestDatabase.make()
+        let client = database.client(as: database.administrator)
+        let heir = "heir_of_\(other)"
+        _ = try await client.query(SQL(raw: "CREATE ROLE \(heir) LOGIN IN ROLE \(other)"))
+        var wrong = settings(database)
+        wrong[0] = "GATEHOUSE_DATABASE_URL=" + url(database.conninfo(heir))
+        let found = try gatehouse(["check"], wrong)
+        #expect(found.code == 1)
+        #expect(
+            found.text.contains(
+                "failed  app role: \(heir) has the rights of \(other); make it NOINHERIT"))
+        _ = try await client.query(SQL(raw: "DROP ROLE \(heir)"))
+        await client.close()
+        await database.drop()
+    }
+
     @Test func `an empty database is brought up, set up, and given a key`() async throws {
         let database = try await TestDatabase.makeEmpty()
         let settings = settings(database)

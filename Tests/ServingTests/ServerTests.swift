@@ -313,6 +313,46 @@ import Testing
             })
     }
 
+    /// A look-up that is refused at once answers all who waited on it, while the bytes of somebody
+    /// else are being served: what he is to be sent stands in the loop's one output buffer by then.
+    @Test func `an answer owed to one connection, given while another is served, mixes nothing`()
+        async throws
+    {
+        let owed = Mutex<[LateAnswer]>([])
+        try await RunningServer.with(
+            fast: { request, writer in
+                if request.head.pathIs("/owed") {
+                    owed.withLock { $0.append(request.later()) }
+                    return .later
+                }
+                if request.head.pathIs("/pays") {
+                    for place in owed.withLock({ $0 }) {
+                        place.give {
+                            $0.begin(200)
+                            $0.finish(UnsafeRawBufferPointer(start: nil, count: 0))
+                        }
+                    }
+                }
+                writer.begin(200)
+                Array("own\n".utf8).withUnsafeBytes { writer.finish($0) }
+                return .given
+            },
+            { running in
+                let waiting = Client(port: running.port)
+                waiting.send(get("/owed") + get("/echo"))
+                while owed.withLock(\.isEmpty) { await Task.yield() }
+                let served = Client(port: running.port)
+                served.send(get("/a") + get("/pays") + get("/b", "Connection: close\r\n"))
+                let text = served.readAll()
+                #expect(occurrences("own\n", in: text) == 3)
+                #expect(occurrences("HTTP/1.1 200 OK", in: text) == 3)
+                let paid = waiting.read(until: "own\n")
+                #expect(occurrences("HTTP/1.1 200 OK", in: paid) == 2)
+                #expect(occurrences("own\n", in: paid) == 1)
+                #expect(paid.contains("content-length: 0\r\n"))
+            })
+    }
+
     @Test func `connections over the cap wait for a free place`() async throws {
         var configuration = ServerConfiguration()
         configuration.connections = 1

@@ -112,6 +112,10 @@ struct ClientsTests {
         let stranger = try await service.send(
             .get, "/v1/me", fields: [Field("host", "evil.example")])
         #expect(stranger.status == 421)
+        for (name, value) in [
+            ("vary", "Origin"), ("x-content-type-options", "nosniff"),
+            ("cache-control", "no-store"),
+        ] { #expect(stranger.response.first(name) == value, "\(name)") }
         let own = try await service.send(
             .get, "/v1/me", fields: [Field("host", "gatehouse.test")])
         #expect(own.status == 401)

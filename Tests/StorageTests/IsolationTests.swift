@@ -111,7 +111,7 @@ struct IsolationTests {
         let powers = try await app.read(
             """
             SELECT rolsuper OR rolbypassrls OR pg_has_role(oid, 'gatehouse_owner', 'MEMBER')
-                OR pg_has_role(oid, 'gatehouse_platform', 'MEMBER')
+                OR pg_has_role(oid, 'gatehouse_platform', 'USAGE')
             FROM pg_roles WHERE rolname = 'gatehouse_app'
             """)
         #expect(try powers[0].get(0, as: Bool.self) == false)

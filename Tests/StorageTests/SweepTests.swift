@@ -1,10 +1,11 @@
 import Domain
 import Postgres
-import Storage
 import Synchronization
 import TestSupport
 import Testing
 import Text
+
+@testable import Storage
 
 @Suite(.serialized) struct SweepTests {
     private final class Removed: Sendable {
@@ -149,6 +150,32 @@ import Text
             #expect(try await sweep(storage) == nil)
         }
         #expect(try await sweep(storage) == [:])
+        await scene.stop()
+    }
+
+    @Test func `users to purge are found by the time of their deletion`() async throws {
+        let scene = try await Scene()
+        let tenant = try await scene.service.makeTenant("acme")
+        try await scene.administrator.query(
+            """
+            INSERT INTO users (tenant_id, id, email, email_key, role, status, source, created_at,
+                updated_at, deleted_at)
+            SELECT \(tenant.id), gen_random_uuid(), n || '@x.example', n || '@x.example', 'member',
+                CASE WHEN n % 20 = 0 THEN 'deleted' ELSE 'active' END, 'operator', now(), now(),
+                CASE WHEN n % 20 = 0 THEN now() - n * interval '1 minute' END
+            FROM generate_series(1, 20000) n
+            """)
+        try await scene.administrator.query("ANALYZE users")
+        let sql = Database.usersSQL(deletedBy: .systemClock())
+        // As a prepared statement is planned after a while, without its values.
+        let plan = try await scene.service.storage.platform.transaction { transaction in
+            try await transaction.query("SET LOCAL plan_cache_mode = force_generic_plan")
+            try await transaction.query(SQL(raw: "PREPARE oldest AS \(sql.text)"))
+            let rows = try await transaction.query("EXPLAIN EXECUTE oldest(NULL, NULL)")
+            return try rows.map { try $0.get(0, as: String.self) }.joined(separator: "\n")
+        }
+        #expect(plan.contains("Index Scan using users_by_deletion"), "\(plan)")
+        #expect(!plan.contains("Sort"), "\(plan)")
         await scene.stop()
     }
 

@@ -70,7 +70,8 @@ package final class TestDatabase: Sendable {
         await superuser.close()
     }
 
-    private func conninfo(_ role: String) -> String {
+    /// This database as another role.
+    package func conninfo(_ role: String) -> String {
         Self.conninfo(server, role: role, database: name)
     }
 

@@ -4,9 +4,9 @@ export default async page => {
 	const path = `${page.path}/domains`
 	await list(page, {
 		path, noun: ["domain", "domains"], create: ["writePolicy", "Add domain", reload => open(path, reload)],
-		empty: { title: "No domain is claimed", text: "A verified domain lets its people in by the domain rule, and belongs to one tenant only." },
+		empty: { title: "No domain is claimed", text: "A verified domain lets its people in, and belongs to one tenant only." },
 		columns: [
-			["Domain", one => user(one.display ?? one.domain, "span.main")],
+			["Domain", one => [user(one.domain, "span.main"), " ", one.display !== one.domain && user(one.display, "span.muted")]],
 			STATUS,
 			["Proof", one => (one.status === "verified" ? time(one.verified_at) : proof(one))],
 			created("Added"),
@@ -23,12 +23,12 @@ const proof = ({ verification: record }) => h("div.proof", h("span.small.muted",
 	h("code", record?.record_name), h("code", record?.record_value), copies(record?.record_value, "Copy value", ".ghost.tiny"))
 
 const byWord = (path, one, reload) => confirm({
-	title: t`Verify ${one.domain} by your word?`, act: "Verify", keep: "Cancel", text: "Everyone with an address there can then come in by the domain rule. The audit log says that you said so.",
+	title: t`Verify ${one.domain} by your word?`, act: "Verify", keep: "Cancel", text: "Everyone with an address there can then come in. The audit log says that you said so.",
 	path: `${path}/${one.id}/verify`, method: "POST", body: { method: "operator" }, said: t`${one.domain} is verified`, after: reload,
 })
 
 const remove = (path, one, reload) => confirm({
-	title: t`Remove ${one.domain}?`, act: "Remove domain", text: "Its people are no longer admitted by the domain rule. Those who are in stay.",
+	title: t`Remove ${one.domain}?`, act: "Remove domain", text: "Its people are no longer admitted. Those who are in stay.",
 	path: `${path}/${one.id}`, said: t`${one.domain} is removed`, after: reload,
 })
 

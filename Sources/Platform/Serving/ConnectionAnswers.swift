@@ -11,6 +11,7 @@ extension Connection {
 
     /// Writes the handler's answer; true when its stream is to follow.
     func answer(_ response: Response) -> Bool {
+        assert(!worker.serving || ingesting, "the output buffer is another's")
         guard phase == .handling else { return false }
         if worker.draining { closesAfterAnswer = true }
         if case .stream = response.body, answersHTTP10 { closesAfterAnswer = true }
@@ -25,6 +26,7 @@ extension Connection {
 
     /// Writes the answer that a fast path owed.
     func answer(by write: (ResponseWriter) -> Void) {
+        assert(!worker.serving, "the output buffer is another's")
         guard phase == .handling else { return }
         if worker.draining { closesAfterAnswer = true }
         prepareWriter()

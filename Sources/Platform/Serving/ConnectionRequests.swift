@@ -6,7 +6,9 @@ extension Connection {
     /// Serves what it can of `bytes` and returns how many it used.
     func ingest(_ bytes: UnsafeRawBufferPointer) -> Int {
         var at = 0
+        assert(!worker.serving, "one connection is served at a time")
         ingesting = true
+        worker.serving = true
         while at < bytes.count, outgoing.isEmpty {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[at...])
             let used: Int
@@ -21,6 +23,7 @@ extension Connection {
         }
         ingesting = false
         flush()
+        worker.serving = false
         return phase == .lingering ? bytes.count : at
     }
 

@@ -51,8 +51,18 @@ package struct LateAnswer: Sendable {
     fileprivate let connection: LoopBound<Connection>
 
     /// `write` makes exactly one `begin` … `finish`. Called on the connection's loop.
-    package func give(_ write: (ResponseWriter) -> Void) {
-        connection.value.answer(by: write)
+    ///
+    /// What is owed may be found out while another connection is served, such as when a look-up
+    /// for many is refused at once. That connection's answers then stand in the output buffer, and
+    /// its requests in the receive buffer, so this one waits for the loop's next cycle.
+    package func give(_ write: @escaping (ResponseWriter) -> Void) {
+        let worker = connection.value.worker
+        guard worker.serving else { return connection.value.answer(by: write) }
+        let bound = LoopBound((connection.value, write), loop: connection.loop)
+        worker.loop.perform {
+            let (connection, write) = bound.value
+            connection.answer(by: write)
+        }
     }
 
     /// Runs an async function on the connection's loop.

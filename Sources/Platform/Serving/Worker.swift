@@ -19,6 +19,9 @@ final class Worker {
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: receiveBytes, alignment: 16)
     var ids = RequestIDs()
     private(set) var draining = false
+    /// Whether a connection's bytes are being served: until they are, the writer and the receive
+    /// buffer are that connection's alone.
+    var serving = false
     private var connections: [Int32: Connection] = [:]
     private var listeners: [(listener: Listener, tls: TLSContext?)] = []
     private let places: ConnectionPlaces

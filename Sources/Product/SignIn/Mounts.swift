@@ -47,12 +47,17 @@ package struct Mounts: Sendable {
                 return .client(Self.mounted(request, "/t/\(bound.tenant)/\(bound.client)"))
             }
         } catch {
-            return .refused((storageProblem(error) ?? .unavailable).response(requestID: request.id))
+            return Self.refused(storageProblem(error) ?? .unavailable, request)
         }
         if Self.isLoopback(host) { return .own(Self.tidied(request)) }
-        return .refused(
-            Problem(.invalidRequest, "No such host is served here.", status: 421)
-                .response(requestID: request.id))
+        return Self.refused(
+            Problem(.invalidRequest, "No such host is served here.", status: 421), request)
+    }
+
+    private static func refused(_ problem: Problem, _ request: Request) -> Place {
+        var answer = problem.response(requestID: request.id)
+        answer.complete(id: request.id, isTLS: request.isTLS, isPrivate: true)
+        return .refused(answer)
     }
 
     /// An app that was given a base address with a slash at its end asks for `//api/…`.

@@ -96,7 +96,8 @@ struct Authenticator: Sendable {
         if key.userStatus == .suspended {
             throw Problem(.userSuspended, "The key's user is suspended.")
         }
-        if let status = key.userStatus, status != .active {
+        // The row of a pending user ends with the invite that made it; the keys it owned do not.
+        if key.ownerUser != nil, key.userStatus != .active {
             throw Problem.unauthorized("The key's user is not active.")
         }
         switch key.tenantStatus {

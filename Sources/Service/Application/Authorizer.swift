@@ -17,15 +17,18 @@ enum Authorizer {
         }
     }
 
-    /// `name`: a right, or a management scope, which stands for every right it covers. `own`: whose
-    /// things are the caller's own.
+    /// `name`: a right, or a management scope, which stands for every right it covers that can be
+    /// had there. `own`: whose things are the caller's own. Where no right is asked nobody may.
     private static func refusal(
         _ who: API.Principal, _ name: String, in tenant: UUID?, own: UUID? = nil
     ) -> Problem? {
         let rights =
-            Right(rawValue: name).map { [$0] } ?? ManagementScope(rawValue: name)?.rights ?? []
+            Right(rawValue: name).map { [$0] }
+            ?? ManagementScope(rawValue: name)?.rights
+            .filter { tenant == nil || !$0.isPlatformOnly } ?? []
+        if rights.isEmpty { return .forbidden("No credential may do this.") }
         let principal = who.inDomain
-        for right in rights where tenant == nil || !right.isPlatformOnly {
+        for right in rights {
             switch Permissions.permits(
                 principal, right, in: tenant, target: PermissionTarget(ownerID: own))
             {
@@ -34,6 +37,6 @@ enum Authorizer {
             case .forbidden(let missing): return .forbidden("The right \(missing) is missing.")
             }
         }
-        return rights.isEmpty ? .forbidden("No credential may do this.") : nil
+        return nil
     }
 }

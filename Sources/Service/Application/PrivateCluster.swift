@@ -83,8 +83,8 @@ struct PrivateCluster {
             DO $$ BEGIN
             IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'gatehouse_owner') THEN
                 CREATE ROLE gatehouse_owner LOGIN;
-                CREATE ROLE gatehouse_app LOGIN NOINHERIT;
-                CREATE ROLE gatehouse_platform LOGIN;
+                CREATE ROLE gatehouse_app LOGIN NOINHERIT NOBYPASSRLS;
+                CREATE ROLE gatehouse_platform LOGIN NOBYPASSRLS;
                 GRANT gatehouse_platform TO gatehouse_app;
             END IF;
             END $$

@@ -84,6 +84,7 @@ final class QuickVerification: Sendable {
         let place = request.later()
         database.lookUp(hash, locator: locator) { [self] answer in
             var status = 200
+            var fault: String?
             switch answer {
             case .success(let key):
                 if let key { database.remember(key, hash, since: token) }
@@ -97,9 +98,12 @@ final class QuickVerification: Sendable {
                     Self.finish(writer, finding)
                 }
             case .failure(let error):
-                let problem = storageProblem(error) ?? .internalError
-                status = problem.status
-                place.give { _ = $0.write(problem.response(requestID: place.requestID)) }
+                let known = storageProblem(error)
+                if known == nil { fault = "\(error)" }
+                var refusal = (known ?? .internalError).response(requestID: place.requestID)
+                refusal.complete(id: place.requestID, isTLS: isTLS, isPrivate: true)
+                status = refusal.status
+                place.give { [refusal] in _ = $0.write(refusal) }
             }
             let ended = database.clock()
             record(
@@ -107,7 +111,8 @@ final class QuickVerification: Sendable {
                     requestID: place.requestID, method: .post,
                     route: Self.route, operation: Self.operation,
                     status: status, microseconds: ended.microseconds - started.microseconds,
-                    principal: principal, tenant: principal.tenant, remoteAddress: address))
+                    principal: principal, tenant: principal.tenant, remoteAddress: address,
+                    fault: fault))
         }
     }
 

@@ -38,7 +38,9 @@ package struct Cursor: Sendable, Equatable {
         guard let bytes = Base64URL.decoded(text), bytes.count >= 32 else { return nil }
         let content = Array(bytes.dropLast(8))
         guard word(bytes.suffix(8)) == checksum(content, list),
-            let key = String(validating: content.dropFirst(24), as: UTF8.self)
+            let key = String(validating: content.dropFirst(24), as: UTF8.self),
+            // PostgreSQL's text holds none.
+            !key.utf8.contains(0)
         else { return nil }
         self.key = key
         id = UUID(high: word(content[0..<8]), low: word(content[8..<16]))

@@ -119,22 +119,25 @@ package struct Dispatcher: Sendable {
 
     /// What every answer carries, refusals too.
     private func finish(_ response: inout Response, _ exchange: Exchange) {
-        response.set("x-request-id", exchange.call.request.id)
-        response.addIfAbsent("x-content-type-options", "nosniff")
-        if exchange.call.request.isTLS {
-            response.addIfAbsent("strict-transport-security", "max-age=31536000")
-        }
-        if exchange.endpoint.map({ $0.access != .open }) ?? false {
-            response.addIfAbsent("cache-control", "no-store")
-        }
         for field in exchange.originFields { response.fields.append(field) }
-        response.addVary("Origin")
+        response.complete(
+            id: exchange.call.request.id, isTLS: exchange.call.request.isTLS,
+            isPrivate: exchange.endpoint.map { $0.access != .open } ?? false)
     }
 }
 
 typealias Step = @Sendable (Dispatcher, inout Exchange) async throws -> Response?
 
 extension Response {
+    /// The fields of every answer. `isPrivate`: it is for its caller alone and not to be kept.
+    package mutating func complete(id: String, isTLS: Bool, isPrivate: Bool) {
+        set("x-request-id", id)
+        addIfAbsent("x-content-type-options", "nosniff")
+        if isTLS { addIfAbsent("strict-transport-security", "max-age=31536000") }
+        if isPrivate { addIfAbsent("cache-control", "no-store") }
+        addVary("Origin")
+    }
+
     mutating func addIfAbsent(_ name: String, _ value: String) {
         if first(name) == nil { fields.append(Field(name, value)) }
     }

@@ -82,7 +82,7 @@ enum TenantEndpoints {
     private static let resume = verb(
         "resume", "Ends a suspension.", "active", .suspendTenant)
     private static let restore = verb(
-        "restore", "Brings a deleted tenant back.", "active", .deleteTenant)
+        "restore", "Brings a deleted tenant back, for 30 days.", "active", .deleteTenant)
 
     private static func verb(
         _ name: String, _ summary: String, _ status: String, _ right: Right

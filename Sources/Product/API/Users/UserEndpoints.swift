@@ -94,7 +94,7 @@ enum UserEndpoints {
 
     private static let delete = Endpoint(
         .delete, path + "/{id}", id: "deleteUser", tag: "Users",
-        summary: "Deletes a user, who can be restored for 30 days; `purge` removes the data.",
+        summary: "Deletes a user, who is purged after 30 days to restore; `purge` does it at once.",
         access: .right("deleteUsers"),
         query: [
             QueryParameter("purge", .bool, "Removes the personal data for good."),

@@ -14,7 +14,7 @@ enum UserStatusEndpoints {
     ) { change, row in try await change.resumeUser(row) }
 
     private static let restore = verb(
-        "restore", "Brings a deleted user back within 30 days.", "restoreUsers"
+        "restore", "Brings a deleted user back; after 30 days a `conflict`.", "restoreUsers"
     ) { change, row in try await change.restoreUser(row) }
 
     private static let approve = verb(

@@ -1,8 +1,13 @@
+import Domain
 import Postgres
 import Text
 
 /// How long what ends by itself is kept, in seconds.
 package struct Retention: Sendable, Equatable {
+    /// How long whoever was deleted can be restored; a purge follows. No setting: the sign-up rules,
+    /// the restoring and the sweep have to agree.
+    package static let deleted = Provisioning.deletedFor
+
     /// Answers under an Idempotency-Key.
     package var answers: Int64 = 24 * 3600
     /// Decisions, and what recognises their retries.
@@ -27,6 +32,8 @@ struct EndedRows: Sendable {
         case tenant
         /// Decisions, which the app role removes by its one function only, with an audit row.
         case decisions
+        /// Users who were deleted: purged one by one, as by hand.
+        case users
     }
 
     var table: String
@@ -35,6 +42,8 @@ struct EndedRows: Sendable {
     var column: String
     /// Rows are removed once the column's time is this many seconds ago.
     var seconds: @Sendable (Retention) -> Int64
+    /// A batch with fewer was the last.
+    var batch: Int { kind == .users ? Database.purgeBatch : Database.sweepBatch }
 
     /// Every table whose rows end by themselves.
     static let all: [EndedRows] = [
@@ -56,5 +65,6 @@ struct EndedRows: Sendable {
         EndedRows(table: "password_resets", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "api_key_uses", kind: .tenant, column: "day") { $0.uses },
         EndedRows(table: "mail", kind: .system, column: "created_at") { $0.mail },
+        EndedRows(table: "users", kind: .users, column: "deleted_at") { _ in Retention.deleted },
     ]
 }

@@ -43,9 +43,12 @@ extension Database {
                     }
                     count += done
                 }
+            case .users:
+                guard let done = try await purgeUsers(deletedBy: end) else { return false }
+                count = done
             }
             if count > 0 { removed(rows.table, count) }
-            if count < Self.sweepBatch { break }
+            if count < rows.batch { break }
         }
         return true
     }
@@ -105,7 +108,7 @@ extension Database {
         return try found.map { row throws(PostgresError) in try row.get(0, as: UUID.self) }
     }
 
-    private static func takeSweepLock(_ transaction: Transaction) async throws -> Bool {
+    static func takeSweepLock(_ transaction: Transaction) async throws -> Bool {
         let rows = try await transaction.query(
             "SELECT pg_try_advisory_xact_lock(\(Self.sweepLock))")
         return try rows.first?.get(0, as: Bool.self) ?? false

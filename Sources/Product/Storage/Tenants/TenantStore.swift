@@ -120,7 +120,8 @@ extension Change {
         try await updateTenant(row, action: "tenant.updated", name: name, status: row.status)
     }
 
-    /// `status`: active, suspended or deleted. The same status again changes nothing.
+    /// `status`: active, suspended or deleted. The same status again changes nothing. 409 for a
+    /// tenant that was deleted too long ago to come back.
     package func setTenantStatus(
         _ row: TenantRow, _ status: String, action: String
     ) async throws -> TenantRow {
@@ -128,13 +129,18 @@ extension Change {
             standsAlready()
             return row
         }
+        if let deletedAt = row.deletedAt, now >= deletedAt.adding(seconds: Retention.deleted) {
+            throw StorageFailure.conflict(
+                code: "conflict", detail: "The tenant was deleted 30 days ago or longer.", id: nil)
+        }
         return try await updateTenant(row, action: action, name: row.name, status: status)
     }
 
     private func updateTenant(
         _ row: TenantRow, action: String, name: String, status: String
     ) async throws -> TenantRow {
-        let deletedAt: Timestamp? = status == "deleted" ? now : nil
+        // The days count from the deletion: another change of a deleted tenant keeps its time.
+        let deletedAt: Timestamp? = status == "deleted" ? row.deletedAt ?? now : nil
         let rows = try await query(
             """
             UPDATE tenants SET name = \(name), status = \(status), deleted_at = \(deletedAt),

@@ -14,7 +14,7 @@ extension Database {
 }
 
 extension Change {
-    /// Ends sessions, withdraws invites, and keeps the row for 30 days.
+    /// Ends sessions, withdraws invites, and keeps the row for the days of `Retention.deleted`.
     package func deleteUser(_ row: UserRow) async throws {
         if row.status == "deleted" { return standsAlready() }
         try await revokeInvites(to: row)

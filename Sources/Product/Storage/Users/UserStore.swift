@@ -90,9 +90,11 @@ extension Change {
     /// Brings a user back who was deleted less than 30 days ago.
     package func restoreUser(_ row: UserRow) async throws -> UserRow {
         guard row.status == "deleted", let deletedAt = row.deletedAt else { return row }
-        guard now < deletedAt.adding(seconds: 30 * 86_400) else {
+        guard now < deletedAt.adding(seconds: Retention.deleted) else {
             throw StorageFailure.conflict(
-                code: "conflict", detail: "The user was deleted over 30 days ago.", id: nil)
+                code: "conflict",
+                detail: "The user was deleted 30 days ago or longer and is about to be purged.",
+                id: nil)
         }
         let status = row.statusBefore ?? "active"
         let rows = try await query(

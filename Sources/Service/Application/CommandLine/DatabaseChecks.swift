@@ -81,7 +81,12 @@ struct DatabaseChecks: Sendable {
         let rows = try await app.read(
             """
             SELECT current_user::text, rolsuper, rolbypassrls,
-                EXISTS (SELECT FROM pg_class WHERE relowner = pg_roles.oid)
+                EXISTS (SELECT FROM pg_class WHERE relowner = pg_roles.oid),
+                (SELECT rolname::text FROM pg_roles AS other
+                    WHERE pg_has_role(pg_roles.oid, other.oid,
+                        CASE rolname WHEN 'gatehouse_owner' THEN 'MEMBER'
+                            WHEN 'gatehouse_platform' THEN 'USAGE' END)
+                    LIMIT 1)
             FROM pg_roles WHERE rolname = current_user
             """)
         guard let row = rows.first else { return (.failed, "the role is not known") }
@@ -89,6 +94,9 @@ struct DatabaseChecks: Sendable {
         if try row.get(1, as: Bool.self) { return (.failed, "\(name) is a superuser") }
         if try row.get(2, as: Bool.self) { return (.failed, "\(name) bypasses row security") }
         if try row.get(3, as: Bool.self) { return (.failed, "\(name) owns tables") }
+        if let other = try row.get(4, as: String?.self) {
+            return (.failed, "\(name) has the rights of \(other); make it NOINHERIT")
+        }
         return (.ok, "\(name) owns nothing and bypasses nothing")
     }
 
