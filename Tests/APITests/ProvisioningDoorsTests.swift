@@ -135,10 +135,10 @@ struct ProvisioningDoorsTests {
         let scene = try await Self.scene(person)
         let (path, json) = Self.calls(.hook, person, token: "")[0]
         _ = try await scene.service.session(role: "owner", tenant: nil)
-        let before = try await scene.everything()
+        let before = try await scene.service.database.content()
         let dry = try await scene.service.send(
             .post, "/v1/provisioning/evaluate", json: json, as: .platformOwner)
-        #expect(try await scene.everything() == before)
+        #expect(try await scene.service.database.content() == before)
         let real = try await scene.service.send(.post, path, json: json, as: .platformOwner)
         #expect(dry.json["outcome"] == real.json["outcome"])
         #expect(real.json["outcome"]?.string == (person == .domainMatched ? "created" : "linked"))

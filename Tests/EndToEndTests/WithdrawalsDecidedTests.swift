@@ -31,7 +31,7 @@ struct WithdrawalsDecidedTests {
         // Told to the replicas in the same words as `domain.deleted`; it takes a week to come.
         "domain.lapsed": (
             "APITests/DomainCheckTests.swift",
-            "a domain without its record lets nobody in after a week, and members stay"
+            "D5 a domain without its record lets nobody in after a week, and members stay"
         ),
     ]
 

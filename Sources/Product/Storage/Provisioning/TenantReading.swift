@@ -125,16 +125,28 @@ extension Change {
             case "support": return .person(mayGive: .member)
             default: return .person(mayGive: nil)
             }
-        case "user":
+        case "user": return .person(mayGive: try await widest(ofUser: id))
+        case "key":
+            // A person's own key is that person.
             let rows = try await query(
                 """
-                SELECT role FROM users
-                WHERE tenant_id = \(tenant) AND id = \(id) AND status = 'active'
+                SELECT owner_user_id FROM api_keys
+                WHERE tenant_id = \(tenant) AND id = \(id) AND owner_type = 'user'
                 """)
-            let role = try rows.first?.get(0, as: String.self)
-            return .person(mayGive: role.flatMap(UserRole.init).flatMap { $0 > .member ? $0 : nil })
+            guard let owner: UUID = try rows.first?.get(0) else { return .key }
+            return .person(mayGive: try await widest(ofUser: owner))
         default: return .key
         }
+    }
+
+    private func widest(ofUser id: UUID) async throws(PostgresError) -> UserRole? {
+        let rows = try await query(
+            """
+            SELECT role FROM users
+            WHERE tenant_id = \(tenant) AND id = \(id) AND status = 'active'
+            """)
+        let role = try rows.first?.get(0, as: String.self)
+        return role.flatMap(UserRole.init).flatMap { $0 > .member ? $0 : nil }
     }
 
     /// Who used an invite up.
