@@ -109,7 +109,7 @@ struct DomainCheckTests {
         await service.stop()
     }
 
-    @Test func `a domain whose record stays is looked at once a week and stays verified`()
+    @Test func `D5 a domain whose record stays is looked at once a week and stays verified`()
         async throws
     {
         try await Self.run { stage in
@@ -126,7 +126,7 @@ struct DomainCheckTests {
         }
     }
 
-    @Test func `a domain without its record lets nobody in after a week, and members stay`()
+    @Test func `D5 a domain without its record lets nobody in after a week, and members stay`()
         async throws
     {
         try await Self.run { stage in
@@ -166,7 +166,7 @@ struct DomainCheckTests {
     }
 
     @Test(arguments: [false, true])
-    func `a record that is back ends the loss, found by the service or by an admin`(
+    func `D5 a record that is back ends the loss, found by the service or by an admin`(
         byAdmin: Bool
     ) async throws {
         try await Self.run { stage in
@@ -188,7 +188,7 @@ struct DomainCheckTests {
         }
     }
 
-    @Test func `a domain that an operator vouched for is not looked at`() async throws {
+    @Test func `D5 a domain that an operator vouched for is not looked at`() async throws {
         try await Self.run { stage in
             let made = try await stage.post("/v1/tenants/acme/domains", #"{"domain":"word.org"}"#)
             let id = try #require(made.json["id"]?.string)

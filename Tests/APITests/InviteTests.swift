@@ -174,8 +174,11 @@ import Text
         try await TestService.run { service, tenant in
             let body =
                 #"{"invites":[{"email":"a@example.com"},{"email":"nobody"},{"email":"A@example.com"}]}"#
+            _ = try await service.session(role: "owner", tenant: nil)
+            let before = try await service.database.content()
             for query in ["?dry_run=true", ""] {
                 let answer = try await Self.invite(service, body, query: query)
+                #expect((try await service.database.content() == before) == !query.isEmpty)
                 #expect(answer.status == 200)
                 let results = try #require(answer.json["results"]?.array)
                 #expect(

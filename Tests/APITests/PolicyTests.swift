@@ -31,7 +31,9 @@ import Text
             let wanted = #"{"sign_up":"domain","allowed_domains":["BÜCHER.example"]}"#
             #expect(try await Self.put(service, wanted, match: nil).status == 428)
             #expect(try await Self.put(service, wanted, match: "\"v9\"").status == 412)
+            let before = try await service.database.content()
             let dry = try await Self.put(service, wanted, match: etag, query: "?dry_run=true")
+            #expect(try await service.database.content() == before)
             #expect(dry.json["version"]?.int == 2)
             let done = try await Self.put(service, wanted, match: etag)
             #expect(done.status == 200)

@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 import Text
 
-/// Every person through every door, each event repeated: exactly one user comes of it.
+/// Every person through every hook, each event repeated: exactly one user comes of it. In every
+/// order: OneIdentityTests.
 struct ProvisioningDoorsTests {
     enum Person: String, CaseIterable {
         case invited, preProvisioned, domainMatched
@@ -128,36 +129,16 @@ struct ProvisioningDoorsTests {
     }
 
     @Test(arguments: Person.allCases)
-    func `all doors one after another, in any order, know the same person`(person: Person)
-        async throws
-    {
-        for doors in [[Door.hook, .cognito, .lambda], [.lambda, .cognito, .hook]] {
-            let scene = try await Self.scene(person)
-            // Google is mapped for the pool, so that all three mean one account.
-            for door in doors {
-                for (path, json) in Self.calls(door, person, token: "") {
-                    let json = json.replacing("eu_own", with: ProvisioningScene.pool)
-                        .replacing("Acme_person", with: "Google_person")
-                    _ = try await scene.service.send(.post, path, json: json, as: .platformOwner)
-                }
-            }
-            // Google vouches for a domain by its `hd` alone, which a Cognito event does not carry.
-            try await Self.expectOne(scene, person, "\(doors) \(person)")
-            await scene.service.stop()
-        }
-    }
-
-    @Test(arguments: Person.allCases)
     func `a dry run tells what the hook then does, and writes nothing`(person: Person)
         async throws
     {
         let scene = try await Self.scene(person)
         let (path, json) = Self.calls(.hook, person, token: "")[0]
         _ = try await scene.service.session(role: "owner", tenant: nil)
-        let before = try await scene.everything()
+        let before = try await scene.service.database.content()
         let dry = try await scene.service.send(
             .post, "/v1/provisioning/evaluate", json: json, as: .platformOwner)
-        #expect(try await scene.everything() == before)
+        #expect(try await scene.service.database.content() == before)
         let real = try await scene.service.send(.post, path, json: json, as: .platformOwner)
         #expect(dry.json["outcome"] == real.json["outcome"])
         #expect(real.json["outcome"]?.string == (person == .domainMatched ? "created" : "linked"))

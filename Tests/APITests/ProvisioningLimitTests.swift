@@ -20,12 +20,12 @@ struct ProvisioningLimitTests {
         }
         // A retry is not counted, and answered as before.
         #expect(try await stranger(0).json["reason"]?.string == "no_tenant")
-        let before = try await scene.everything()
+        let before = try await scene.service.database.content()
         let held = try await stranger(30)
         #expect(held.status == 200)
         #expect(held.json["reason"]?.string == "rate_limited", "\(held.text)")
         #expect(held.json["decision_id"]?.string != nil)
-        let once = try await scene.everything()
+        let once = try await scene.service.database.content()
         #expect(once != before)
         for number in 31..<36 { #expect(try await stranger(number).bytes == held.bytes) }
         let event = ProvisioningScene.event(

@@ -129,24 +129,6 @@ struct ProvisioningScene {
             ?? -1
     }
 
-    /// Rows of every table that provisioning may write, whatever the tenant.
-    func everything() async throws -> [Int] {
-        var counts: [Int] = []
-        for table in [
-            "users", "identities", "invites", "audit_events", "decisions",
-        ] {
-            counts.append(try await count(SQL(raw: table)))
-            counts.append(try await count(SQL(raw: table), platform: true))
-        }
-        for table in [
-            "provisioning_locks", "provisioning_retries", "provisioning_attempts",
-            "pending_choices", "reservations",
-        ] {
-            counts.append(try await count(SQL(raw: table)))
-        }
-        return counts
-    }
-
     // MARK: doors
 
     func hook(_ json: String) async throws -> TestAnswer {

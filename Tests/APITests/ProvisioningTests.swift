@@ -89,7 +89,7 @@ struct ProvisioningTests {
         let scene = try await ProvisioningScene.make()
         try await scene.invite("ann@ex.com", role: "admin")
         _ = try await scene.service.session(role: "owner", tenant: nil)
-        let before = try await scene.everything()
+        let before = try await scene.service.database.content()
         let answer = try await scene.service.send(
             .post, "/v1/provisioning/evaluate",
             json: #"{"provider":"google","subject":"1","email":"ann@ex.com","#
@@ -99,7 +99,7 @@ struct ProvisioningTests {
         #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
         #expect(answer.json["decision_id"]?.isNull == true)
         #expect((answer.json["trace"]?.array?.count ?? 0) > 3)
-        #expect(try await scene.everything() == before)
+        #expect(try await scene.service.database.content() == before)
         await scene.service.stop()
     }
 

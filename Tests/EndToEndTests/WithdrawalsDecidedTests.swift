@@ -33,17 +33,42 @@ struct WithdrawalsDecidedTests {
         // Told to the replicas in the same words as `domain.deleted`; it takes a week to come.
         "domain.lapsed": (
             "APITests/DomainCheckTests.swift",
-            "a domain without its record lets nobody in after a week, and members stay"
+            "D5 a domain without its record lets nobody in after a week, and members stay"
         ),
     ]
 
     /// Made of a verb at run time in one place: no literal names them.
     private static let composed: Set = ["tenant.suspended", "tenant.resumed", "tenant.restored"]
 
+    /// Whose actions change what a replica may answer from its memory for.
+    private static let remembered: Set = [
+        "api_key", "user", "tenant", "cors_origin", "policy", "domain", "client",
+    ]
+
+    /// What is read from the database each time.
+    private static let unremembered: Set = [
+        "decisions", "hook_credential", "identity", "invite", "link_grant", "operator", "provider",
+        "session", "sign_up",
+    ]
+
+    @Test func `of every noun that is audited it is decided whether a replica remembers it`() throws
+    {
+        let folder = TestCluster.root + "/Sources/Product"
+        var found: Set<String> = []
+        let names = FileManager.default.enumerator(atPath: folder)
+        while let name = names?.nextObject() as? String {
+            guard name.hasSuffix(".swift") else { continue }
+            let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+            for match in text.matches(of: /(?:audit\(|action: )\s*"([a-z_]+)\./) {
+                found.insert(String(match.output.1))
+            }
+        }
+        #expect(found == Self.remembered.union(Self.unremembered))
+    }
+
     @Test func `of every action it is decided whether it withdraws, and where that is shown`()
         throws
     {
-        let kinds = ["api_key", "user", "tenant", "cors_origin", "policy", "domain", "client"]
         let folder = TestCluster.root + "/Sources/Product"
         var found: Set<String> = []
         var places: [String] = []
@@ -53,7 +78,7 @@ struct WithdrawalsDecidedTests {
             let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
             for literal in text.components(separatedBy: "\"") {
                 let parts = literal.components(separatedBy: ".")
-                guard parts.count > 1, kinds.contains(parts[0]) else { continue }
+                guard parts.count > 1, Self.remembered.contains(parts[0]) else { continue }
                 if parts[1].hasPrefix("\\(") { places.append(name) }
                 let isWord = parts[1].utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x5F }
                 if parts.count == 2, isWord, !parts[1].isEmpty { found.insert(literal) }

@@ -28,7 +28,10 @@ enum DomainEndpoints {
         answers: [.created(DomainRow.shape)], problems: [.conflict], idempotent: true
     ) { call in
         let name = try claimable(call.input.string("domain"))
-        let row = try await call.scope.change(by: call.actor) { try await $0.claimDomain(name) }
+        let includes = call.input.optionalBool("include_subdomains") ?? false
+        let row = try await call.scope.change(by: call.actor) {
+            try await $0.claimDomain(name, includeSubdomains: includes)
+        }
         return .created(
             row, at: "/v1/tenants/\(try call.tenant.id)/domains/\(row.id)", etag: row.etag)
     }

@@ -8,6 +8,7 @@ extension DomainRow: JSONView {
             $0.member("id", id)
             $0.member("domain", domain)
             $0.member("display", display)
+            $0.member("include_subdomains", includeSubdomains)
             $0.member("status", status)
             $0.object("verification") {
                 $0.member("method", method ?? "dns")
@@ -30,6 +31,9 @@ extension DomainRow: JSONView {
                 "domain", .string(min: 1, max: 255, rule: .domain),
                 "An email domain; shown as its A-label.", example: .string("example.com")),
             .readOnly("display", .string()),
+            .optional(
+                "include_subdomains", .bool,
+                "Whether addresses at names below the domain are its people too."),
             .readOnly("status", .enumeration(["pending", "verified"])),
             .readOnly(
                 "verification",

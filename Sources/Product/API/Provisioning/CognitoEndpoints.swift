@@ -105,7 +105,8 @@ enum CognitoEndpoints {
             result.verdict.reason ?? .approvalPending)
     }
 
-    /// Only a confirmed sign-up decides; other triggers are echoed.
+    /// Only a confirmed sign-up decides; other triggers are echoed. One that an operator or a phone
+    /// confirmed proves no mailbox: what was reserved waits for the token that does.
     private static func confirm(_ event: CognitoEvent, _ call: Call) async throws -> JSONValue {
         guard event.trigger.isSame(as: CognitoMapping.Trigger.confirmSignUp.rawValue),
             let attempt = event.call(for: call)
@@ -115,6 +116,8 @@ enum CognitoEndpoints {
             _ = try await database.provision(attempt, by: call.hookActor) {
                 String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self)
             }
+        } else {
+            try await database.bindAlias(of: attempt, by: call.hookActor)
         }
         return event.document
     }

@@ -7,6 +7,8 @@ package struct DomainRow: ListedRow {
     /// A-label, lower case.
     package var domain: String
     package var display: String
+    /// Whether addresses at names below the domain count as its own.
+    package var includeSubdomains: Bool
     /// pending or verified.
     package var status: String
     /// How it was proved; nil while pending.
@@ -22,9 +24,10 @@ package struct DomainRow: ListedRow {
 
     static let columns: SQL =
         """
-        id, domain, display, status, method, token, created_at, verified_at, lost_at, changed_at
+        id, domain, display, status, method, token, created_at, verified_at, lost_at, changed_at,
+        include_subdomains
         """
-    static let columnCount = 10
+    static let columnCount = 11
 
     init(_ row: Row) throws(PostgresError) {
         id = try row.get(0)
@@ -37,6 +40,7 @@ package struct DomainRow: ListedRow {
         verifiedAt = try row.get(7)
         lostAt = try row.get(8)
         changedAt = try row.get(9)
+        includeSubdomains = try row.get(10)
     }
 
     package var recordName: String { "_gatehouse.\(domain)" }

@@ -23,12 +23,15 @@ extension TenantScope {
 
 extension Change {
     /// Claims a domain, still unproved; 409 with the claim's id where this tenant has it already.
-    package func claimDomain(_ name: DomainName) async throws -> DomainRow {
+    package func claimDomain(
+        _ name: DomainName, includeSubdomains: Bool
+    ) async throws -> DomainRow {
         let rows = try await query(
             """
-            INSERT INTO domains (tenant_id, id, domain, display, token, created_at)
+            INSERT INTO domains (tenant_id, id, domain, display, token, created_at,
+                include_subdomains)
             VALUES (\(tenant), \(UUID.random()), \(name.ascii), \(name.display),
-                \(Hex.encode(RandomBytes.make(16))), \(now))
+                \(Hex.encode(RandomBytes.make(16))), \(now), \(includeSubdomains))
             ON CONFLICT (tenant_id, domain) DO NOTHING RETURNING \(DomainRow.columns)
             """)
         guard let row = rows.first else {
@@ -39,7 +42,10 @@ extension Change {
                 id: try held.first?.get(0))
         }
         let domain = try DomainRow(row)
-        try await audit("domain.created", AuditTarget("domain", domain.id, domain.domain))
+        var changes = AuditChanges()
+        changes.add("include_subdomains", nil, "\(includeSubdomains)")
+        try await audit(
+            "domain.created", AuditTarget("domain", domain.id, domain.domain), changes)
         return domain
     }
 

@@ -17,13 +17,14 @@ package final class Notices: Sendable {
     /// here too, gives a notice: to forget one here costs time and never truth.
     private static let harmless: Set<String> = [
         "api_key.created", "session.started", "user.created", "user.activated",
-        "decisions.expired", "identity.linked", "identity.removed", "identity.unlinked",
+        "decisions.expired", "identity.bound", "identity.linked", "identity.removed",
+        "identity.unlinked",
         "invite.accepted", "invite.created", "invite.other_address", "invite.resent",
         "invite.revoked", "link_grant.created", "link_grant.used", "operator.created",
         "operator.deleted", "operator.password_reset", "operator.reset_offered",
         "operator.signed_in", "operator.signed_out", "operator.updated", "provider.created",
-        "provider.deleted", "provider.secret_changed", "provider.updated", "sign_up.chosen",
-        "sign_up.completed", "sign_up.deferred", "sign_up.reserved",
+        "provider.deleted", "provider.secret_changed", "provider.updated", "sign_up.bound",
+        "sign_up.chosen", "sign_up.completed", "sign_up.deferred", "sign_up.reserved",
     ]
 
     /// More, and the whole tenant is forgotten.

@@ -22,9 +22,14 @@ extension Change {
         let tokenHash = call.inviteHash ?? call.inviteToken.map(TenantToken.hash)
         var tokenTenants = try await tenants(ofToken: call.inviteToken)
         if let caller = call.caller { tokenTenants.removeAll { $0 != caller } }
-        let provider = try await provider(
+        var provider = try await provider(
             call, near: asked.compactMap(\.tenantID) + tokenTenants)
-        let (identity, upstream) = Self.person(call, provider)
+        var (identity, upstream) = Self.person(call, provider)
+        // A federated user's name without an upstream in it is nobody's, not a native user's.
+        if case .pool(_, .externalProvider, _) = call.provider, upstream == nil { provider = nil }
+        if let alias = call.alias, sameBytes(alias, identity.subject) {
+            identity = try await reserved(alias, identity) ?? identity
+        }
         var attempt = Attempt(
             trigger: call.trigger, identity: identity, upstream: upstream,
             address: Self.address(call.email), emailVerified: call.emailVerified,
@@ -138,6 +143,21 @@ extension Change {
                 return (person.identity, person.upstream)
             }
             return (IdentityKey(provider: .cognito, issuer: pool, subject: userName), nil)
+        }
+    }
+
+    /// The identity of a native sign-up that this second name was bound to.
+    private func reserved(
+        _ alias: String, _ key: IdentityKey
+    ) async throws(PostgresError) -> IdentityKey? {
+        let rows = try await query(
+            """
+            SELECT subject FROM reservations
+            WHERE provider = \(key.provider.rawValue) AND issuer = \(key.issuer)
+                AND alias = \(alias) AND expires_at > \(now) LIMIT 1
+            """)
+        return try rows.first.map { (row) throws(PostgresError) in
+            IdentityKey(provider: key.provider, issuer: key.issuer, subject: try row.get(0))
         }
     }
 

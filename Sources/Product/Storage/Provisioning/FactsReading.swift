@@ -112,7 +112,7 @@ struct FactsReading: Sendable {
         tenants[id] = row
         var tenant = TenantFacts(
             id: id, status: Tenant.Status(rawValue: row.status) ?? .suspended, policy: policy)
-        facts.known += try await change.known(attempt.identity)
+        facts.known += try await change.known(attempt.identity, alias: call.alias)
         if let email = attempt.email {
             for user in try await change.usersAt(email.key) {
                 if user.status == .deleted {

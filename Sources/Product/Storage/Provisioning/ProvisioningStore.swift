@@ -86,6 +86,9 @@ extension Database {
         if !dryRun {
             for effect in verdict.effects { try await writing.write(effect) }
             verdict.userID = verdict.isSuccess ? writing.userID : verdict.userID
+            if verdict.outcome == .existing, let alias = call.alias {
+                try await place.bind(alias, to: named.attempt.identity)
+            }
         }
         var result = try await result(verdict, reading, place, identity: writing.identityID)
         if !dryRun {

@@ -30,15 +30,19 @@ extension Change {
         return users
     }
 
-    func known(_ key: IdentityKey) async throws(PostgresError) -> [KnownIdentity] {
+    /// By the alias, the provider's own name for the person, before the subject, which a pool's
+    /// native user has chosen: who chose another's alias for a name is not that person.
+    func known(
+        _ key: IdentityKey, alias: String?
+    ) async throws(PostgresError) -> [KnownIdentity] {
         let rows = try await query(
             """
             SELECT \(Self.userFacts), i.id, u.email_key
             FROM identities i JOIN users u ON u.tenant_id = \(tenant) AND u.id = i.user_id
             WHERE i.tenant_id = \(tenant) AND i.provider = \(key.provider.rawValue)
                 AND i.issuer = \(key.issuer)
-                AND (i.subject = \(key.subject) OR i.alias = \(key.subject))
-            ORDER BY i.subject = \(key.subject) DESC LIMIT 1 FOR UPDATE OF u
+                AND (i.subject = \(key.subject) OR i.alias = \(alias))
+            ORDER BY coalesce(i.alias = \(alias), false) DESC LIMIT 1 FOR UPDATE OF u
             """)
         guard let row = rows.first else { return [] }
         var known = KnownIdentity(
@@ -121,16 +125,28 @@ extension Change {
             case "support": return .person(mayGive: .member)
             default: return .person(mayGive: nil)
             }
-        case "user":
+        case "user": return .person(mayGive: try await widest(ofUser: id))
+        case "key":
+            // A person's own key is that person.
             let rows = try await query(
                 """
-                SELECT role FROM users
-                WHERE tenant_id = \(tenant) AND id = \(id) AND status = 'active'
+                SELECT owner_user_id FROM api_keys
+                WHERE tenant_id = \(tenant) AND id = \(id) AND owner_type = 'user'
                 """)
-            let role = try rows.first?.get(0, as: String.self)
-            return .person(mayGive: role.flatMap(UserRole.init).flatMap { $0 > .member ? $0 : nil })
+            guard let owner: UUID = try rows.first?.get(0) else { return .key }
+            return .person(mayGive: try await widest(ofUser: owner))
         default: return .key
         }
+    }
+
+    private func widest(ofUser id: UUID) async throws(PostgresError) -> UserRole? {
+        let rows = try await query(
+            """
+            SELECT role FROM users
+            WHERE tenant_id = \(tenant) AND id = \(id) AND status = 'active'
+            """)
+        let role = try rows.first?.get(0, as: String.self)
+        return role.flatMap(UserRole.init).flatMap { $0 > .member ? $0 : nil }
     }
 
     /// Who used an invite up.

@@ -1,0 +1,145 @@
+import HTTP
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// A user of the pool's own: nobody has proved the address when they sign up.
+struct NativeUserTests {
+    private enum Event: CaseIterable {
+        case signUp, confirmation, token
+    }
+
+    private static func send(
+        _ event: Event, _ person: Somebody, _ scene: OneIdentityScene
+    ) async throws -> TestAnswer {
+        switch event {
+        case .signUp:
+            try await hook(
+                "pre-signup",
+                OneIdentityScene.event(
+                    person, "PreSignUp_SignUp", isNative: true, isVerified: false), scene)
+        case .confirmation:
+            try await hook("post-confirmation", confirmation(person), scene)
+        case .token:
+            try await signIn(scene.nativeToken(person, userName: person.name), scene)
+        }
+    }
+
+    private static func hook(
+        _ name: String, _ json: String, _ scene: OneIdentityScene
+    ) async throws -> TestAnswer {
+        try await scene.service.send(
+            .post, "/v1/hooks/\(name)/cognito", json: json, as: .platformOwner)
+    }
+
+    private static func signIn(
+        _ token: String, _ scene: OneIdentityScene, _ json: String = "{}"
+    ) async throws -> TestAnswer {
+        try await scene.service.send(
+            .post, "/v1/provisioning/sign-in", json: json, as: .bearer(token))
+    }
+
+    private static func confirmation(_ person: Somebody, isVerified: Bool = true) -> String {
+        OneIdentityScene.event(
+            person, "PostConfirmation_ConfirmSignUp", isNative: true, isVerified: isVerified)
+    }
+
+    @Test(arguments: Expected.allCases)
+    func `sign-up, confirmation and first token in every order, each twice, are one user`(
+        expected: Expected
+    ) async throws {
+        let scene = try await OneIdentityScene()
+        for (number, order) in orders(of: Event.allCases).enumerated() {
+            let person = Somebody(expected: expected, name: "native\(number)")
+            try await scene.expect(person)
+            for event in order + order {
+                let first = try await Self.send(event, person, scene)
+                let again = try await Self.send(event, person, scene)
+                let comment = Comment(rawValue: "\(order) \(event): \(first.text)")
+                #expect(first.status == 200, comment)
+                switch event {
+                case .signUp:
+                    // Whether anything is known of the person already is not to be seen.
+                    let event = OneIdentityScene.event(
+                        person, "PreSignUp_SignUp", isNative: true, isVerified: false)
+                    let flags =
+                        ["Confirm"].map { #""auto\#($0)User":false"# }
+                        + ["Email", "Phone"].map { #""autoVerify\#($0)":false"# }
+                    let due = event.replacing(
+                        #""response":{}"#,
+                        with: #""response":{\#(flags.joined(separator: ","))}"#)
+                    #expect(first.text == due && again.text == due, comment)
+                case .confirmation:
+                    let event = Self.confirmation(person)
+                    #expect(first.text == event && again.text == event, comment)
+                case .token:
+                    let outcome = first.json["outcome"]?.string ?? ""
+                    #expect(["linked", "created", "existing"].contains(outcome), comment)
+                    #expect(first.json["user"]?["email"]?.string == person.email, comment)
+                    #expect(again.json["user"]?["id"] == first.json["user"]?["id"], comment)
+                }
+            }
+            let found = try await scene.one(person)
+            let accepted = expected == .invited ? 1 : 0
+            #expect(found.active == 1 && found.identities == 1, "\(order)")
+            #expect(found.accepted == accepted && found.audited == accepted, "\(order)")
+        }
+        await scene.stop()
+    }
+
+    @Test func `U13 a user name that is another's sub lets nobody in as that person`() async throws
+    {
+        let scene = try await OneIdentityScene()
+        let ann = Somebody(expected: .invited, name: "ann")
+        try await scene.expect(ann)
+        for event in Event.allCases { _ = try await Self.send(event, ann, scene) }
+        let found = try await scene.one(ann)
+        #expect(found.active == 1 && found.identities == 1)
+        // The name is the person's choice; `sub` is the pool's word.
+        let eve = Somebody(expected: .domainMatched, name: "6f9c1d0e-ann")
+        let token = scene.nativeToken(eve, userName: eve.name, sub: "eve-1")
+        let answer = try await Self.signIn(token, scene, #"{"tenant":"acme"}"#)
+        #expect(answer.json["user"]?["email"]?.string == eve.email, "\(answer.text)")
+        #expect(try await scene.one(ann).identities == 1)
+        // Ann still is who she is, by her name and by her `sub` alone.
+        for userName in [ann.name, nil] {
+            let token = scene.nativeToken(ann, userName: userName)
+            let back = try await Self.signIn(token, scene)
+            #expect(back.json["user"]?["email"]?.string == ann.email, "\(back.text)")
+            #expect(back.json["outcome"]?.string == "existing", "\(back.text)")
+        }
+        await scene.stop()
+    }
+
+    @Test func `an unproved confirmation binds the sub alone, and a proof under it completes`()
+        async throws
+    {
+        let scene = try await OneIdentityScene()
+        let ann = Somebody(expected: .invited, name: "ann")
+        try await scene.expect(ann)
+        _ = try await Self.send(.signUp, ann, scene)
+        // A phone, or an operator, confirmed the user: the mailbox is nobody's yet.
+        let event = Self.confirmation(ann, isVerified: false)
+        for _ in 0..<2 {
+            #expect(try await Self.hook("post-confirmation", event, scene).text == event)
+        }
+        let unproved = scene.nativeToken(ann, userName: nil, isVerified: false)
+        let refused = try await Self.signIn(unproved, scene)
+        #expect(refused.json["reason"]?.string == "email_unverified", "\(refused.text)")
+        var found = try await scene.one(ann)
+        #expect(found.active == 0 && found.identities == 0 && found.accepted == 0)
+        #expect(try await scene.count("reservations") == 1)
+        let proved = scene.nativeToken(ann, userName: nil)
+        let answer = try await Self.signIn(proved, scene)
+        #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
+        found = try await scene.one(ann)
+        #expect(found.active == 1 && found.identities == 1 && found.accepted == 1)
+        #expect(try await scene.count("reservations") == 0)
+        // It is the identity that the pool's events name by its user name.
+        let known = try await Self.send(.token, ann, scene)
+        #expect(known.json["outcome"]?.string == "existing", "\(known.text)")
+        #expect(known.json["identity_id"] == answer.json["identity_id"])
+        await scene.stop()
+    }
+}
