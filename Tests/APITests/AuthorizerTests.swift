@@ -42,6 +42,17 @@ struct AuthorizerTests {
         }
     }
 
+    @Test func `of several rights one is enough, and of none nothing comes`() {
+        let both = Access.anyOf([Right.deleteTenant.rawValue, Right.purgeTenant.rawValue])
+        let admin = Principal(kind: .operator, id: .random(), platform: true, role: "admin")
+        #expect(refusal(owner, both, atTenant: true) == nil)
+        #expect(refusal(admin, both, atTenant: true) == nil)
+        #expect(refusal(own("owner"), both, atTenant: true) == nil)
+        #expect(refusal(own("admin"), both, atTenant: true)?.status == 403)
+        #expect(refusal(owner, .anyOf([]), atTenant: true)?.status == 403)
+        #expect(refusal(owner, .anyOf(["nothing"]), atTenant: true)?.status == 403)
+    }
+
     /// Within a tenant a scope stands for the rights that can be had there.
     @Test func `a scope is asked without the rights of the platform`() {
         for scope in ManagementScope.allCases {

@@ -39,6 +39,14 @@ struct DeletionStage {
             method, "/v1/tenants/acme\(path)", json: json, as: .bearer(key))
     }
 
+    /// What the 409 of a purge asks to be confirmed with.
+    func confirm(_ path: String = "") async throws -> String {
+        let asked = try await send(.delete, "\(path)?purge=true")
+        #expect(asked.status == 409)
+        #expect(asked.json["code"]?.string == "confirm_required", "\(asked.text)")
+        return try #require(asked.json["confirm"]?.string)
+    }
+
     func make(_ email: String) async throws -> String {
         let made = try await send(.post, "/users", #"{"email":"\#(email)","name":"Ada"}"#)
         return try #require(made.json["id"]?.string, "\(made.text)")

@@ -22,16 +22,19 @@ struct RouteRight: Sendable {
     var place: Place
     /// What only an owner may do is beyond a tenant's own key, whatever its scopes.
     var isForTenantKeys = true
+    /// Of operators at the platform, where they have more there.
+    var platformCells: String
 
     init(
         _ route: String, _ cells: String, _ scope: String, _ place: Place = .tenant,
-        isForTenantKeys: Bool = true
+        isForTenantKeys: Bool = true, platformCells: String? = nil
     ) {
         self.route = route
         self.cells = cells
         self.scope = scope
         self.place = place
         self.isForTenantKeys = isForTenantKeys
+        self.platformCells = platformCells ?? cells
     }
 
     init(_ route: String, _ place: Place) {
@@ -62,7 +65,9 @@ struct RouteRight: Sendable {
         .init("POST \(acme)/suspend", "y-------", "tenants:write", isForTenantKeys: false),
         .init("POST \(acme)/resume", "y-------", "tenants:write", isForTenantKeys: false),
         .init("POST \(acme)/restore", "y-------", "tenants:write", isForTenantKeys: false),
-        .init("DELETE \(acme)", "y-------", "tenants:write", isForTenantKeys: false),
+        .init(
+            "DELETE \(acme)", "y-------", "tenants:write", isForTenantKeys: false,
+            platformCells: "yy------"),
         .init("GET /v1/stats/overview", "yyyyyyy-", "users:read", .home),
         .init("GET /v1/search", "yyyyyyy-", "users:read", .home),
         .init("GET /v1/audit-events", "yyo-yy-o", "audit:read", .home),

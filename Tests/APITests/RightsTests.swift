@@ -168,7 +168,7 @@ private struct Caller: Sendable {
                 ? .allowed : .forbidden
         case .person(let column, let isPlatform, let isKey):
             if row.place == .platform, !isPlatform { return .forbidden }
-            let cell = Array(row.cells)[column]
+            let cell = Array(isPlatform ? row.platformCells : row.cells)[column]
             if isKey, cell != "-", !row.isForTenantKeys { return .forbidden }
             switch cell {
             case "-": return isHidden(row, column) ? .missing : .forbidden

@@ -13,6 +13,8 @@ struct WithdrawalsDecidedTests {
         "user.restored": "gives back", "tenant.resumed": "gives back",
         "tenant.restored": "gives back", "domain.verified": "gives", "domain.found": "gives back",
         "domain.lost": "the domain counts on for its grace",
+        "tenant.purge_begun": "of a deleted tenant, which withdrew everything",
+        "tenant.purged": "of a deleted tenant, which withdrew everything",
         "tenant.updated": "a name", "user.approval_requested": "a person who was not let in yet",
         "user.removed": "a person who was not let in yet",
         "user.credentials_wiped": "a person who was not let in yet",

@@ -11,11 +11,18 @@ enum Authorizer {
         case .own(let name):
             return refusal(
                 who, name, in: call.resolvedTenant?.id ?? who.tenant, own: who.user ?? who.id)
+        case .anyOf(let names):
+            let refusals = names.map {
+                refusal(who, $0, in: call.resolvedTenant?.id ?? who.tenant)
+            }
+            return refusals.contains { $0 == nil } ? nil : refusals.first ?? noRight
         case .platform(let name):
             guard who.platform else { return .forbidden("This is for the platform's operators.") }
             return refusal(who, name, in: nil)
         }
     }
+
+    private static let noRight = Problem.forbidden("No credential may do this.")
 
     /// `name`: a right, or a management scope, which stands for every right it covers that can be
     /// had there. `own`: whose things are the caller's own. Where no right is asked nobody may.
@@ -26,7 +33,7 @@ enum Authorizer {
             Right(rawValue: name).map { [$0] }
             ?? ManagementScope(rawValue: name)?.rights
             .filter { tenant == nil || !$0.isPlatformOnly } ?? []
-        if rights.isEmpty { return .forbidden("No credential may do this.") }
+        if rights.isEmpty { return noRight }
         let principal = who.inDomain
         for right in rights {
             switch Permissions.permits(

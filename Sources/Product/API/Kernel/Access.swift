@@ -8,6 +8,8 @@ package enum Access: Sendable, Equatable {
     case right(String)
     /// The right, be it over own things alone: the handler looks whose thing it is.
     case own(String)
+    /// Any of the rights: the handler looks which one the request needs.
+    case anyOf([String])
     /// The right, and only for the platform's operators and keys.
     case platform(String)
 }

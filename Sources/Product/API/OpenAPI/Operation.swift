@@ -214,6 +214,8 @@ extension Access {
         case .principal: "Any valid credential."
         case .right(let right): "Needs `\(right)`."
         case .own(let right): "Needs `\(right)`, be it over own things alone."
+        case .anyOf(let rights):
+            "Needs " + rights.map { "`\($0)`" }.joined(separator: " or ") + ", as the request asks."
         case .platform(let right): "Needs `\(right)` with a credential of the platform."
         }
     }

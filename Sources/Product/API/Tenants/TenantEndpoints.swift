@@ -105,12 +105,45 @@ enum TenantEndpoints {
 
     private static let delete = Endpoint(
         .delete, "/v1/tenants/{tenant}", id: "deleteTenant", tag: "Tenants",
-        summary: "Deletes a tenant; it can be restored for 30 days.",
-        access: .right("deleteTenant"), answers: [.noContent], ifMatch: .honoured
+        summary:
+            "Deletes a tenant, which can be restored for 30 days; `purge` removes a deleted one.",
+        access: .anyOf([Right.deleteTenant.rawValue, Right.purgeTenant.rawValue]),
+        query: [
+            QueryParameter(
+                "purge", .bool, "Removes all but the audit, for good; for the platform."),
+            QueryParameter("confirm", .string(min: 1), "The purge's `confirm` of the 409."),
+        ],
+        answers: [.noContent], problems: [.conflict, .confirmRequired], ifMatch: .honoured
     ) { call in
+        let purges = call.query.flag("purge")
+        let right = purges ? Right.purgeTenant : .deleteTenant
+        guard Permissions.permits(call.domainPrincipal, right, in: try call.tenant.id) == .allowed
+        else { throw Problem.forbidden("The right \(right.rawValue) is missing.") }
+        if purges { return try await purge(call) }
         _ = try await change(call) { change, row in
             try await change.setTenantStatus(row, "deleted", action: "tenant.deleted")
         }
+        return .noContent
+    }
+
+    private static func purge(_ call: Call) async throws -> Response {
+        let database = try call.services.database
+        let tenant = try call.tenant.id
+        _ = try await change(call) { change, row in
+            guard row.status == "deleted" else {
+                throw Problem(.conflict, "The tenant is \(row.status); delete it first.")
+            }
+            let expected = database.purgeConfirmation(row)
+            guard call.query.optionalString("confirm") == expected else {
+                throw Problem(
+                    .confirmRequired,
+                    "This cannot be undone: repeat it with `confirm` to purge \(row.slug).",
+                    members: [.init("confirm", .string(expected))])
+            }
+            try await change.beginPurge(row)
+            return row
+        }
+        try await database.purgeTenant(tenant, by: call.actor)
         return .noContent
     }
 

@@ -138,6 +138,12 @@ extension Database {
         let hours = verified(batch).sorted { $0.key < $1.key }
         let days = keys.flatMap { key, use in usesByDay(use).map { (key, $0.key, $0.value) } }
         try await app.tenantTransaction(tenant) { transaction in
+            if tenant != .platform {
+                // What was counted before its deletion is not written behind its purge.
+                let found = try await transaction.query(
+                    "SELECT 1 FROM tenants WHERE id = \(tenant) FOR KEY SHARE")
+                if found.isEmpty { return }
+            }
             try await transaction.query(
                 """
                 UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, used.at),

@@ -34,6 +34,8 @@ struct EndedRows: Sendable {
         case decisions
         /// Users who were deleted: purged one by one, as by hand.
         case users
+        /// Tenants that were deleted, with all that is theirs.
+        case tenants
     }
 
     var table: String
@@ -43,7 +45,9 @@ struct EndedRows: Sendable {
     /// Rows are removed once the column's time is this many seconds ago.
     var seconds: @Sendable (Retention) -> Int64
     /// A batch with fewer was the last.
-    var batch: Int { kind == .users ? Database.purgeBatch : Database.sweepBatch }
+    var batch: Int {
+        kind == .users || kind == .tenants ? Database.purgeBatch : Database.sweepBatch
+    }
 
     /// Every table whose rows end by themselves.
     static let all: [EndedRows] = [
@@ -66,5 +70,8 @@ struct EndedRows: Sendable {
         EndedRows(table: "api_key_uses", kind: .tenant, column: "day") { $0.uses },
         EndedRows(table: "mail", kind: .system, column: "created_at") { $0.mail },
         EndedRows(table: "users", kind: .users, column: "deleted_at") { _ in Retention.deleted },
+        EndedRows(table: "tenants", kind: .tenants, column: "deleted_at") { _ in
+            Retention.deleted
+        },
     ]
 }

@@ -131,7 +131,9 @@ extension Change {
         }
         if let deletedAt = row.deletedAt, now >= deletedAt.adding(seconds: Retention.deleted) {
             throw StorageFailure.conflict(
-                code: "conflict", detail: "The tenant was deleted 30 days ago or longer.", id: nil)
+                code: "conflict",
+                detail: "The tenant was deleted 30 days ago or longer, or its purge has begun.",
+                id: nil)
         }
         return try await updateTenant(row, action: action, name: row.name, status: status)
     }

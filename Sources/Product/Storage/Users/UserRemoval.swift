@@ -1,4 +1,3 @@
-import Cryptography
 import Domain
 import Postgres
 import Text
@@ -7,9 +6,7 @@ extension Database {
     /// What a purge must be confirmed with: bound to the user as read, so that it holds for
     /// nobody else and ends with the next change.
     package func purgeConfirmation(_ row: UserRow) -> String {
-        let message = "purge \(row.tenant) \(row.id) \(row.version)"
-        return Base64URL.encode(
-            SHA256.authenticate([3] + Array(message.utf8), key: directoryKey).prefix(16))
+        purgeConfirmation(of: "\(row.tenant) \(row.id) \(row.version)")
     }
 }
 

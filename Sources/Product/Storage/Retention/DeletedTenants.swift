@@ -1,0 +1,32 @@
+import Postgres
+import Text
+
+/// Purges tenants whom nobody can restore any more, and what a crash has left of a purge by hand.
+extension Database {
+    /// The oldest deletions.
+    static func tenantsSQL(deletedBy end: Timestamp) -> SQL {
+        """
+        SELECT id FROM tenants WHERE status = 'deleted' AND deleted_at <= \(end)
+        ORDER BY deleted_at LIMIT \(purgeBatch)
+        """
+    }
+
+    /// How many were purged; nil where another replica is at work. What is left of a large tenant
+    /// waits for the next round.
+    func purgeTenants(deletedBy end: Timestamp) async throws -> Int? {
+        let found = try await platform.read(Self.tenantsSQL(deletedBy: end))
+        var (count, steps) = (0, 0)
+        for row in found {
+            let tenant: UUID = try row.get(0)
+            var step = PurgeStep.more
+            while case .more = step {
+                if steps == Self.sweepBatches { return count }
+                steps += 1
+                step = try await purgeStep(tenant, deletedBy: end, by: .system, isSweep: true)
+            }
+            if case .elsewhere = step { return nil }
+            if case .done = step { count += 1 }
+        }
+        return count
+    }
+}

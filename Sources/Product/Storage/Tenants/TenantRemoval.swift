@@ -1,0 +1,78 @@
+import Cryptography
+import Domain
+import Postgres
+import Text
+
+/// Removes a deleted tenant for good, in several transactions, since it may have millions of rows.
+/// A crash between them leaves a tenant that nobody can restore any more: the sweep goes on with
+/// it. A write by the platform's own credential that is under way in the very moment of the last
+/// one may leave a row behind that belongs to nobody; everybody else is refused since the deletion.
+extension Database {
+    /// Rows that one transaction removes at most, well within a statement's time.
+    static let tenantBatch = 5000
+
+    enum PurgeStep: Sendable {
+        /// Rows are left.
+        case more
+        case done
+        /// Restored, or purged by another, meanwhile.
+        case notDue
+        /// Another replica sweeps.
+        case elsewhere
+    }
+
+    /// What a purge must be confirmed with: bound to the tenant as read, so that it holds for no
+    /// other and ends with the next change.
+    package func purgeConfirmation(_ row: TenantRow) -> String {
+        purgeConfirmation(of: "\(row.id) \(row.version)")
+    }
+
+    func purgeConfirmation(of thing: String) -> String {
+        Base64URL.encode(
+            SHA256.authenticate([3] + Array("purge \(thing)".utf8), key: directoryKey).prefix(16))
+    }
+
+    /// Goes on until nothing is left of a tenant whose purge was begun.
+    package func purgeTenant(_ tenant: UUID, by actor: Actor) async throws {
+        while case .more = try await purgeStep(tenant, deletedBy: clock(), by: actor) {}
+    }
+
+    func purgeStep(
+        _ tenant: UUID, deletedBy end: Timestamp, by actor: Actor, isSweep: Bool = false
+    ) async throws -> PurgeStep {
+        try await scope(tenant).change(by: actor) { change -> PurgeStep in
+            if isSweep, try await !Self.takeSweepLock(change.transaction) { return .elsewhere }
+            let found = try await change.query(
+                """
+                SELECT name FROM tenants WHERE id = \(tenant) AND status = 'deleted'
+                    AND deleted_at <= \(end) FOR UPDATE
+                """)
+            guard let name: String = try found.first?.get(0) else { return .notDue }
+            let removed = try await change.query(
+                "SELECT tenant_rows_remove(\(tenant), \(Self.tenantBatch))")
+            let count = try removed.only { row throws(PostgresError) in
+                try row.get(0, as: Int.self)
+            }
+            if count >= Self.tenantBatch { return .more }
+            try await change.query("DELETE FROM tenants WHERE id = \(tenant)")
+            try await change.audit("tenant.purged", AuditTarget("tenant", tenant, name))
+            return .done
+        }
+    }
+}
+
+extension Change {
+    /// From now on the tenant cannot be restored, and the sweep purges what is not purged before:
+    /// its days are over, and an hour more, since clocks differ. When it was deleted stands in the
+    /// audit.
+    package func beginPurge(_ row: TenantRow) async throws {
+        try await query(
+            """
+            UPDATE tenants SET deleted_at = least(deleted_at,
+                \(now.adding(seconds: -Retention.deleted - 3600))), version = version + 1,
+                updated_at = \(now)
+            WHERE id = \(tenant)
+            """)
+        try await audit("tenant.purge_begun", AuditTarget("tenant", tenant, row.name))
+    }
+}
