@@ -117,7 +117,7 @@ let package = Package(
             "APITests",
             [
                 "API", "Domain", "Mail", "Outbound", "Storage", "Postgres", "Cryptography", "HTTP",
-                "Routing", "JSON",
+                "Routing", "JSON", "SignIn",
                 "Text", "Application", "TestSupport",
             ]),
         tests(

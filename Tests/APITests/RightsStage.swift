@@ -1,8 +1,10 @@
 import API
+import Application
 import Domain
 import HTTP
 import JSON
 import Postgres
+import SignIn
 import Storage
 import TestSupport
 import Testing
@@ -95,6 +97,18 @@ struct RightsStage {
         let answer = try await stage.service.send(
             .post, path, json: #"{"name":"k","scopes":[\#(list)]\#(who)}"#, as: .platformOwner)
         return try #require(answer.json["key"]?.string, "\(answer.text)")
+    }
+
+    /// As a client gives it to who has signed in there.
+    func accessToken(of user: UUID?) async throws -> String {
+        let user = try #require(user)
+        let session = try await stage.addSession(of: user.description)
+        let now = Timestamp.systemClock()
+        return try await stage.service.composition.tokens.sign(
+            AccessTokenClaims(
+                user: user, tenant: stage.tenant.id, session: session,
+                tokenID: UUID.random().description, client: "timetracker", issuedAt: now,
+                expiresAt: now.adding(seconds: 600)))
     }
 
     /// The path with what is there in the place of its parameters; `isKnown`: all of it is there.

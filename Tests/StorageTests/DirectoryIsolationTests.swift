@@ -83,7 +83,7 @@ struct DirectoryIsolationTests {
             "directory_release_host", "directory_add_person", "directory_remove_person",
             "user_search_put", "user_search_drop", "search_matches", "search_fetch",
         ]
-        let elsewhere: Set = ["origin_rows", "decisions_remove"]
+        let elsewhere: Set = ["origin_rows", "decisions_remove", "tenant_rows_remove"]
         let found = Set(try rows.map { try $0.get(0, as: String.self) })
         #expect(found.symmetricDifference(here.union(elsewhere)) == [])
         await service.stop()

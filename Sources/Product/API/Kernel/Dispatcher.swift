@@ -4,6 +4,8 @@ import Text
 
 /// Answers every request below the API: one table of endpoints, one visible list of steps.
 package struct Dispatcher: Sendable {
+    /// All that is answered, as it was declared.
+    package let endpoints: [Endpoint]
     let table: RouteTable<Endpoint>
     let hooks: Hooks
     let services: Services
@@ -19,6 +21,7 @@ package struct Dispatcher: Sendable {
             routes.append((endpoint.method, try RoutePattern(endpoint.path), endpoint))
         }
         table = try RouteTable(routes)
+        self.endpoints = endpoints
         self.hooks = hooks
         self.services = services
         self.exports = ExportPlaces(exports)
