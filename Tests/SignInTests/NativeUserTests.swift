@@ -142,4 +142,55 @@ struct NativeUserTests {
         #expect(known.json["identity_id"] == answer.json["identity_id"])
         await scene.stop()
     }
+
+    @Test func `U12 a user made in the vendor's console is in with the first token`() async throws {
+        let scene = try await OneIdentityScene()
+        for (number, expected) in Expected.allCases.enumerated() {
+            let person = Somebody(expected: expected, name: "made\(number)")
+            try await scene.expect(person)
+            let event = OneIdentityScene.event(
+                person, "PreSignUp_AdminCreateUser", isNative: true)
+            #expect(try await Self.hook("pre-signup", event, scene).status == 200)
+            #expect(try await scene.one(person).active == 0)
+            let token = try await Self.send(.token, person, scene)
+            #expect(token.json["user"]?["role"]?.string == expected.role, "\(token.text)")
+            let found = try await scene.one(person)
+            #expect(found.active == 1 && found.identities == 1)
+            #expect(found.accepted == (expected == .invited ? 1 : 0))
+        }
+        #expect(try await scene.count("reservations") == 0)
+        await scene.stop()
+    }
+
+    @Test func `of the sign-ins that a pool has linked the first that is known is the person`()
+        async throws
+    {
+        let scene = try await OneIdentityScene()
+        let ann = Somebody(expected: .invited, name: "ann")
+        try await scene.expect(ann)
+        let first = try await scene.pass(ann, .token)
+        #expect(first.json["outcome"]?.string == "linked", "\(first.text)")
+        let names = [("Okta", "77"), ("Google", ann.subject)].map {
+            #"{"providerName":"\#($0)","userId":"\#($1)"}"#
+        }
+        for order in orders(of: names) {
+            let answer = try await Self.signIn(
+                scene.nativeToken(ann, userName: "Okta_77", identities: order), scene)
+            #expect(answer.json["outcome"]?.string == "existing", "\(answer.text)")
+            #expect(answer.json["identity_id"] == first.json["identity_id"])
+        }
+        // None is known: it is the first.
+        let bob = Somebody(expected: .domainMatched, name: "bob")
+        let answer = try await Self.signIn(
+            scene.nativeToken(
+                bob, userName: "Okta_78",
+                identities: [
+                    #"{"providerName":"Okta","userId":"78"}"#,
+                    #"{"providerName":"Google","userId":"79"}"#,
+                ]), scene)
+        #expect(answer.json["outcome"]?.string == "created", "\(answer.text)")
+        let identity = answer.json["user"]?["identities"]?.array?.first
+        #expect(identity?["subject"]?.string == "okta_78", "\(answer.text)")
+        await scene.stop()
+    }
 }

@@ -166,12 +166,14 @@ struct OneIdentityScene {
 
     /// An id token of the pool's own user. `userName` nil: it names the user by `sub` alone.
     func nativeToken(
-        _ person: Somebody, userName: String?, sub: String? = nil, isVerified: Bool = true
+        _ person: Somebody, userName: String?, sub: String? = nil, isVerified: Bool = true,
+        identities: [String] = []
     ) -> String {
         provider.mint(clientID: "pool-web", now: Timestamp.systemClock()).token([
             "iss": "\"\(provider.issuer)/\(Self.pool)\"", "token_use": "\"id\"",
             "sub": "\"\(sub ?? "6f9c1d0e-\(person.name)")\"",
             "cognito:username": userName.map { "\"\($0)\"" },
+            "identities": identities.isEmpty ? nil : "[\(identities.joined(separator: ","))]",
             "email": "\"\(person.email)\"", "email_verified": "\(isVerified)",
         ])
     }

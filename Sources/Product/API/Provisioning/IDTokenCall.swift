@@ -13,12 +13,15 @@ extension ProvisioningCall {
                 provider: .attempt(
                     provider.id.description, issuer: nil, subject: claims.subject))
         } else {
-            if let first = claims.all["identities"]?.array?.first,
-                let upstream = first["providerName"]?.string, let user = first["userId"]?.string
-            {
-                self.init(
-                    provider: .pool(
-                        provider.issuer, .externalProvider, userName: "\(upstream)_\(user)"))
+            let names = (claims.all["identities"]?.array ?? []).compactMap { identity in
+                identity["providerName"]?.string.flatMap { upstream in
+                    identity["userId"]?.string.map { "\(upstream)_\($0)" }
+                }
+            }
+            if let first = names.first {
+                self.init(provider: .pool(provider.issuer, .externalProvider, userName: first))
+                // A pool links few of them to one user.
+                otherUserNames = Array(names.dropFirst().prefix(9))
             } else {
                 let name = claims.all["cognito:username"]?.string ?? claims.subject
                 self.init(

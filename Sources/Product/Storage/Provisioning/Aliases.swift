@@ -18,6 +18,35 @@ extension Database {
     }
 }
 
+extension Database {
+    /// Of a user with several federated names the first that is known.
+    func knownFirst(
+        _ named: NamedFacts, _ call: ProvisioningCall, _ change: Change
+    ) async throws -> NamedFacts {
+        guard !call.otherUserNames.isEmpty, let provider = named.provider,
+            case .pool(_, let trigger, let userName) = call.provider
+        else { return named }
+        for name in [userName] + call.otherUserNames {
+            guard
+                let person = CognitoMapping.person(
+                    pool: provider, trigger: trigger, userName: name)
+            else { continue }
+            let identity = person.identity
+            let key = personKey(
+                provider: identity.provider.rawValue, issuer: identity.issuer,
+                subject: identity.subject)
+            guard try await !change.query("SELECT directory_tenants_of(\(key))").isEmpty else {
+                continue
+            }
+            var named = named
+            named.attempt.identity = identity
+            named.attempt.upstream = person.upstream
+            return named
+        }
+        return named
+    }
+}
+
 extension Change {
     fileprivate func bind(
         _ alias: String, toReservationOf key: IdentityKey

@@ -34,6 +34,9 @@ package struct ProvisioningCall: Sendable {
     package var onlyProvider: UUID?
     /// A second name of the identity at its issuer, by which it is found as well.
     package var alias: String?
+    /// More names of one federated user, in the order of their provider's token: the first that is
+    /// known names the person, else the one of `provider`.
+    package var otherUserNames: [String] = []
     /// The PHC string of the password that comes with a password identity.
     package var passwordHash: String?
     /// Run only to complete what a native sign-up reserved.

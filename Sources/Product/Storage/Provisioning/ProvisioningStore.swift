@@ -54,7 +54,7 @@ extension Database {
         _ call: ProvisioningCall, _ change: Change, dryRun: Bool, _ render: Render
     ) async throws -> ProvisioningResult? {
         let started = ContinuousClock.now
-        let named = try await change.named(call)
+        let named = try await knownFirst(change.named(call), call, change)
         var reading = FactsReading(self, call, named, change)
         try await reading.lock()
         var digest = call.retryDigest(named)
