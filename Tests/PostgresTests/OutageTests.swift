@@ -93,6 +93,33 @@ struct OutageTests {
         }
     }
 
+    /// Whoever is told may write on the listening connection, which may turn out to be gone.
+    @Test func `the connection may end while a notification is told`() async throws {
+        try await withDatabase { postgres, _ in
+            let (events, feed) = AsyncStream.makeStream(of: String.self)
+            let listener = Mutex<NotificationListener?>(nil)
+            listener.withLock {
+                $0 = postgres.listen(
+                    channel: "news",
+                    onNotify: { text in
+                        feed.yield("got \(text)")
+                        listener.withLock { $0 }?.reconnect()
+                    },
+                    onLost: { feed.yield("lost") }, onReady: { feed.yield("ready") })
+            }
+            var next = events.makeAsyncIterator()
+            #expect(await next.next() == "ready")
+            postgres.firstLoop.perform {
+                listener.withLock { $0 }?.send(
+                    "SELECT pg_notify('news', 'one'), pg_notify('news', 'two')"
+                ) { _ in }
+            }
+            #expect(await next.next() == "got one")
+            #expect(await next.next() == "lost")
+            #expect(await next.next() == "ready")
+        }
+    }
+
     @Test func `notifications arrive, also after the connection was lost`() async throws {
         try await withDatabase { postgres, _ in
             let (events, feed) = AsyncStream.makeStream(of: String.self)

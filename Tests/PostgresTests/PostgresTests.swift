@@ -154,6 +154,30 @@ struct ReadTests {
         }
     }
 
+    /// A changed table's plan is stale; by then the connection may be in somebody else's hands.
+    @Test func `a write that is sent again joins no transaction of another`() async throws {
+        try await withDatabase(transactionsPerLoop: 1) { postgres, database in
+            let other = database.client(as: database.administrator)
+            _ = try await other.query("CREATE TABLE marks (id int)")
+            let write: SQL = "INSERT INTO marks (id) VALUES (1) RETURNING *"
+            try await Task(executorPreference: Loops.shared[0]) {
+                _ = try await postgres.query(write)
+                _ = try await postgres.query(write)
+                _ = try await other.query("ALTER TABLE marks ADD COLUMN more int")
+                async let written = postgres.query(write)
+                async let undone: Void = postgres.transaction { transaction in
+                    _ = try await transaction.query("SELECT 1")
+                    throw CancellationError()
+                }
+                #expect(try await written.count == 1)
+                _ = try? await undone
+            }.value
+            let count: Int = try await other.one("SELECT count(*) FROM marks")
+            #expect(count == 3)
+            await other.close()
+        }
+    }
+
     @Test func `a failed read does not spoil its neighbours`() async throws {
         try await withDatabase(readsPerLoop: 1) { postgres, _ in
             let wrong: [String] = await withTaskGroup(of: String?.self) { group in

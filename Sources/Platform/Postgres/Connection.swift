@@ -40,6 +40,9 @@ final class Connection: @unchecked Sendable {
 
     /// A read that a neighbour's failure took down, to be sent again.
     var onCollateral: (Statement) -> Void = { $0.complete(.failure(PostgresError(.unavailable))) }
+    /// A write to be sent again. Whoever holds the connection by now may be in a transaction on it,
+    /// so a pool takes one that is free; nil: nobody else sends on this one.
+    var onRepeat: ((Statement) -> Void)?
     /// Some room came free in the pipeline.
     var onProgress: () -> Void = {}
     var onLost: (_ cause: String) -> Void = { _ in }
@@ -240,9 +243,12 @@ final class Connection: @unchecked Sendable {
             }
             silent = 0
             lastProgress = loop.now
+            let answer = ResultHandle(result)
             // In the order of the stream: what was notified before an answer is known before it.
             takeNotifications()
-            take(ResultHandle(result))
+            // Who was told may have written here and found the connection gone.
+            guard isOpen else { return }
+            take(answer)
         }
         if head == expected.count {
             expected.removeAll(keepingCapacity: true)
@@ -336,7 +342,7 @@ final class Connection: @unchecked Sendable {
                 statement.retried = true
                 statement.failure = nil
                 statement.rows = nil
-                return submitAlone(statement)
+                return onRepeat?(statement) ?? submitAlone(statement)
             }
             statement.complete(.failure(failure))
         } else if let rows = statement.rows {
@@ -353,8 +359,7 @@ final class Connection: @unchecked Sendable {
     }
 
     private func takeNotifications() {
-        guard let handle else { return }
-        while let notification = PQnotifies(handle) {
+        while let handle, let notification = PQnotifies(handle) {
             let channel = String(cString: notification.pointee.relname)
             let payload = String(cString: notification.pointee.extra)
             PQfreemem(notification)

@@ -58,13 +58,7 @@ final class Pool: @unchecked Sendable {
             return statement.complete(.failure(PostgresError(.unavailable, "queue full")))
         }
         // A pool without read connections of its own serves reads from the others.
-        if configuration.readsPerLoop == 0 {
-            return acquire { [self] connection in
-                guard let connection else { return statement.complete(.failure(unavailable)) }
-                connection.submitAlone(statement)
-                release(connection)
-            }
-        }
+        if configuration.readsPerLoop == 0 { return sendAlone(statement) }
         if waitingReads.isEmpty, let reader = leastLoaded() {
             reader.submit(statement)
         } else {
@@ -112,6 +106,16 @@ final class Pool: @unchecked Sendable {
     }
 
     // MARK: writers
+
+    /// Sends a statement as a transaction of its own.
+    func sendAlone(_ statement: Statement) {
+        acquire { [self] connection in
+            guard let connection else { return statement.complete(.failure(unavailable)) }
+            connection.submitAlone(statement)
+            // The next holder's statements queue behind this one.
+            release(connection)
+        }
+    }
 
     /// Hands out a connection for its holder alone, or nil after the acquire timeout.
     func acquire(_ finish: @escaping (Connection?) -> Void) {
@@ -198,6 +202,10 @@ final class Pool: @unchecked Sendable {
         connection.onCollateral = { [weak self] statement in
             self?.again(statement)
         }
+        connection.onRepeat = { [weak self] statement in
+            guard let self else { return statement.complete(.failure(PostgresError(.unavailable))) }
+            sendAlone(statement)
+        }
         connection.onLost = { [weak self, weak connection] cause in
             guard let self else { return }
             configuration.measures.connections.add(-1)
@@ -222,6 +230,7 @@ final class Pool: @unchecked Sendable {
         guard !closed, waitingReads.count < configuration.queueLimit else {
             return statement.complete(.failure(unavailable))
         }
+        if configuration.readsPerLoop == 0 { return sendAlone(statement) }
         statement.deadline = loop.now + acquireNanoseconds
         waitingReads.append(statement)
         startTick()

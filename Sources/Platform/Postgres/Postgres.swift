@@ -66,15 +66,7 @@ package final class Postgres: Sendable {
                 continuation.resume(returning: $0)
             }
             pool.loop.run {
-                if role == .read { return pool.read(statement) }
-                pool.acquire { connection in
-                    guard let connection else {
-                        return statement.complete(.failure(pool.unavailable))
-                    }
-                    connection.submitAlone(statement)
-                    // The next holder's statements queue behind this one.
-                    pool.release(connection)
-                }
+                if role == .read { pool.read(statement) } else { pool.sendAlone(statement) }
             }
         }
         return try answer.get()

@@ -15,6 +15,9 @@ final class Connection {
         case closed
     }
 
+    /// Records of TLS, of 16 KB at most, that are served before others have their turn.
+    private static let recordsPerTurn = 4
+
     let worker: Worker
     let socket: Socket
     let remoteAddress: String
@@ -31,6 +34,8 @@ final class Connection {
     var answersHead = false
     var answersHTTP10 = false
     var readPaused = false
+    /// Whether its next records are received in the loop's next cycle.
+    private var waitsForTurn = false
     /// Whether a head has begun to arrive, so that its deadline runs.
     var inHead = false
 
@@ -65,8 +70,13 @@ final class Connection {
     }
 
     func receive() {
-        // TLS may hold decrypted bytes that epoll knows nothing of, so read until it has none.
+        // TLS may hold decrypted bytes that epoll knows nothing of, so read until it has none; but
+        // a client that sends as fast as it is answered would hold the loop for itself alone.
+        guard !waitsForTurn else { return }
+        var records = 0
         while phase == .head || phase == .body, outgoing.isEmpty {
+            if records == Self.recordsPerTurn { return receiveNextTurn() }
+            records += 1
             switch socket.receive(into: worker.scratch) {
             case .moved(let count):
                 take(UnsafeRawBufferPointer(rebasing: worker.scratch[..<count]))
@@ -75,6 +85,15 @@ final class Connection {
             case .wantsWrite: return watch(writable: true)
             case .ended, .failed: return close()
             }
+        }
+    }
+
+    private func receiveNextTurn() {
+        waitsForTurn = true
+        let bound = LoopBound(self, loop: worker.loop)
+        worker.loop.perform {
+            bound.value.waitsForTurn = false
+            bound.value.receive()
         }
     }
 

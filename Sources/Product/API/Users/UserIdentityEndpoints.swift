@@ -34,7 +34,8 @@ enum UserIdentityEndpoints {
             try await change.linkIdentity(
                 change.lockUser(id), provider: input.string("provider"),
                 issuer: input.string("issuer"), subject: input.string("subject"),
-                email: input.optionalString("email"), database: database)
+                email: input.optionalString("email"), isTenantsWord: !call.principal.platform,
+                database: database)
         }
         guard let identity = user.identities.first(where: { $0.id == made }) else {
             throw Problem.internalError

@@ -98,13 +98,19 @@ package struct KnownIdentity: Sendable {
     package var identityID: UUID
     package var tenantID: UUID
     package var user: UserFacts
+    /// The tenant alone vouches that the identity is that user's, so it counts there alone.
+    package var isTenantsWord: Bool
     /// A live invite to that user's own address, which may differ from the attempt's.
     package var invite: InviteFacts?
 
-    package init(identityID: UUID, tenantID: UUID, user: UserFacts, invite: InviteFacts? = nil) {
+    package init(
+        identityID: UUID, tenantID: UUID, user: UserFacts, isTenantsWord: Bool = false,
+        invite: InviteFacts? = nil
+    ) {
         self.identityID = identityID
         self.tenantID = tenantID
         self.user = user
+        self.isTenantsWord = isTenantsWord
         self.invite = invite
     }
 }

@@ -61,7 +61,7 @@ struct Evaluation {
         }
         note("provider", "known", provider.id.description)
         if let verdict = resolveAskedTenant() { return verdict }
-        if let verdict = knownIdentity() { return verdict }
+        if let verdict = knownIdentity(in: asked) { return verdict }
         if let verdict = address() { return verdict }
         vouching = computeVouching(provider)
         if let verdict = inviteToken() { return verdict }

@@ -62,7 +62,8 @@ extension ClientCall {
         _ = try await scope.change(by: actor(user)) { change in
             try await change.linkIdentity(
                 change.lockUser(user.id), provider: provider.kind, issuer: provider.issuer,
-                subject: person.subject, email: person.email, database: database)
+                subject: person.subject, email: person.email,
+                isTenantsWord: provider.tenantID != nil, database: database)
         }
     }
 

@@ -11,6 +11,8 @@ struct EffectWriting: Sendable {
     let call: ProvisioningCall
     let attempt: Attempt
     let identityKey: [UInt8]
+    /// A tenant's provider or credential says whose identity it is.
+    let isTenantsWord: Bool
     let change: Change
     /// The user that the verdict names, or the one just created.
     private(set) var userID: UUID?
@@ -21,6 +23,7 @@ struct EffectWriting: Sendable {
         call = reading.call
         attempt = reading.attempt
         identityKey = reading.identityKey
+        isTenantsWord = reading.call.caller != nil || reading.named.provider?.tenantID != nil
         self.change = change
         userID = verdict.userID
     }
@@ -171,10 +174,10 @@ struct EffectWriting: Sendable {
         let rows = try await change.query(
             """
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
-                email_verified, alias, created_at, last_used_at)
+                email_verified, alias, created_at, last_used_at, tenants_word)
             VALUES (\(tenant), \(id), \(user), \(key.provider.rawValue), \(key.issuer),
                 \(key.subject), \(attempt.email?.display), true, \(call.alias),
-                \(now), \(now))
+                \(now), \(now), \(isTenantsWord))
             ON CONFLICT DO NOTHING RETURNING id
             """)
         guard rows.count == 1 else { throw ProvisioningRace() }

@@ -37,7 +37,7 @@ extension Change {
     ) async throws(PostgresError) -> [KnownIdentity] {
         let rows = try await query(
             """
-            SELECT \(Self.userFacts), i.id, u.email_key
+            SELECT \(Self.userFacts), i.id, u.email_key, i.tenants_word
             FROM identities i JOIN users u ON u.tenant_id = \(tenant) AND u.id = i.user_id
             WHERE i.tenant_id = \(tenant) AND i.provider = \(key.provider.rawValue)
                 AND i.issuer = \(key.issuer)
@@ -46,7 +46,8 @@ extension Change {
             """)
         guard let row = rows.first else { return [] }
         var known = KnownIdentity(
-            identityID: try row.get(7), tenantID: tenant, user: try Self.user(row, from: 0))
+            identityID: try row.get(7), tenantID: tenant, user: try Self.user(row, from: 0),
+            isTenantsWord: try row.get(9))
         let address: String = try row.get(8)
         known.invite = try await invite(
             where: "email_key = \(address) AND status = 'pending'", row: known.user)

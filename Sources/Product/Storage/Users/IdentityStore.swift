@@ -5,18 +5,19 @@ import Text
 /// Sign-ins of a user, linked and unlinked by an operator.
 extension Change {
     /// 409 `identity_conflict` with the id of the user who has it. The user row is locked.
+    /// `isTenantsWord`: a tenant alone says whose it is, so it counts in that tenant alone.
     package func linkIdentity(
         _ user: UserRow, provider: String, issuer: String, subject: String, email: String?,
-        database: Database
+        isTenantsWord: Bool, database: Database
     ) async throws -> (user: UserRow, identity: UUID) {
         try require(user, user.status != "deleted")
         let id = UUID.random()
         let made = try await query(
             """
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
-                created_at)
+                created_at, tenants_word)
             VALUES (\(tenant), \(id), \(user.id), \(provider), \(issuer), \(subject), \(email),
-                \(now))
+                \(now), \(isTenantsWord))
             ON CONFLICT (tenant_id, provider, issuer, subject) DO NOTHING RETURNING id
             """)
         guard made.count == 1 else {
@@ -72,7 +73,7 @@ extension Change {
         let subject = user.id.description
         _ = try await linkIdentity(
             user, provider: ProviderKind.password.rawValue, issuer: Self.passwordIssuer,
-            subject: subject, email: user.email, database: database)
+            subject: subject, email: user.email, isTenantsWord: false, database: database)
         return subject
     }
 

@@ -36,6 +36,11 @@ extension Evaluation {
         guard found.count == 1 else { return several(found.map(\.0.id)) }
         candidate = tenant
         knowledge = what
+        if asked == nil, facts.known.contains(where: { $0.tenantID == tenant.id }),
+            let verdict = knownIdentity(in: tenant)
+        {
+            return verdict
+        }
         switch what {
         case .suspendedUser(let user):
             return refuse("4", .userSuspended, "\(user.id)", user: user.id)
@@ -85,6 +90,7 @@ extension Evaluation {
     private func recentlyDeleted(_ tenant: TenantFacts) -> UserFacts? {
         let byIdentity = facts.known.filter {
             $0.tenantID == tenant.id && $0.user.status == .deleted
+                && (asked != nil || !$0.isTenantsWord)
         }
         return ([tenant.deleted].compactMap { $0 } + byIdentity.map(\.user)).first { user in
             user.deletedAt.map { now < $0.adding(seconds: Provisioning.deletedFor) } ?? true

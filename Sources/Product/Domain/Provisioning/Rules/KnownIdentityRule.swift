@@ -1,15 +1,17 @@
 import Text
 
 extension Evaluation {
-    /// Rule 1: this identity is known. It works without an email.
-    mutating func knownIdentity() -> Verdict? {
+    /// Rule 1: this identity is known. It works without an email. `only`: the tenant that was asked
+    /// for or that rule 4 found. Without one, a tenant's own word for whose identity it is counts
+    /// for nothing: it would lead people of other tenants to whoever claims their subjects.
+    mutating func knownIdentity(in only: TenantFacts?) -> Verdict? {
         // The acceptance page proves a token and sets a password; it signs nobody in.
         guard attempt.trigger != .invitePage else {
             note("1", "not asked", attempt.trigger.rawValue)
             return nil
         }
         let rows = facts.known.filter { row in
-            asked.map { $0.id == row.tenantID } ?? true
+            only.map { $0.id == row.tenantID } ?? !row.isTenantsWord
                 && facts.tenants[row.tenantID].map { $0.status != .deleted } ?? false
         }
         let active = rows.filter { row in
