@@ -327,11 +327,8 @@ final class Connection: @unchecked Sendable {
         case .read:
             let collateral = statement.failure.map { $0.isCollateral || $0.isUnavailable } ?? true
             if collateral, !statement.retried { return again(statement) }
-            let failure = statement.failure ?? PostgresError(.unavailable, "batch aborted")
-            statement.complete(.failure(failure))
-        case .inTransaction:
-            let failure = statement.failure ?? PostgresError(.unavailable, "batch aborted")
-            statement.complete(.failure(failure))
+            statement.abandon("batch aborted")
+        case .inTransaction: statement.abandon("batch aborted")
         case .write: break
         }
     }
@@ -348,7 +345,7 @@ final class Connection: @unchecked Sendable {
         } else if let rows = statement.rows {
             statement.complete(.success(rows))
         } else {
-            statement.complete(.failure(PostgresError(.unavailable, "batch aborted")))
+            statement.abandon("batch aborted")
         }
     }
 
@@ -397,9 +394,7 @@ final class Connection: @unchecked Sendable {
         case .read where !statement.retried: again(statement)
         case .write where statement.failure == nil:
             statement.complete(.failure(PostgresError(.commitUnknown, "connection lost")))
-        default:
-            let failure = statement.failure ?? PostgresError(.unavailable, "connection lost")
-            statement.complete(.failure(failure))
+        default: statement.abandon("connection lost")
         }
     }
 }

@@ -39,4 +39,9 @@ final class Statement: @unchecked Sendable {
         self.finish = nil
         finish?(answer)
     }
+
+    /// Fails with what was found wrong with it, else as what cannot be answered now.
+    func abandon(_ cause: String) {
+        complete(.failure(failure ?? PostgresError(.unavailable, cause)))
+    }
 }
