@@ -198,6 +198,27 @@ struct OriginRowsTests {
         }
     }
 
+    @Test func `an origin counts until it expires, on the preflight and on the request`()
+        async throws
+    {
+        let clock = TestClock()
+        try await TestService.run(clock: clock) { service, _ in
+            let end = clock.now.adding(seconds: 600)
+            try await service.manage(
+                .post, "/v1/tenants/acme/cors-origins",
+                #"{"origin":"\#(Self.app)","expires_at":"\#(end)"}"#)
+            let path = "/v1/tenants/acme/users"
+            let asking = Self.origin + [Field("access-control-request-method", "GET")]
+            clock.advance(seconds: 599)
+            Self.expectReadable(
+                try await service.send(.get, path, fields: Self.origin), 401)
+            #expect(try await service.send(.options, path, fields: asking).status == 204)
+            clock.advance(seconds: 1)
+            Self.expectRefused(try await service.send(.get, path, fields: Self.origin))
+            Self.expectRefused(try await service.send(.options, path, fields: asking))
+        }
+    }
+
     @Test func `OPTIONS with an origin and without a method is held to the lists as well`()
         async throws
     {
