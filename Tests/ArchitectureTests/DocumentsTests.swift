@@ -31,6 +31,19 @@ struct DocumentsTests {
         }
     }
 
+    /// The program brings its own cluster up without the folder `deploy`.
+    @Test func `a cluster of its own has the roles that the README's have`() {
+        let own = "Sources/Service/Application/PrivateCluster.swift"
+        let roles = ["deploy/roles.sql", own].map { file in
+            SourceTree.text(file).split(separator: "\n").map { line in
+                String(line.drop { $0 == " " })
+            }
+            .filter { $0.hasPrefix("CREATE ROLE ") || $0.hasPrefix("GRANT ") }
+        }
+        #expect(roles[0].count == 4)
+        #expect(roles[0] == roles[1])
+    }
+
     private static func names(in text: String) -> Set<String> {
         var names: Set<String> = []
         for part in text.split(whereSeparator: { !($0.isASCII && ($0.isUppercase || $0 == "_")) })
