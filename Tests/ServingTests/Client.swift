@@ -66,3 +66,12 @@ extension [UInt8] {
         count >= other.count && self[(count - other.count)...].elementsEqual(other)
     }
 }
+
+/// A request without a body; `more`: field lines.
+func get(_ path: String, _ more: String = "") -> String {
+    "GET \(path) HTTP/1.1\r\nHost: a\r\n\(more)\r\n"
+}
+
+func occurrences(_ part: String, in text: String) -> Int {
+    text.split(separator: part, omittingEmptySubsequences: false).count - 1
+}
