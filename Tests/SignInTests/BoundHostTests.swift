@@ -28,7 +28,7 @@ struct BoundHostTests {
                 ("timetracker", "oidc", #","app_url":"https://page.acme.example""#),
                 ("thinkwork", "oidc", ""), ("deeprecall", "google", ""),
             ] {
-                let callback = "http://\(client).acme.example/auth/callback"
+                let callback = "https://\(client).acme.example/auth/callback"
                 try await service.manage(
                     .put, "/v1/tenants/acme/clients/\(client)",
                     #"{"enabled":true,"hosts":["\#(client).acme.example"],"redirect_uris":"#
@@ -47,7 +47,7 @@ struct BoundHostTests {
         ) async throws -> TestAnswer {
             try await service.send(
                 method, path, json: json,
-                fields: fields + [Field("host", "\(client).acme.example")])
+                fields: fields + [Field("host", "\(client).acme.example")], isTLS: true)
         }
 
         func token(_ claims: [String: String?] = [:]) -> String {
@@ -142,7 +142,7 @@ struct BoundHostTests {
         let begun = try await scene.send("timetracker", .get, "/auth/login")
         #expect(begun.status == 302, "\(begun.text)")
         let asked = FormText(String((begun.first("location") ?? "").drop { $0 != "?" }.dropFirst()))
-        #expect(asked.first("redirect_uri") == "http://timetracker.acme.example/auth/callback")
+        #expect(asked.first("redirect_uri") == "https://timetracker.acme.example/auth/callback")
         let cookie = begun.first("set-cookie") ?? ""
         #expect(cookie.contains("; Path=/; "))
         let token = scene.token(["nonce": "\"\(asked.first("nonce") ?? "")\""])

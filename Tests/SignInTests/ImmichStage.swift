@@ -40,7 +40,7 @@ struct ImmichStage: ClientStage {
                 {"enabled":true,"hosts":["photos.acme.example"],
                 "redirect_uris":["app.immich:///oauth-callback","immich://oauth-callback"],
                 "settings":\#(settings)}
-                """#, as: .tenantAdmin(tenant))
+                """#, as: .platformOwner)
         #expect(answer.status == 200, "\(answer.text)")
     }
 

@@ -31,7 +31,7 @@ struct TimeTrackerStage: ClientStage {
             json: #"""
                 {"enabled":true,"hosts":["time.acme.example"],
                 "redirect_uris":["\#(redirect)","\#(webCallback)"],"settings":\#(settings)}
-                """#, as: .tenantAdmin(tenant))
+                """#, as: .platformOwner)
         #expect(set.status == 200, "\(set.text)")
         try await allowOrigin(service, credentials: true)
         let provider = try await TestProvider.start()

@@ -28,7 +28,7 @@ struct DirectoryIsolationTests {
             let other = try await service.makeTenant("other")
             for sql: SQL in [
                 "SELECT directory_claim('domain', 'ex.com')",
-                "SELECT directory_claim_host('mail.ex.com', 'relate')",
+                "SELECT directory_claim_host('mail.ex.com', 'relate', true)",
                 "SELECT directory_add_person(\(key))",
                 "SELECT user_search_put('\(raw: user)', 'ann@ex.com ann', now())",
             ] { _ = try await ask(sql, mine.id) }
@@ -81,7 +81,8 @@ struct DirectoryIsolationTests {
             "directory_tenant_by_domain", "directory_tenants_of", "directory_client_by_host",
             "directory_claim", "directory_claim_host", "directory_release_domain",
             "directory_release_host", "directory_add_person", "directory_remove_person",
-            "user_search_put", "user_search_drop", "search_matches", "search_fetch",
+            "directory_bound_hosts", "user_search_put", "user_search_drop", "search_matches",
+            "search_fetch",
         ]
         let elsewhere: Set = ["origin_rows", "decisions_remove", "tenant_rows_remove"]
         let found = Set(try rows.map { try $0.get(0, as: String.self) })
@@ -161,7 +162,7 @@ struct DirectoryIsolationTests {
                 "SELECT directory_claim('slug', 'acme')",
                 "SELECT directory_claim('locator', \(mine.locator))",
                 "SELECT directory_claim('domain', 'ex.com')",
-                "SELECT directory_claim_host('mail.ex.com', 'relate')",
+                "SELECT directory_claim_host('mail.ex.com', 'relate', true)",
             ] {
                 let rows = try await ask(sql, other.id)
                 #expect(try rows.first?.get(0, as: Bool.self) == false)
@@ -169,8 +170,8 @@ struct DirectoryIsolationTests {
             let releases: [SQL] = [
                 "SELECT directory_release_domain('ex.com')",
                 "SELECT directory_release_domain('%')",
-                "SELECT directory_release_host('mail.ex.com')",
-                "SELECT directory_release_host('%')",
+                "SELECT directory_release_host('mail.ex.com', 'relate')",
+                "SELECT directory_release_host('%', 'relate')",
                 "SELECT directory_remove_person(\(Self.key))",
                 "SELECT user_search_drop('\(raw: Self.user)')",
                 "SELECT user_search_put('\(raw: Self.user)', 'taken', now())",
@@ -187,7 +188,7 @@ struct DirectoryIsolationTests {
             // Without a tenant nothing is claimed.
             for sql: SQL in [
                 "SELECT directory_claim('domain', 'free.example')",
-                "SELECT directory_claim_host('free.example', 'relate')",
+                "SELECT directory_claim_host('free.example', 'relate', true)",
             ] { await #expect(throws: PostgresError.self) { _ = try await ask(sql, nil) } }
             _ = try await ask("SELECT directory_add_person('\\x99')", nil)
             #expect(try await ask("SELECT directory_tenants_of('\\x99')", nil).isEmpty)

@@ -31,19 +31,19 @@ package final class TestService: Sendable {
     private let sessions = Mutex<[String: String]>([:])
 
     private init(
-        database: TestDatabase, outside: Outside, logger: Logger?,
+        database: TestDatabase, publicURL: String, outside: Outside, logger: Logger?,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         self.database = database
         self.clock = clock
         let (composition, clients) = try Self.compose(
-            database, outside: outside, logger: logger, clock)
+            database, publicURL: publicURL, outside: outside, logger: logger, clock)
         self.composition = composition
         self.clients.withLock { $0 = clients }
     }
 
     private static func compose(
-        _ database: TestDatabase,
+        _ database: TestDatabase, publicURL: String = "http://gatehouse.test",
         outside: Outside = Outside(providers: OutboundPolicy(allowsLoopback: true)),
         logger: Logger? = nil, _ clock: @escaping @Sendable () -> Timestamp
     ) throws -> (Composition, [Postgres]) {
@@ -56,18 +56,20 @@ package final class TestService: Sendable {
         // Patient, since a test's machine may be slow: what is tested is that all get their turn.
         let composition = try Composition(
             app: app, platform: platform, secretKey: [UInt8](repeating: 7, count: 32),
-            publicURL: "http://gatehouse.test", passwords: passwords, logger: logger,
+            publicURL: publicURL, passwords: passwords, logger: logger,
             outside: outside, persons: PersonQueue(patience: .seconds(60)), clock: clock)
         return (composition, [app, platform])
     }
 
     /// `outside` reaches this machine alone unless a test says otherwise.
     package static func make(
+        publicURL: String = "http://gatehouse.test",
         outside: Outside = Outside(providers: OutboundPolicy(allowsLoopback: true)),
         logger: Logger? = nil, clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
     ) async throws -> TestService {
         try TestService(
-            database: await TestDatabase.make(), outside: outside, logger: logger, clock: clock)
+            database: await TestDatabase.make(), publicURL: publicURL, outside: outside,
+            logger: logger, clock: clock)
     }
 
     /// With the tenant `acme`, from its start to its end.
@@ -160,6 +162,15 @@ package final class TestService: Sendable {
             throw Refused(call: "\(method.rawValue) \(path)", answer: answer.text)
         }
         return answer.json
+    }
+
+    /// A domain of the tenant, proved by the platform's word; its id.
+    @discardableResult
+    package func proveDomain(_ name: String, of slug: String) async throws -> String {
+        let path = "/v1/tenants/\(slug)/domains"
+        let id = try await manage(.post, path, #"{"domain":"\#(name)"}"#)["id"]?.string ?? ""
+        try await manage(.post, "\(path)/\(id)/verify", #"{"method":"operator"}"#)
+        return id
     }
 
     package struct Refused: Error {

@@ -15,17 +15,20 @@ package struct Mounts: Sendable {
         case refused(Response)
     }
 
-    private static let loopback = ["127.0.0.1", "localhost", "[::1]"]
     /// Balancers and supervisors ask by address.
     private static let health = ["/livez", "/readyz", "/healthz", "/metrics"]
 
     private let database: Database
     private let own: [String]
+    /// The server is reached on this machine alone, so that the platform may bind its other ports.
+    private let isLocal: Bool
 
     /// `publicURL`: its host is our own; on a loopback address every spelling of it is.
     package init(database: Database, publicURL: String) {
         self.database = database
-        own = Self.ownAuthorities(publicURL)
+        let address = PublicAddress(publicURL)
+        own = address?.authorities ?? []
+        isLocal = address?.isLoopback ?? true
     }
 
     /// Whether a host as it was sent is our own by its bytes, so that nobody can be bound to it.
@@ -37,8 +40,10 @@ package struct Mounts: Sendable {
     package func place(_ request: Request) async -> Place {
         guard let sent = request.first("host") else { return .own(Self.tidied(request)) }
         let host = sent.lowercased()
+        // Before any binding: a proxy that names us by our address must not be led to a client.
         if own.contains(where: { sameBytes($0, host) })
             || Self.health.contains(where: { sameBytes($0, request.path) })
+            || !isLocal && PublicAddress.isLoopback(host)
         {
             return .own(Self.tidied(request))
         }
@@ -49,7 +54,7 @@ package struct Mounts: Sendable {
         } catch {
             return Self.refused(storageProblem(error) ?? .unavailable, request)
         }
-        if Self.isLoopback(host) { return .own(Self.tidied(request)) }
+        if PublicAddress.isLoopback(host) { return .own(Self.tidied(request)) }
         return Self.refused(
             Problem(.invalidRequest, "No such host is served here.", status: 421), request)
     }
@@ -79,20 +84,5 @@ package struct Mounts: Sendable {
         var bytes: [UInt8] = []
         for byte in path.utf8 where byte != 0x2F || bytes.last != 0x2F { bytes.append(byte) }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func isLoopback(_ host: String) -> Bool {
-        loopback.contains { name in
-            guard host.utf8.starts(with: name.utf8) else { return false }
-            let port = host.utf8.dropFirst(name.utf8.count)
-            return port.isEmpty || port.first == UInt8(ascii: ":")
-        }
-    }
-
-    private static func ownAuthorities(_ publicURL: String) -> [String] {
-        guard let origin = try? Origin(configuring: publicURL) else { return [] }
-        let port = origin.port.map { ":\($0)" } ?? ""
-        let isLocal = loopback.contains { sameBytes($0, origin.host) }
-        return (isLocal ? loopback : [origin.host]).map { $0 + port }
     }
 }

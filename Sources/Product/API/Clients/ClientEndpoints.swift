@@ -16,8 +16,10 @@ enum ClientEndpoints {
         access: .right("clients:read"), answers: [.list(ClientRow.shape)]
     ) { call in
         let rows = try await call.scope.clients()
+        let bound = try await call.scope.boundHosts()
         let items = call.services.clients.map { known in
-            (rows.first { sameBytes($0.name, known.name) } ?? ClientRow(unset: known.name)).json
+            (rows.first { sameBytes($0.name, known.name) } ?? ClientRow(unset: known.name))
+                .json(bound)
         }
         return call.list(items, next: nil, total: Total(items.count))
     }
@@ -31,13 +33,17 @@ enum ClientEndpoints {
         handle: { call in
             guard let known = try description(of: call) else { throw Problem.notFound("client") }
             let next = try ClientInput(call, known).row
-            let row = try await call.scope.change(by: call.actor) { change in
+            let binding = HostBinding(call)
+            return try await call.scope.change(by: call.actor) { change in
                 let current = try await change.lockClient(known.name)
                 try call.requireMatch(current.etag)
-                try call.input.checkRepeated(against: current.json)
-                return try await change.putClient(current, as: next)
+                try call.input.checkRepeated(
+                    against: current.json(try await change.boundHosts()))
+                try await binding.check(next.hosts, besides: current.hosts, in: change)
+                let row = try await change.putClient(
+                    current, as: next, onPlatformsWord: binding.isPlatform)
+                return .ok(row.json(try await change.boundHosts()), etag: row.etag)
             }
-            return .ok(row.json, etag: row.etag)
         })
 
     private static func description(of call: Call) throws -> ClientDescription? {
@@ -49,10 +55,15 @@ enum ClientEndpoints {
 extension ClientRow {
     var etag: String { ETag.version(version) }
 
-    var json: JSONValue {
-        .object([
+    /// `bound`: the hosts at which the tenant's clients answer.
+    func json(_ bound: [BoundClientHost]) -> JSONValue {
+        let unbound = hosts.filter { host in
+            !bound.contains { sameBytes($0.client, name) && sameBytes($0.host, host) }
+        }
+        return .object([
             .init("name", .string(name)), .init("enabled", .bool(enabled)),
-            .init("hosts", .strings(hosts)), .init("redirect_uris", .strings(redirectURIs)),
+            .init("hosts", .strings(hosts)), .init("unbound_hosts", .strings(unbound)),
+            .init("redirect_uris", .strings(redirectURIs)),
             .init("settings", settings), .init("created_at", .time(createdAt)),
             .init("updated_at", .time(updatedAt)),
         ])
@@ -65,7 +76,12 @@ extension ClientRow {
             .optional("enabled", .bool, "Whether its paths answer; false when absent."),
             .optional(
                 "hosts", .array(of: .string(min: 1, max: 260, rule: ClientHost.rule), max: 20),
-                "Hosts, with a port where it is not the usual one, that answer as this client."),
+                "Hosts, with a port where it is not the usual one, that answer as this client: at or "
+                    + "below a verified domain of the tenant, or any that the platform binds."),
+            .readOnly(
+                "unbound_hosts", .array(of: .string(), max: 20),
+                "Those of `hosts` that do not answer, because the tenant's domain above them is no "
+                    + "longer verified."),
             .optional(
                 "redirect_uris",
                 .array(of: .string(min: 1, max: 2048, rule: RedirectURI.rule), max: 50),

@@ -139,12 +139,7 @@ package struct OriginJudge: Sendable {
     }
 
     static func ownOrigins(_ publicURL: String) -> [String] {
-        guard let origin = try? Origin(configuring: publicURL) else { return [] }
-        let loopback = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::]"]
-        guard loopback.contains(where: { $0.isSame(as: origin.host) }) else {
-            return [origin.canonical]
-        }
-        let port = origin.port.map { ":\($0)" } ?? ""
-        return loopback.prefix(3).map { "\(origin.scheme)://\($0)\(port)" }
+        guard let own = PublicAddress(publicURL) else { return [] }
+        return own.origins
     }
 }

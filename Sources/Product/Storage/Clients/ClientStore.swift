@@ -15,6 +15,19 @@ package struct BoundHost: Sendable {
     package let client: String
 }
 
+/// A host at which a client of a tenant answers.
+package struct BoundClientHost: Sendable {
+    package let client: String
+    package let host: String
+
+    fileprivate static let all: SQL = "SELECT client, host FROM directory_bound_hosts()"
+
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        client = try row.get(0)
+        host = try row.get(1)
+    }
+}
+
 extension Database {
     /// The client that answers at the root of a host; nil where no client is bound to it.
     /// `authority`: as sent in Host, in lower case; a binding with the port goes before one without.
@@ -47,6 +60,13 @@ extension TenantScope {
         return found
     }
 
+    /// The hosts at which the tenant's clients answer.
+    package func boundHosts() async throws(PostgresError) -> [BoundClientHost] {
+        try await read(BoundClientHost.all).map { row throws(PostgresError) in
+            try BoundClientHost(row)
+        }
+    }
+
     package func client(_ name: String) async throws(PostgresError) -> ClientRow? {
         let rows = try await read(
             """
@@ -68,21 +88,25 @@ extension Change {
         return try rows.first.map { try ClientRow($0) } ?? ClientRow(unset: name)
     }
 
+    /// As of `TenantScope`.
+    package func boundHosts() async throws(PostgresError) -> [BoundClientHost] {
+        try await query(BoundClientHost.all).map { row throws(PostgresError) in
+            try BoundClientHost(row)
+        }
+    }
+
     /// Sets a client. Throws a conflict naming the host where another client holds it.
-    package func putClient(_ row: ClientRow, as next: ClientRow) async throws -> ClientRow {
+    /// `onPlatformsWord`: new hosts stay bound whatever domains the tenant has; without it the caller
+    /// has looked that they are below a verified one.
+    package func putClient(
+        _ row: ClientRow, as next: ClientRow, onPlatformsWord: Bool
+    ) async throws -> ClientRow {
         for host in row.hosts where !next.hosts.contains(where: { sameBytes($0, host) }) {
-            try await query("SELECT directory_release_host(\(host))")
+            try await query("SELECT directory_release_host(\(host), \(next.name))")
         }
         for host in next.hosts.sorted() {
-            let held = try await query("SELECT directory_claim_host(\(host), \(next.name))")
-                .only { row in try row.get(0, as: Bool.self) }
             let isNew = !row.hosts.contains { sameBytes($0, host) }
-            if isNew { try await requireUnproved(host) }
-            guard held, try await isFreeOfOthers(host) else {
-                throw StorageFailure.conflict(
-                    code: "conflict", detail: "The host \(host) is bound to another client.",
-                    id: nil)
-            }
+            try await bind(host, to: next.name, onPlatformsWord: onPlatformsWord, isNew: isNew)
         }
         let rows = try await query(
             """
@@ -102,6 +126,22 @@ extension Change {
         changes.add("settings", row.settings, next.settings)
         try await audit("client.updated", next.target, changes)
         return try rows.only { try ClientRow($0) }
+    }
+
+    /// A host that was in the list before stays as it was, so that saving a client neither fails for
+    /// a domain that was lost nor makes the platform's word of a tenant's proof.
+    private func bind(
+        _ host: String, to client: String, onPlatformsWord: Bool, isNew: Bool
+    ) async throws {
+        if isNew { try await requireUnproved(host) }
+        let held = try await query(
+            "SELECT directory_claim_host(\(host), \(client), \(isNew && onPlatformsWord))"
+        ).only { row in try row.get(0, as: Bool.self) }
+        if !isNew { return }
+        guard held, try await isFreeOfOthers(host) else {
+            throw StorageFailure.conflict(
+                code: "conflict", detail: "The host \(host) is bound to another client.", id: nil)
+        }
     }
 
     /// A domain that another tenant has proved is that tenant's, and so are the names below it.
