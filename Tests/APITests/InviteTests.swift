@@ -238,7 +238,8 @@ import Text
             #expect(wide.status == 403)
             #expect(try await Self.invite(service, as: support).status == 201)
             let admin = try await Self.invite(
-                service, #"{"email":"a@example.com","role":"admin"}"#)
+                service, #"{"email":"a@example.com","role":"admin","resend":true}"#)
+            #expect(admin.json["role"]?.string == "admin")
             let id = try #require(admin.json["id"]?.string)
             let revoked = try await service.send(
                 .post, "\(Self.invites)/\(id)/revoke", as: support)

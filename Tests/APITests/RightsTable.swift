@@ -119,6 +119,7 @@ struct RouteRight: Sendable {
         .init("GET \(acme)/invites", "yyyyyyyo", "invites:read"),
         .init("POST \(acme)/invites", "yy-m-yg-", "invites:write"),
         .init("GET \(acme)/invites/{id}", "yyyyyyyo", "invites:read"),
+        .init("PATCH \(acme)/invites/{id}", "yy-m-yg-", "invites:write"),
         .init("POST \(acme)/invites/{id}/resend", "yy-m-yg-", "invites:write"),
         .init("POST \(acme)/invites/{id}/revoke", "yy-m-yg-", "invites:write"),
     ]

@@ -225,19 +225,24 @@ struct ThinkWorkTests {
         let made = try await stage.send(.post, path, body, token: admin)
         let id = try #require(made.json["id"]?.string)
         let tenant = stage.tenant.id.description
-        let rest =
+        func rest(_ status: String, role: String = "member") -> String {
             #""id":"\#(id)","tenantId":"\#(tenant)","principalType":"user","#
-            + #""principalId":"\#(id)","role":"member","status":"active","#
-            + #""email":"Bob@acme.example"}"#
-        expectRandomUUID(.string(id))
-        expectAnswer(made, #"{"alreadyMember":false,"# + rest, status: 201)
-        for _ in 0..<2 {
-            let again = try await stage.send(.post, path, body, token: admin)
-            expectAnswer(again, #"{"alreadyMember":true,"# + rest)
-            // The second time Bob has signed in meanwhile.
-            _ = try await stage.send(
-                .post, "/api/auth/enrollment/auto-link", token: stage.token("bob@acme.example"))
+                + #""principalId":"\#(id)","role":"\#(role)","status":"\#(status)","#
+                + #""email":"Bob@acme.example"}"#
         }
+        expectRandomUUID(.string(id))
+        expectAnswer(made, #"{"alreadyMember":false,"# + rest("active"), status: 201)
+        // Bob is merely invited: no member yet, and another role is the invite's from then on.
+        for (more, role) in [("", "member"), (#","role":"manager""#, "manager"), ("", "manager")] {
+            let again = try await stage.send(
+                .post, path, #"{"email":"bob@acme.example"\#(more)}"#, token: admin)
+            expectAnswer(
+                again, #"{"alreadyMember":false,"# + rest("pending", role: role), status: 201)
+        }
+        _ = try await stage.send(
+            .post, "/api/auth/enrollment/auto-link", token: stage.token("bob@acme.example"))
+        let member = try await stage.send(.post, path, body, token: admin)
+        expectAnswer(member, #"{"alreadyMember":true,"# + rest("active", role: "manager"))
         let bob = try await stage.send(
             .get, "/api/auth/me", token: stage.token("bob@acme.example"))
         #expect(bob.json["userId"]?.string == id && bob.json["name"]?.string == "Bob")

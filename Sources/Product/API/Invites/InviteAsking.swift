@@ -14,11 +14,7 @@ enum InviteAsking {
             errors.append(FieldError(place + "/email", .invalid, "must be an email address"))
         }
         let expires = input.optionalTimestamp("expires_at")
-        if let expires, !Invite.lifetimes.contains(seconds(from: call.now, to: expires)) {
-            errors.append(
-                FieldError(
-                    place + "/expires_at", .outOfRange, "must be 5 minutes to 90 days ahead"))
-        }
+        if let expires, let fault = endFault(expires, call, at: place) { errors.append(fault) }
         if let fault = deliveryFault(input, call, at: place) { errors.append(fault) }
         guard errors.isEmpty, let email else { throw Problem.invalid(errors) }
         return InviteRequest(
@@ -26,6 +22,11 @@ enum InviteAsking {
             expiresAt: expires, message: input.optionalString("message"),
             delivery: delivery(input, call), resend: input.flag("resend"),
             widest: Permissions.widestInvite(call.domainPrincipal, in: try call.tenant.id))
+    }
+
+    static func endFault(_ end: Timestamp, _ call: Call, at place: String = "") -> FieldError? {
+        guard !Invite.lifetimes.contains(seconds(from: call.now, to: end)) else { return nil }
+        return FieldError(place + "/expires_at", .outOfRange, "must be 5 minutes to 90 days ahead")
     }
 
     /// Without a mail server the link is shown instead, and that is said plainly.

@@ -7,7 +7,8 @@ import Text
 /// `/v1/tenants/{tenant}/invites`: who is asked in, by operators and machines.
 enum InviteEndpoints {
     static let all: [Endpoint] =
-        [list, create, get, resend, revoke] + InviteAcceptanceEndpoints.all
+        [list, create, get, InviteEditEndpoint.update, resend, revoke]
+        + InviteAcceptanceEndpoints.all
 
     private static let list = Endpoint(
         .get, "/v1/tenants/{tenant}/invites", id: "listInvites", tag: "Invites",
@@ -90,7 +91,7 @@ enum InviteEndpoints {
         let result = try await InviteAsking.answering {
             try await call.scope.change(by: call.actor) { change in
                 let row = try await change.lockInvite(id)
-                try bound(call, row)
+                try requireRole(call, row.role)
                 if let fault = InviteAsking.deliveryFault(call.input, call) {
                     throw Problem.invalid([fault])
                 }
@@ -113,7 +114,7 @@ enum InviteEndpoints {
         let row = try await InviteAsking.answering {
             try await call.scope.change(by: call.actor) { change in
                 let row = try await change.lockInvite(id)
-                try bound(call, row)
+                try requireRole(call, row.role)
                 return try await change.revoke(row, in: database)
             }
         }
@@ -121,8 +122,8 @@ enum InviteEndpoints {
     }
 
     /// Nobody handles an invite that gives more than they may give.
-    private static func bound(_ call: Call, _ row: InviteRow) throws {
-        let target = PermissionTarget(role: row.role)
+    static func requireRole(_ call: Call, _ role: UserRole) throws {
+        let target = PermissionTarget(role: role)
         let tenant = try call.tenant.id
         guard
             Permissions.permits(call.domainPrincipal, .manageInvites, in: tenant, target: target)
@@ -141,7 +142,7 @@ enum InviteEndpoints {
         return response
     }
 
-    private static let exists: @Sendable (Call) async throws -> Bool = { call in
+    static let exists: @Sendable (Call) async throws -> Bool = { call in
         guard let row = try await call.scope.invite(call.id()) else { return false }
         return try await sees(call, row)
     }

@@ -53,15 +53,19 @@ enum ThinkWorkInvites {
             throw Problem(
                 .invalidRequest, "email is required and must look like an email address")
         }
-        guard let role = UserRole(rawValue: input.optionalString("role") ?? "member") else {
+        let asked = input.optionalString("role")
+        let role = asked.flatMap(UserRole.init)
+        guard role != nil || asked == nil else {
             throw Problem(.invalidRequest, "role must be member, manager or admin")
         }
         let name = input.optionalString("name")
         guard name.map({ (1...255).contains($0.unicodeScalars.count) }) ?? true else {
             throw Problem(.invalidRequest, "name must have 1 to 255 characters")
         }
-        return try await invite(
-            InviteRequest(email: email, role: role, widest: widest), name, inviter.actor, call)
+        var request = InviteRequest(email: email, role: role, widest: widest)
+        request.defaultRole = .member
+        request.rolePrevails = true
+        return try await invite(request, name, inviter.actor, call)
     }
 
     private static func invite(
@@ -69,21 +73,24 @@ enum ThinkWorkInvites {
     ) async throws -> Response {
         let database = call.core.database
         do {
-            let (user, isNew) = try await call.scope.change(by: actor) { change in
+            let (user, result) = try await call.scope.change(by: actor) { change in
                 let result = try await change.invite(request, in: database)
                 guard let id = result.invite.userID else { throw Problem.internalError }
                 let user = try await change.lockUser(id)
-                guard result.outcome == .created, user.name == nil, let name else {
-                    return (user, result.outcome == .created)
-                }
-                return (try await change.editUser(user, name: name, role: user.role), true)
+                guard user.name == nil, let name else { return (user, result) }
+                return (
+                    try await change.editUser(user, name: name, role: user.role), result
+                )
             }
-            return answer(user, isNew: isNew)
+            // Who is merely invited is no member yet, which the app hears of the second time.
+            return answer(
+                user, isMember: false, role: result.invite.role.rawValue,
+                status: result.outcome == .created ? "active" : "pending")
         } catch let StorageFailure.conflict(code, _, id) where sameBytes(code, "email_taken") {
             guard let id, let user = try await call.scope.user(id) else {
                 throw Problem.unavailable
             }
-            return answer(user, isNew: false)
+            return answer(user, isMember: true, role: user.role, status: "active")
         } catch InviteRefusal.outsideDomains {
             throw Problem.forbidden("The address is outside the tenant's allowed domains.")
         } catch InviteRefusal.roleTooWide {
@@ -92,15 +99,17 @@ enum ThinkWorkInvites {
     }
 
     /// The membership is the person's row: both have its id.
-    private static func answer(_ user: UserRow, isNew: Bool) -> Response {
+    private static func answer(
+        _ user: UserRow, isMember: Bool, role: String, status: String
+    ) -> Response {
         .json(
-            isNew ? 201 : 200,
+            isMember ? 200 : 201,
             bytes: JSONValue.object([
-                .init("alreadyMember", .bool(!isNew)), .init("id", .string(user.id.description)),
+                .init("alreadyMember", .bool(isMember)), .init("id", .string(user.id.description)),
                 .init("tenantId", .string(user.tenant.description)),
                 .init("principalType", .string("user")),
                 .init("principalId", .string(user.id.description)),
-                .init("role", .string(user.role)), .init("status", .string("active")),
+                .init("role", .string(role)), .init("status", .string(status)),
                 .init("email", .string(user.email)),
             ]).encoded())
     }

@@ -6,13 +6,17 @@ import Text
 /// An invite that is asked for, its input checked.
 package struct InviteRequest: Sendable {
     package var email: EmailAddress
-    /// nil: the policy's default.
+    /// nil: `defaultRole` for a new invite, and a pending one keeps its own.
     package var role: UserRole?
+    /// nil: the policy's default.
+    package var defaultRole: UserRole?
     package var expiresAt: Timestamp?
     package var message: String?
     package var delivery: Invite.Delivery
     /// A pending invite gets a new token instead of being returned as it is.
     package var resend: Bool
+    /// A pending invite gets `role` in place of its own, and keeps its token.
+    package var rolePrevails = false
     /// The widest role that the inviter may give; nil is none.
     package var widest: UserRole?
 
@@ -62,7 +66,7 @@ extension Change {
         _ request: InviteRequest, in database: Database
     ) async throws -> InviteResult {
         let policy = try await policy().policy
-        let role = request.role ?? policy.givenRole
+        let role = request.role ?? request.defaultRole ?? policy.givenRole
         guard let widest = request.widest, role <= widest else { throw InviteRefusal.roleTooWide }
         guard policy.signUp != .closed else {
             throw StorageFailure.conflict(
@@ -73,11 +77,17 @@ extension Change {
         let user = try await invitedUser(request.email, role, database)
         if let pending = try await lockPending(request.email.key) {
             if pending.status(at: now) == .pending {
-                guard request.resend else {
-                    return InviteResult(outcome: .existing, invite: pending)
+                let standsAsAsked = request.role ?? pending.role == pending.role
+                guard request.resend || request.rolePrevails && !standsAsAsked else {
+                    return try Self.standing(pending, standsAsAsked)
                 }
                 guard pending.role <= widest else { throw InviteRefusal.roleTooWide }
-                return try await renew(pending, request.delivery, request.expiresAt)
+                guard !request.resend else { return try await renew(pending, request) }
+                let next = InviteChange(
+                    role: role, expiresAt: pending.expiresAt, message: pending.message)
+                return InviteResult(
+                    outcome: .existing,
+                    invite: try await editInvite(pending, to: next, in: database))
             }
             _ = try await markRevoked(pending)
         }
@@ -134,8 +144,22 @@ extension Change {
         case .revoked:
             throw StorageFailure.conflict(
                 code: "invite_revoked", detail: "The invite was revoked.", id: nil)
-        case .pending, .expired: return try await renew(invite, delivery, nil)
+        case .pending, .expired: return try await renew(invite, delivery)
         }
+    }
+
+    /// The pending invite as it is; 409 with its id where it was asked for with another role.
+    private static func standing(
+        _ pending: InviteRow, _ standsAsAsked: Bool
+    ) throws -> InviteResult {
+        guard standsAsAsked else {
+            throw StorageFailure.conflict(
+                code: "conflict",
+                detail: "The address has a pending invite as \(pending.role.rawValue): change that "
+                    + "one, or send it again with `resend` and the new role.",
+                id: pending.id)
+        }
+        return InviteResult(outcome: .existing, invite: pending)
     }
 
     /// Takes a locked invite back, with the row that it made if nobody ever signed in to it. A
@@ -163,14 +187,26 @@ extension Change {
         return try rows.first.map(InviteRow.init)
     }
 
+    /// `request`: what holds from now on in place of the invite's own role, end and message, as far
+    /// as it says so.
+    private func renew(_ invite: InviteRow, _ request: InviteRequest) async throws -> InviteResult {
+        let role = request.role ?? invite.role
+        if role != invite.role { try await giveRowOfInvite(invite.emailKey, role) }
+        return try await renew(
+            invite, request.delivery, until: request.expiresAt, role: role,
+            message: request.message)
+    }
+
     private func renew(
-        _ invite: InviteRow, _ delivery: Invite.Delivery, _ until: Timestamp?
+        _ invite: InviteRow, _ delivery: Invite.Delivery, until: Timestamp? = nil,
+        role: UserRole? = nil, message: String? = nil
     ) async throws -> InviteResult {
         let token = TenantToken.make(locator: try await locator())
         let rows = try await query(
             """
             UPDATE invites SET token_hash = \(TenantToken.hash(token)),
                 delivery = \(delivery.rawValue), sent_count = sent_count + 1,
+                message = coalesce(\(message), message), \(roleGiven(role ?? invite.role)),
                 expires_at = \(until ?? now.adding(seconds: Invite.defaultLifetime)),
                 version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(invite.id) AND status = 'pending'
@@ -179,6 +215,7 @@ extension Change {
         let renewed = try rows.only(InviteRow.init)
         try await dropMail(.invite, about: invite.id)
         var changes = AuditChanges()
+        changes.add("role", invite.role.rawValue, renewed.role.rawValue)
         changes.add("expires_at", invite.expiresAt.description, renewed.expiresAt.description)
         changes.add("delivery", invite.delivery, renewed.delivery)
         try await audit("invite.resent", invite.target, changes)

@@ -27,6 +27,26 @@ extension Change {
             """)
     }
 
+    /// Edits letters of this kind about this thing that wait still; their links stay good.
+    func rewriteMail(
+        _ kind: Letter.Kind, about thing: UUID, in database: Database,
+        _ edit: (inout Letter) -> Void
+    ) async throws {
+        let rows = try await query(
+            """
+            SELECT id, letter FROM mail WHERE tenant_id = \(tenant) AND about = \(thing)
+                AND kind = \(kind.rawValue) AND next_at IS NOT NULL FOR UPDATE
+            """)
+        for row in rows {
+            let id: UUID = try row.get(0)
+            let plain = try database.open(row.get(1, as: [UInt8].self), .mail, of: tenant, row: id)
+            guard var letter = Letter(kind, plain) else { continue }
+            edit(&letter)
+            let sealed = try database.seal(letter.bytes, .mail, of: tenant, row: id)
+            try await query("UPDATE mail SET letter = \(sealed) WHERE id = \(id)")
+        }
+    }
+
     /// The name of this change's tenant.
     package func tenantName() async throws -> String {
         try await query("SELECT name FROM tenants WHERE id = \(tenant)").only {

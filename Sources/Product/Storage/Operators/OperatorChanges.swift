@@ -44,7 +44,9 @@ extension Change {
             ON CONFLICT (email_key) DO NOTHING RETURNING \(OperatorRow.columns)
             """)
         guard let row = rows.first else { return nil }
-        try await audit("operator.created", AuditTarget("operator", id, email))
+        var changes = AuditChanges()
+        changes.add("role", nil, role)
+        try await audit("operator.created", AuditTarget("operator", id, email), changes)
         return try OperatorRow(row)
     }
 

@@ -89,7 +89,8 @@ extension Change {
         let rows = try await query(
             """
             SELECT id, email, email_key, role, status, delivery, expires_at, accepted_at,
-                accepted_user_id, updated_at, inviter_type, inviter_id
+                accepted_user_id, updated_at, coalesce(role_by_type, inviter_type),
+                coalesce(role_by_id, inviter_id)
             FROM invites WHERE tenant_id = \(tenant) AND \(condition)
             ORDER BY created_at DESC, id LIMIT 1 FOR UPDATE
             """)

@@ -35,7 +35,7 @@ extension Change {
         try await query("SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
         let user = try await lockUser(id)
         try await putInSearch(user)
-        try await audit("user.created", user.target)
+        try await audit("user.created", user.target, user.firstState)
         var next = row
         next.settings = .object(
             (row.settings.members ?? []).filter { !sameBytes($0.name, "admin_sign_up") })

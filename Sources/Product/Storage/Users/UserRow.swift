@@ -70,6 +70,14 @@ package struct UserRow: ListedRow {
 
     /// What people call the user in the audit.
     var target: AuditTarget { AuditTarget("user", id, email) }
+
+    /// What the audit says of a user who was just made.
+    var firstState: AuditChanges {
+        var changes = AuditChanges()
+        changes.add("role", nil, role)
+        changes.add("status", nil, status)
+        return changes
+    }
 }
 
 /// A sign-in of a user at a provider.

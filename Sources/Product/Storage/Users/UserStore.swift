@@ -22,7 +22,7 @@ extension Change {
         try await query("SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
         let row = try await lockUser(id)
         try await putInSearch(row)
-        try await audit("user.created", row.target)
+        try await audit("user.created", row.target, row.firstState)
         return row
     }
 
@@ -55,6 +55,7 @@ extension Change {
         let edited = try rows.only(UserRow.init)
         try await putInSearch(edited)
         try await audit("user.updated", edited.target, changes)
+        if edited.role != row.role { try await giveInviteOfRow(edited, role) }
         return edited
     }
 

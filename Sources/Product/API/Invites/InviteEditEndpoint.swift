@@ -1,0 +1,56 @@
+import Domain
+import HTTP
+import Storage
+import Text
+
+/// `PATCH …/invites/{id}`: another role, end or message for an invite that waits.
+enum InviteEditEndpoint {
+    static let update = Endpoint(
+        .patch, "/v1/tenants/{tenant}/invites/{id}", id: "updateInvite", tag: "Invites",
+        summary: "Changes role, end or message of a pending invite; its token stays. The user row "
+            + "that the invite made gets the role as well.",
+        access: .right("manageInvites"), body: .json(change), answers: [.ok(InviteRow.shape)],
+        problems: [.conflict], ifMatch: .honoured, exists: InviteEndpoints.exists
+    ) { call in
+        let id = try call.id()
+        let database = try call.services.database
+        let row = try await InviteAsking.answering {
+            try await call.scope.change(by: call.actor) { change in
+                let row = try await change.lockInvite(id)
+                try InviteEndpoints.requireRole(call, row.role)
+                let next = try wanted(call, row)
+                try InviteEndpoints.requireRole(call, next.role)
+                try call.requireMatch(row.etag)
+                return try await change.editInvite(row, to: next, in: database)
+            }
+        }
+        return .ok(row.json(at: call.now), etag: row.etag)
+    }
+
+    /// The address is the invite's identity, and the delivery is chosen when it is sent.
+    private static let change: ObjectShape = {
+        var shape = InviteRow.shape
+        for index in shape.fields.indices
+        where ["email", "delivery"].contains(where: shape.fields[index].name.isSame) {
+            shape.fields[index].isReadOnly = true
+        }
+        return shape.patching("InviteChange")
+    }()
+
+    /// Throws 422 for read-only members that differ and an end that is out of bounds; an end that is
+    /// repeated as it stands is no change.
+    private static func wanted(_ call: Call, _ row: InviteRow) throws -> InviteChange {
+        let input = call.input
+        try input.checkRepeated(against: row.json(at: call.now))
+        // In answers a time has milliseconds, in the row more: as it was shown it is no change.
+        var end = input.optionalTimestamp("expires_at") ?? row.expiresAt
+        if end.description.isSame(as: row.expiresAt.description) { end = row.expiresAt }
+        if end != row.expiresAt, let fault = InviteAsking.endFault(end, call) {
+            throw Problem.invalid([fault])
+        }
+        return InviteChange(
+            role: input.optionalString("role").flatMap(UserRole.init) ?? row.role,
+            expiresAt: end,
+            message: input.has("message") ? input.optionalString("message") : row.message)
+    }
+}

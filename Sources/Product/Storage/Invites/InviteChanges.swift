@@ -1,0 +1,102 @@
+import Domain
+import Postgres
+import Text
+
+/// What a PATCH leaves of an invite; a member that was not sent stands as it was read.
+package struct InviteChange: Sendable {
+    package var role: UserRole
+    package var expiresAt: Timestamp
+    package var message: String?
+
+    package init(role: UserRole, expiresAt: Timestamp, message: String?) {
+        self.role = role
+        self.expiresAt = expiresAt
+        self.message = message
+    }
+}
+
+extension Change {
+    /// Changes a locked invite that is pending; its token stays. The row that it made gets the same
+    /// role. 409 `conflict` where it was accepted, revoked or has expired.
+    package func editInvite(
+        _ invite: InviteRow, to next: InviteChange, in database: Database
+    ) async throws -> InviteRow {
+        let status = invite.status(at: now)
+        guard status == .pending else {
+            throw StorageFailure.conflict(
+                code: "conflict", detail: "The invite is \(status.rawValue).", id: nil)
+        }
+        var changes = AuditChanges()
+        changes.add("role", invite.role.rawValue, next.role.rawValue)
+        changes.add("expires_at", invite.expiresAt.description, next.expiresAt.description)
+        changes.add("message", invite.message, next.message)
+        if changes.isEmpty { return invite }
+        let rows = try await query(
+            """
+            UPDATE invites SET message = \(next.message), expires_at = \(next.expiresAt),
+                \(roleGiven(next.role)), version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(invite.id) AND status = 'pending'
+            RETURNING \(InviteRow.columns)
+            """)
+        let edited = try rows.only(InviteRow.init)
+        try await audit("invite.updated", invite.target, changes)
+        if next.role != invite.role { try await giveRowOfInvite(edited.emailKey, next.role) }
+        try await rewriteMail(.invite, about: invite.id, in: database) {
+            $0.role = edited.role.rawValue
+            $0.message = edited.message
+            $0.expiresAt = edited.expiresAt
+        }
+        return edited
+    }
+
+    /// The role of a pending row was changed: an invite that waits for its address has the same
+    /// role from then on, else the sign-in would undo the change. The user row is locked.
+    func giveInviteOfRow(_ row: UserRow, _ role: String) async throws {
+        guard row.status == "pending" else { return }
+        let rows = try await query(
+            """
+            UPDATE invites v SET \(roleGiven(UserRole(rawValue: role) ?? .member)),
+                version = v.version + 1, updated_at = \(now)
+            FROM (SELECT id, role AS before FROM invites WHERE tenant_id = \(tenant)
+                AND email_key = \(row.emailKey) AND status = 'pending' FOR UPDATE) AS was
+            WHERE v.tenant_id = \(tenant) AND v.id = was.id AND v.role <> \(role)
+            RETURNING v.id, v.email, was.before
+            """)
+        for found in rows {
+            var changes = AuditChanges()
+            changes.add("role", try found.get(2, as: String.self), role)
+            try await audit(
+                "invite.updated", AuditTarget("invite", found.get(0), found.get(1)), changes)
+        }
+    }
+
+    /// The row that an invite made gets the invite's role; a row by an operator stays as it is.
+    func giveRowOfInvite(_ emailKey: String, _ role: UserRole) async throws {
+        let rows = try await query(
+            """
+            UPDATE users u SET role = \(role.rawValue), version = u.version + 1,
+                updated_at = \(now)
+            FROM (SELECT id, role FROM users WHERE tenant_id = \(tenant)
+                AND email_key = \(emailKey) AND status = 'pending' AND source = 'invite'
+                FOR UPDATE) AS was
+            WHERE u.tenant_id = \(tenant) AND u.id = was.id AND u.role <> \(role.rawValue)
+            RETURNING u.id, u.email, was.role
+            """)
+        for found in rows {
+            var changes = AuditChanges()
+            changes.add("role", try found.get(2, as: String.self), role.rawValue)
+            try await audit(
+                "user.updated", AuditTarget("user", found.get(0), found.get(1)), changes)
+        }
+    }
+
+    /// Assignments for a role that this change's actor gives. Who gave a role that stands as it was
+    /// stays noted.
+    func roleGiven(_ role: UserRole) -> SQL {
+        """
+        role_by_type = CASE WHEN role = \(role.rawValue) THEN role_by_type ELSE \(actor.type) END,
+        role_by_id = CASE WHEN role = \(role.rawValue) THEN role_by_id ELSE \(actor.id) END,
+        role = \(role.rawValue)
+        """
+    }
+}
