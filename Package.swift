@@ -112,7 +112,13 @@ let package = Package(
         tests(
             "FederationTests",
             ["Federation", "Outbound", "Domain", "Cryptography", "JSON", "Text", "TestSupport"]),
-        tests("StorageTests", ["Storage", "Domain", "JSON", "Postgres", "Text", "TestSupport"]),
+        tests(
+            "StorageTests",
+            [
+                "Storage", "Application", "Cryptography", "Domain", "HTTP", "JSON", "Postgres",
+                "Text",
+                "TestSupport",
+            ]),
         tests(
             "APITests",
             [

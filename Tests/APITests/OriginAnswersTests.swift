@@ -1,5 +1,6 @@
 import API
 import Application
+import Cryptography
 import Domain
 import HTTP
 import JSON
@@ -85,7 +86,7 @@ import Text
                 $0.acquireTimeout = 100
             }
             let composition = try Composition(
-                app: away, platform: away, secretKey: [UInt8](repeating: 7, count: 32),
+                app: away, platform: away, secrets: SecretKeys([UInt8](repeating: 7, count: 32)),
                 publicURL: "http://gatehouse.test", clock: Timestamp.systemClock)
             for method in [HTTP.Method.get, .options] {
                 let answer = await composition.dispatcher.respond(

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `a sealed text opens in its own context alone`() throws {
-        let sealer = try Sealer(key: RandomBytes.make(32))
+        let sealer = Self.sealer(SecretKeys(RandomBytes.make(32)))
         let sealed = try sealer.seal([1, 2, 3], context: [7])
         #expect(try sealer.open(sealed, context: [7]) == [1, 2, 3])
         #expect(throws: CryptographyError.notAuthentic) {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `any altered byte or cut is refused`() throws {
-        let sealer = try Sealer(key: RandomBytes.make(32))
+        let sealer = Self.sealer(SecretKeys(RandomBytes.make(32)))
         let sealed = try sealer.seal([1, 2, 3], context: [])
         for index in sealed.indices {
             var altered = sealed
@@ -53,13 +53,23 @@ import Testing
 
     @Test func `a retired key opens what it sealed and seals no more`() throws {
         let old = RandomBytes.make(32)
-        let sealed = try Sealer(key: old, id: 1).seal([9], context: [])
-        let sealer = try Sealer(key: RandomBytes.make(32), id: 2, retired: [1: old])
+        let keys = try #require(SecretKeys(RandomBytes.make(32), previous: old))
+        let previous = try #require(keys.previous)
+        let sealed = try Self.sealer(SecretKeys(old)).seal([9], context: [])
+        let sealer = Self.sealer(keys)
         #expect(try sealer.open(sealed, context: []) == [9])
-        #expect(try sealer.seal([9], context: [])[0] == 2)
+        #expect(try sealer.seal([9], context: []).starts(with: keys.current.id))
+        #expect(keys.seal(with: previous.id))
+        #expect(try sealer.seal([9], context: []).starts(with: previous.id))
+        #expect(!keys.seal(with: [0, 0, 0, 0]))
+        #expect(throws: CryptographyError.notAuthentic) {
+            try Self.sealer(SecretKeys(RandomBytes.make(32))).open(sealed, context: [])
+        }
     }
 
-    @Test func `a key of another length is refused`() {
-        #expect(throws: CryptographyError.badKey) { try Sealer(key: [1, 2, 3]) }
+    @Test func `two keys are not the same`() {
+        #expect(SecretKeys([1, 2, 3], previous: [1, 2, 3]) == nil)
     }
+
+    private static func sealer(_ keys: SecretKeys) -> Sealer { Sealer(keys.derive("test")) }
 }

@@ -1,4 +1,5 @@
 import Application
+import Cryptography
 import Dispatch
 import Domain
 import JSON
@@ -90,7 +91,8 @@ struct RepeatedWithdrawalTests {
         let service = try await Service.start(
             ServiceConfiguration(
                 appConninfo: database.app, platformConninfo: database.platform,
-                secretKey: [UInt8](repeating: 9, count: 32), listen: "127.0.0.1:0", threads: 1,
+                secrets: SecretKeys([UInt8](repeating: 9, count: 32)), listen: "127.0.0.1:0",
+                threads: 1,
                 consoleDirectory: TestCluster.root + "/Public", lease: .seconds(60),
                 logger: Logger(level: .error, format: .text)))
         let administrator = database.client(as: database.administrator)

@@ -1,4 +1,5 @@
 import Application
+import Cryptography
 import Domain
 import Foundation
 import JSON
@@ -43,7 +44,8 @@ struct ReplicasTests {
                 try await Service.start(
                     ServiceConfiguration(
                         appConninfo: database.app, platformConninfo: database.platform,
-                        secretKey: [UInt8](repeating: 9, count: 32), listen: "127.0.0.1:0",
+                        secrets: SecretKeys([UInt8](repeating: 9, count: 32)),
+                        listen: "127.0.0.1:0",
                         threads: 1, consoleDirectory: TestCluster.root + "/Public",
                         lease: .seconds(2), logger: Logger(level: .error, format: .text))))
         }

@@ -1,4 +1,5 @@
 import Application
+import Cryptography
 import Glibc
 import Observability
 import TestSupport
@@ -26,7 +27,8 @@ final class RunningService: Sendable {
     ) async throws -> Service {
         var configuration = ServiceConfiguration(
             appConninfo: database.app, platformConninfo: database.platform,
-            secretKey: [UInt8](repeating: 9, count: 32), listen: "127.0.0.1:0", threads: 2,
+            secrets: SecretKeys([UInt8](repeating: 9, count: 32)), listen: "127.0.0.1:0",
+            threads: 2,
             consoleDirectory: TestCluster.root + "/Public",
             logger: Logger(level: .error, format: .text))
         change(&configuration)

@@ -9,8 +9,6 @@ import Testing
 import Text
 
 struct KeyRotationTests {
-    private static let secret = [UInt8](repeating: 7, count: 32)
-
     private final class Clock: Sendable {
         let now = Mutex(Timestamp(microseconds: 1_700_000_000_000_000))
 
@@ -25,8 +23,7 @@ struct KeyRotationTests {
         var database = service.storage
         database.clock = { clock.now.withLock { $0 } }
         return try AccessTokens(
-            database: database, issuer: "https://id.example", secretKey: secret,
-            signingKey: given)
+            database: database, issuer: "https://id.example", signingKey: given)
     }
 
     private static func claims(_ clock: Clock) -> AccessTokenClaims {

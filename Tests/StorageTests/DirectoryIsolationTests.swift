@@ -84,7 +84,10 @@ struct DirectoryIsolationTests {
             "directory_bound_hosts", "user_search_put", "user_search_drop", "search_matches",
             "search_fetch",
         ]
-        let elsewhere: Set = ["origin_rows", "decisions_remove", "tenant_rows_remove"]
+        let elsewhere: Set = [
+            "origin_rows", "decisions_remove", "tenant_rows_remove", "directory_add_people",
+            "directory_keep_people", "directory_people_under", "directory_people_elsewhere",
+        ]
         let found = Set(try rows.map { try $0.get(0, as: String.self) })
         #expect(found.symmetricDifference(here.union(elsewhere)) == [])
         await service.stop()

@@ -45,17 +45,19 @@ package final class TestService: Sendable {
     private static func compose(
         _ database: TestDatabase, publicURL: String = "http://gatehouse.test",
         outside: Outside = Outside(providers: OutboundPolicy(allowsLoopback: true)),
-        logger: Logger? = nil, _ clock: @escaping @Sendable () -> Timestamp
+        logger: Logger? = nil,
+        secrets: SecretKeys = SecretKeys([UInt8](repeating: 7, count: 32)),
+        _ clock: @escaping @Sendable () -> Timestamp
     ) throws -> (Composition, [Postgres]) {
         let app = database.client(as: database.app)
         let platform = database.client(as: database.platform)
         // Cheap parameters: what is tested is who gets in, not how long a hash takes.
         let passwords = PasswordHasher(
-            pepper: Array("pepper".utf8), threads: 2,
+            secrets: secrets, threads: 2,
             cost: PasswordHasher.Cost(kibibytes: 64, passes: 1, lanes: 1))
         // Patient, since a test's machine may be slow: what is tested is that all get their turn.
         let composition = try Composition(
-            app: app, platform: platform, secretKey: [UInt8](repeating: 7, count: 32),
+            app: app, platform: platform, secrets: secrets,
             publicURL: publicURL, passwords: passwords, logger: logger,
             outside: outside, persons: PersonQueue(patience: .seconds(60)), clock: clock)
         return (composition, [app, platform])
@@ -85,8 +87,10 @@ package final class TestService: Sendable {
     }
 
     /// A second service over the same database, as another machine would run it.
-    package func replica() throws -> Composition {
-        let (composition, more) = try Self.compose(database, clock)
+    package func replica(
+        secrets: SecretKeys = SecretKeys([UInt8](repeating: 7, count: 32))
+    ) throws -> Composition {
+        let (composition, more) = try Self.compose(database, secrets: secrets, clock)
         clients.withLock { $0 += more }
         return composition
     }

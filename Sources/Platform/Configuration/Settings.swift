@@ -21,6 +21,8 @@ package struct Settings: Sendable {
     package var platformDatabaseURL: Secret?
     /// At least 32 bytes; sealing keys and the pepper are derived from it.
     package var secretKey: Secret?
+    /// The key before, while it is being replaced; at least 32 bytes.
+    package var previousSecretKey: Secret?
     /// PEM of an EC P-256 private key.
     package var signingKey: Secret?
     package var lease: Duration
@@ -57,6 +59,7 @@ package struct Settings: Sendable {
         migrationDatabaseURL = reader.databaseURL("GATEHOUSE_MIGRATION_DATABASE_URL")
         platformDatabaseURL = reader.databaseURL("GATEHOUSE_PLATFORM_DATABASE_URL")
         secretKey = reader.secret("GATEHOUSE_SECRET_KEY", atLeast: 32)
+        previousSecretKey = reader.secret("GATEHOUSE_SECRET_KEY_PREVIOUS", atLeast: 32)
         signingKey = reader.secret("GATEHOUSE_SIGNING_KEY", prefix: "-----BEGIN ")
         lease = reader.duration("GATEHOUSE_LEASE") ?? .seconds(3)
         allowLoopbackProviders = reader.flag("GATEHOUSE_ALLOW_LOOPBACK_PROVIDERS") ?? false

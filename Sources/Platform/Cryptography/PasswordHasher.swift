@@ -10,11 +10,12 @@ package enum PasswordFault: Error, Sendable, Equatable {
 }
 
 /// argon2id (RFC 9106) on threads of its own. A password is first put under an HMAC with the
-/// pepper, a key outside the database, which also brings it to 32 bytes without cutting it.
+/// pepper, a key outside the database, which also brings it to 32 bytes without cutting it. The
+/// stored string names the secret key that the pepper comes from.
 package final class PasswordHasher: Sendable {
     package struct Verdict: Sendable, Equatable {
         package var matches: Bool
-        /// The password matches and its hash has weaker parameters than today's.
+        /// The password matches, and its hash has weaker parameters than today's or another pepper.
         package var needsRehash: Bool
 
         package init(matches: Bool, needsRehash: Bool) {
@@ -45,48 +46,62 @@ package final class PasswordHasher: Sendable {
     private static let hashLength = 32
 
     private let pool: WorkerPool
-    private let pepper: [UInt8]
+    private let peppers: DerivedKeys
     private let cost: Cost
     private let dummy: String
 
+    /// `secrets`: the peppers are derived from them.
     package init(
-        pepper: [UInt8], threads: Int, queueLimit: Int = PasswordHasher.queueLimit,
+        secrets: SecretKeys, threads: Int, queueLimit: Int = PasswordHasher.queueLimit,
         cost: Cost = .standard
     ) {
         pool = WorkerPool(threads: threads, queueLimit: queueLimit)
-        self.pepper = pepper
+        peppers = secrets.derive("password pepper")
         self.cost = cost
         dummy = Self.dummyHash(cost: cost)
     }
 
-    /// A PHC string: `$argon2id$v=19$m=19456,t=2,p=1$salt$hash`.
+    /// A PHC string: `$argon2id$v=19$m=19456,t=2,p=1,keyid=…$salt$hash`.
     package func hash(_ password: [UInt8]) async throws(PasswordFault) -> String {
-        let peppered = SHA256.authenticate(password, key: pepper)
+        let id = peppers.secrets.sealing.id
+        let peppered = SHA256.authenticate(password, key: peppers[id] ?? [])
         let cost = cost
-        return try await run { Self.hash(peppered, cost: cost) }
+        let encoded = try await run { Self.hash(peppered, cost: cost) }
+        return PasswordHash.naming(id, in: encoded)
     }
 
+    /// A hash under a pepper that is not known any more matches no password.
     package func verify(
         _ password: [UInt8], against phc: String
     ) async throws(PasswordFault) -> Verdict {
-        guard let stored = Self.cost(of: phc) else { throw .badHash }
-        let peppered = SHA256.authenticate(password, key: pepper)
-        let matches = try await run { Self.matches(peppered, phc) }
+        guard let stored = PasswordHash(phc) else { throw .badHash }
+        guard let pepper = peppers[stored.pepper] else {
+            try await verifyUnknown(password)
+            return Verdict(matches: false, needsRehash: false)
+        }
+        let matches = try await matches(password, pepper, stored.encoded)
         return Verdict(matches: matches, needsRehash: matches && needsRehash(stored))
     }
 
     /// Costs what a true check costs, so that time does not tell whether a user is known.
     package func verifyUnknown(_ password: [UInt8]) async throws(PasswordFault) {
-        _ = try await verify(password, against: dummy)
+        _ = try await matches(password, peppers.sealing, dummy)
     }
 
     package func needsRehash(_ phc: String) -> Bool {
-        Self.cost(of: phc).map { needsRehash($0) } ?? true
+        PasswordHash(phc).map { needsRehash($0) } ?? true
     }
 
-    private func needsRehash(_ stored: Cost) -> Bool {
-        stored.kibibytes < cost.kibibytes || stored.passes < cost.passes
-            || stored.lanes < cost.lanes
+    private func needsRehash(_ stored: PasswordHash) -> Bool {
+        stored.cost.kibibytes < cost.kibibytes || stored.cost.passes < cost.passes
+            || stored.cost.lanes < cost.lanes || stored.pepper != peppers.secrets.sealing.id
+    }
+
+    private func matches(
+        _ password: [UInt8], _ pepper: [UInt8], _ encoded: String
+    ) async throws(PasswordFault) -> Bool {
+        let peppered = SHA256.authenticate(password, key: pepper)
+        return try await run { Self.matches(peppered, encoded) }
     }
 
     private func run<T: Sendable>(
@@ -122,38 +137,8 @@ package final class PasswordHasher: Sendable {
     /// A hash of nothing: random bytes in its place match no password and cost as much to check.
     private static func dummyHash(cost: Cost) -> String {
         "$argon2id$v=19$m=\(cost.kibibytes),t=\(cost.passes),p=\(cost.lanes)$"
-            + base64(RandomBytes.make(saltLength)) + "$" + base64(RandomBytes.make(hashLength))
+            + PasswordHash.base64(RandomBytes.make(saltLength)) + "$"
+            + PasswordHash.base64(RandomBytes.make(hashLength))
     }
 
-    /// PHC strings use the standard alphabet without padding.
-    private static func base64(_ bytes: [UInt8]) -> String {
-        let text = Base64URL.encode(bytes).utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "-"): UInt8(ascii: "+")
-            case UInt8(ascii: "_"): UInt8(ascii: "/")
-            default: byte
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// The parameters of an argon2id string of version 1.3, within the bounds; else nil.
-    private static func cost(of phc: String) -> Cost? {
-        let fields = phc.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
-        guard fields.count == 6, fields[0].isEmpty, fields[1].elementsEqual("argon2id".utf8),
-            fields[2].elementsEqual("v=19".utf8)
-        else { return nil }
-        let parameters = fields[3].split(
-            separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-        guard parameters.count == 3, let kibibytes = number(parameters[0], "m="),
-            let passes = number(parameters[1], "t="), let lanes = number(parameters[2], "p="),
-            kibibytes <= Cost.most.kibibytes, passes <= Cost.most.passes, lanes <= Cost.most.lanes
-        else { return nil }
-        return Cost(kibibytes: kibibytes, passes: passes, lanes: lanes)
-    }
-
-    private static func number(_ field: Substring.UTF8View, _ name: String) -> UInt32? {
-        guard field.starts(with: name.utf8) else { return nil }
-        return UInt32(String(decoding: field.dropFirst(2), as: UTF8.self))
-    }
 }

@@ -1,42 +1,41 @@
 import COpenSSL
 
-/// AES-256-GCM for secrets at rest. A sealed text is the key's id (1 byte), a random nonce (12),
-/// the cipher text, the tag (16). The id lets a key be replaced while old texts still open.
+/// AES-256-GCM for secrets at rest. A sealed text is the name of the secret key (4 bytes), a random
+/// nonce (12), the cipher text, the tag (16). The name lets a key be replaced while old texts open.
 /// One key must not seal more than 2^32 texts (NIST SP 800-38D section 8.3).
 package struct Sealer: Sendable {
     private static let nonceLength = 12
     private static let tagLength = 16
+    private static let headerLength = SecretKeys.idLength + nonceLength
 
-    private let keys: [UInt8: [UInt8]]
-    private let current: UInt8
+    private let keys: DerivedKeys
 
-    /// `key` has 32 bytes; `retired` keys open and never seal.
-    package init(
-        key: [UInt8], id: UInt8 = 1, retired: [UInt8: [UInt8]] = [:]
-    ) throws(CryptographyError) {
-        var keys = retired
-        keys[id] = key
-        guard keys.values.allSatisfy({ $0.count == 32 }) else { throw .badKey }
+    package init(_ keys: DerivedKeys) {
         self.keys = keys
-        current = id
     }
 
     /// `context` names the place of the secret (tenant, column) and must be given again to open.
     package func seal(_ plain: [UInt8], context: [UInt8]) throws(CryptographyError) -> [UInt8] {
+        try seal(plain, with: keys.secrets.sealing, context: context)
+    }
+
+    /// With a certain one of the keys.
+    package func seal(
+        _ plain: [UInt8], with secret: SecretKeys.Key, context: [UInt8]
+    ) throws(CryptographyError) -> [UInt8] {
         let nonce = RandomBytes.make(Self.nonceLength)
-        guard let key = keys[current] else { throw .badKey }
-        let header = [current] + nonce
-        return header + (try Self.seal(plain, key: key, nonce: nonce, associated: context))
+        guard let key = keys[secret.id] else { throw .badKey }
+        let text = try Self.seal(plain, key: key, nonce: nonce, associated: context)
+        return secret.id + nonce + text
     }
 
     package func open(_ sealed: [UInt8], context: [UInt8]) throws(CryptographyError) -> [UInt8] {
-        let headerLength = 1 + Self.nonceLength
-        guard sealed.count >= headerLength + Self.tagLength, let key = keys[sealed[0]] else {
-            throw .notAuthentic
-        }
+        guard sealed.count >= Self.headerLength + Self.tagLength,
+            let key = keys[Array(sealed.prefix(SecretKeys.idLength))]
+        else { throw .notAuthentic }
         return try Self.open(
-            Array(sealed[headerLength...]), key: key, nonce: Array(sealed[1..<headerLength]),
-            associated: context)
+            Array(sealed[Self.headerLength...]), key: key,
+            nonce: Array(sealed[SecretKeys.idLength..<Self.headerLength]), associated: context)
     }
 
     /// The cipher text followed by the tag.

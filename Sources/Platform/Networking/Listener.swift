@@ -2,11 +2,22 @@ import CLinux
 import Glibc
 
 /// Why a listening address cannot be served.
-package enum ListenError: Error, Sendable, Equatable {
+package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Not `host:port`, `[v6]:port` or `*:port` with a numeric host.
     case badAddress(String)
     /// The system refused; `code` is the errno.
     case refused(String, code: Int32)
+
+    package var description: String {
+        switch self {
+        case .badAddress(let address):
+            "\(address) is no address to listen at: it must be host:port with a numeric host"
+        case .refused(let address, EADDRINUSE):
+            "\(address) is in use by another program; GATEHOUSE_LISTEN=… takes another"
+        case .refused(let address, let code):
+            "cannot listen at \(address): \(String(cString: strerror(code)))"
+        }
+    }
 }
 
 /// A listening TCP socket. Several of one process may share an address (SO_REUSEPORT): one a loop.

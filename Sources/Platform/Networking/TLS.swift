@@ -2,10 +2,20 @@ import COpenSSL
 import Glibc
 
 /// Why a certificate or key cannot be used.
-package enum TLSError: Error, Sendable, Equatable {
+package enum TLSError: Error, Sendable, Equatable, CustomStringConvertible {
     case noContext
     case badCertificate(String)
     case badKey(String)
+
+    package var description: String {
+        switch self {
+        case .noContext: "OpenSSL gave no context"
+        case .badCertificate(let path):
+            "\(path) is no certificate chain in PEM, the server's own first, or cannot be read"
+        case .badKey(let path):
+            "\(path) is no private key in PEM, cannot be read, or is not the certificate's"
+        }
+    }
 }
 
 /// A server's TLS settings: TLS 1.2 and 1.3, ECDHE with AEAD, ALPN `http/1.1`.

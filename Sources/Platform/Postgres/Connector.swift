@@ -104,7 +104,20 @@ private final class Attempt: Sendable {
 }
 
 /// Blocking connections; never called on a loop.
-enum Conninfo {
+package enum Conninfo {
+    /// Why this role cannot connect, in libpq's words, which hold no password; nil where it can.
+    package static func fault(_ conninfo: String) -> String? {
+        let defaults = [("application_name", "gatehouse"), ("connect_timeout", "5")]
+        switch connect(conninfo, defaults: defaults) {
+        case .success(let handle):
+            PQfinish(handle)
+            return nil
+        case .failure(let failure):
+            let lines = failure.cause.split(whereSeparator: \.isNewline)
+            return lines.map { $0.drop { $0 == " " || $0 == "\t" } }.joined(separator: "; ")
+        }
+    }
+
     /// The conninfo's own words win over the defaults, but `options` are joined.
     static func connect(
         _ conninfo: String, defaults: [(String, String)]

@@ -8,6 +8,17 @@ package enum EmailFault: Error, Sendable, Equatable {
     /// The domain is no name: an address literal, empty labels, forbidden characters.
     case badDomain
     case singleLabelDomain
+
+    /// What to do about it, after the name of what holds the address.
+    package var mend: String {
+        switch self {
+        case .noSingleAt: "must be an email address: a name, one @ and a domain"
+        case .badLocalPart: "must have plain ASCII letters, digits and single dots before the @"
+        case .tooLong: "must have at most 254 bytes, and 64 before the @"
+        case .badDomain: "must have a domain name after the @"
+        case .singleLabelDomain: "must have a domain of more than one label after the @"
+        }
+    }
 }
 
 /// A mailbox with the one key under which it is looked up. Tags and dots are left alone: only the

@@ -15,8 +15,9 @@ package struct Database: Sendable {
     let keyLookUps: KeyLookUps
     /// The one clock of rows and rules; tests hand in their own.
     package var clock: @Sendable () -> Timestamp
-    /// Keys of the directory's look-ups are made with it, so that a dump names nobody.
-    package let directoryKey: [UInt8]
+    package let secrets: SecretKeys
+    /// Keys of the directory's look-ups are made with them, so that a dump names no person.
+    package let directory: DerivedKeys
     /// Seals the secrets that have to be read again.
     package let sealer: Sealer
     package let keyUses = KeyUses()
@@ -31,7 +32,7 @@ package struct Database: Sendable {
 
     package init(
         app: Postgres, platform: Postgres, lookups: Postgres? = nil, replica: Replica,
-        directoryKey: [UInt8], sealer: Sealer,
+        secrets: SecretKeys,
         persons: PersonQueue = PersonQueue(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
@@ -41,8 +42,9 @@ package struct Database: Sendable {
         keyLookUps = KeyLookUps(self.lookups)
         self.replica = replica
         memory = Memory(of: replica)
-        self.directoryKey = directoryKey
-        self.sealer = sealer
+        self.secrets = secrets
+        directory = secrets.derive("directory")
+        sealer = Sealer(secrets.derive("secrets at rest"))
         self.persons = persons
         self.clock = clock
     }
@@ -50,6 +52,9 @@ package struct Database: Sendable {
     package func scope(_ tenant: UUID) -> TenantScope {
         TenantScope(tenant: tenant, database: self)
     }
+
+    /// Of counters and of what proves a form or a confirmation to be ours.
+    package var directoryKey: [UInt8] { directory.sealing }
 
     /// The platform's own rows in tenant tables stand under the nil tenant.
     package var platformScope: TenantScope { scope(.platform) }

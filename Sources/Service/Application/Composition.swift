@@ -30,10 +30,10 @@ package struct Composition: Sendable {
     package let domainChecks: DomainChecks
 
     /// With a `principal` every request is that caller's, whatever it carries: for the command line.
-    /// `secretKey`: at least 32 bytes; every key of the service is derived from it by purpose.
+    /// `secrets`: every key of the service is derived from them by purpose.
     /// `signingKey`: PEM of a P-256 key that signs access tokens instead of the database's.
     package init(
-        app: Postgres, platform: Postgres, lookups: Postgres? = nil, secretKey: [UInt8],
+        app: Postgres, platform: Postgres, lookups: Postgres? = nil, secrets: SecretKeys,
         publicURL: String,
         signingKey: String? = nil, passwords: PasswordHasher? = nil, lease: Duration = .seconds(3),
         logger: Logger? = nil,
@@ -42,24 +42,19 @@ package struct Composition: Sendable {
         principal: API.Principal? = nil,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
-        let directoryKey = SHA256.derive(from: secretKey, info: Array("directory".utf8))
-        let pepper = SHA256.derive(from: secretKey, info: Array("password pepper".utf8))
         var storage = Database(
             app: app, platform: platform, lookups: lookups,
             replica: Replica(postgres: app, lease: lease),
-            directoryKey: directoryKey,
-            sealer: try Sealer(
-                key: SHA256.derive(from: secretKey, info: Array("secrets at rest".utf8))),
-            persons: persons, clock: clock)
+            secrets: secrets, persons: persons, clock: clock)
         storage.retention = retention
         storage.onDecision = { metrics.record($0) }
         let database = storage
         let tokens = try AccessTokens(
-            database: database, issuer: publicURL, secretKey: secretKey, signingKey: signingKey)
+            database: database, issuer: publicURL, signingKey: signingKey)
         let authenticator = Authenticator(database: database, tokens: tokens)
         let judge = OriginJudge(
             database: database, publicURL: publicURL, profiles: Contracts.profiles)
-        let passwords = passwords ?? PasswordHasher(pepper: pepper, threads: 2)
+        let passwords = passwords ?? PasswordHasher(secrets: secrets, threads: 2)
         self.database = database
         self.passwords = passwords
         self.judge = judge
@@ -83,8 +78,8 @@ package struct Composition: Sendable {
             ) { Self.log($0, logger) }
         }
         services.clients = Contracts.descriptions
-        let core = try SignInCore(
-            database: database, passwords: passwords, publicURL: publicURL, secretKey: secretKey,
+        let core = SignInCore(
+            database: database, passwords: passwords, publicURL: publicURL,
             tokens: tokens, http: http, documents: documents,
             checkKey: { try await authenticator.key($0, $1) }, pause: outside.pause)
         services.joining = HostedSignIn.joining(core)
@@ -113,9 +108,7 @@ package struct Composition: Sendable {
                 authorize: { Authorizer.refusal($0, $1, $2) },
                 judgeOrigin: { try await judge.judge($0, $1) },
                 encode: { Contracts.encode($0, $1) },
-                idempotency: KeptAnswers(
-                    database: database,
-                    secret: SHA256.derive(from: secretKey, info: Array("kept answers".utf8))),
+                idempotency: KeptAnswers(database: database),
                 settleEarlier: { try await database.settleEarlier() },
                 problem: storageProblem,
                 record: record,

@@ -34,7 +34,7 @@ struct DevelopmentCommand {
         let configuration = ServiceConfiguration(
             appConninfo: cluster.conninfo(role: "gatehouse_app"),
             platformConninfo: cluster.conninfo(role: "gatehouse_platform"),
-            secretKey: Array(secret.utf8), listen: settings.listen.text,
+            secrets: SecretKeys(Array(secret.utf8)), listen: settings.listen.text,
             publicURL: settings.publicURL, threads: settings.threads,
             consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,

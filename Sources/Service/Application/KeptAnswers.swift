@@ -11,8 +11,12 @@ struct KeptAnswers: IdempotencyStore {
     private static let sealed: UInt8 = 1
 
     let database: Database
-    /// At least 32 bytes, for this purpose alone.
-    let secret: [UInt8]
+    let keys: DerivedKeys
+
+    init(database: Database) {
+        self.database = database
+        keys = database.secrets.derive("kept answers")
+    }
 
     func begin(_ claim: IdempotencyClaim) async throws -> IdempotencyClaim.State {
         switch try await database.claimIdempotency(Self.row(claim)) {
@@ -43,10 +47,8 @@ struct KeptAnswers: IdempotencyStore {
         try await database.dropClaim(Self.row(claim))
     }
 
-    private func sealer(_ claim: IdempotencyClaim) throws -> Sealer {
-        try Sealer(
-            key: SHA256.derive(
-                from: secret, salt: Array(claim.key.utf8), info: Array("kept answer".utf8)))
+    private func sealer(_ claim: IdempotencyClaim) -> Sealer {
+        Sealer(keys.derive(salt: Array(claim.key.utf8), "kept answer"))
     }
 
     /// Binds a sealed answer to its request, so that it opens nowhere else.

@@ -46,7 +46,7 @@ package struct Outside: Sendable {
                 from: try EmailAddress(
                     settings.mailFrom ?? "gatehouse@localhost", allowSingleLabel: true))
         } catch {
-            throw Command.Invalid(name: "GATEHOUSE_MAIL_FROM")
+            throw Command.Invalid(name: "GATEHOUSE_MAIL_FROM", reason: "it \(error.mend)")
         }
     }
 }

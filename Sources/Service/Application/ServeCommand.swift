@@ -1,4 +1,5 @@
 import Configuration
+import Cryptography
 import Networking
 import Observability
 
@@ -10,14 +11,12 @@ struct ServeCommand {
         guard let database = settings.databaseURL else {
             throw Command.Missing(name: "GATEHOUSE_DATABASE_URL")
         }
-        guard let secret = settings.secretKey else {
-            throw Command.Missing(name: "GATEHOUSE_SECRET_KEY")
-        }
+        let secrets = try settings.secrets()
         let configuration = ServiceConfiguration(
             appConninfo: database.text,
             platformConninfo: settings.platformDatabaseURL?.text
                 ?? Self.switchingRole(database.text),
-            secretKey: secret.bytes, listen: settings.listen.text, publicURL: settings.publicURL,
+            secrets: secrets, listen: settings.listen.text, publicURL: settings.publicURL,
             threads: settings.threads, consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
             signingKey: settings.signingKey?.text, lease: settings.lease,
@@ -28,6 +27,7 @@ struct ServeCommand {
         blockStopSignals()
         let helm = EventLoop(index: -1)
         helm.start()
+        try requireReady(configuration, on: helm)
         let first = FirstStart(
             settings: settings,
             publicURL: settings.publicURL ?? "http://\(settings.listen.text)",
@@ -40,6 +40,20 @@ struct ServeCommand {
         try waitFor(on: helm) { await service.stop() }
     }
 
+    /// Throws, before anything is served, where the database cannot be reached, lacks migrations of
+    /// this program or lets the app role round its walls.
+    private func requireReady(_ configuration: ServiceConfiguration, on loop: EventLoop) throws {
+        let checks = DatabaseChecks(
+            app: configuration.appConninfo, platform: configuration.platformConninfo,
+            migrations: try Installation.find("Migrations"), secrets: nil)
+        let found =
+            try checks.unreachable().map { [$0] }
+            ?? waitFor(on: loop) { await checks.blockers(on: loop) }
+        if let blocker = found.first {
+            throw OfflineService.Unready(description: "\(blocker.name): \(blocker.detail)")
+        }
+    }
+
     /// The same login, switched to the platform's role at the start of the connection.
     static func switchingRole(_ url: String) -> String {
         if url.utf8.starts(with: "postgres".utf8) {
@@ -47,6 +61,18 @@ struct ServeCommand {
                 + "options=-c%20role%3Dgatehouse_platform"
         }
         return url + " options='-c role=gatehouse_platform'"
+    }
+}
+
+extension Settings {
+    /// The secret key and, where it is set, the one before.
+    func secrets() throws -> SecretKeys {
+        guard let secret = secretKey else { throw Command.Missing(name: "GATEHOUSE_SECRET_KEY") }
+        guard let keys = SecretKeys(secret.bytes, previous: previousSecretKey?.bytes) else {
+            throw Command.Invalid(
+                name: "GATEHOUSE_SECRET_KEY_PREVIOUS", reason: "it is the same key as the new one")
+        }
+        return keys
     }
 }
 

@@ -1,5 +1,6 @@
 import API
 import Console
+import Cryptography
 import HTTP
 import Mail
 import Networking
@@ -62,13 +63,14 @@ package final class Service: Sendable {
         platform = Postgres(configuration: platformConfiguration, loops: loops)
         let publicURL = configuration.publicURL ?? "http://\(configuration.listen)"
         let composition = try Composition(
-            app: app, platform: platform, lookups: lookups, secretKey: configuration.secretKey,
+            app: app, platform: platform, lookups: lookups, secrets: configuration.secrets,
             publicURL: publicURL, signingKey: configuration.signingKey,
             lease: configuration.lease, logger: logger,
             outside: configuration.outside,
             metrics: metrics, retention: configuration.retention, clock: Timestamp.systemClock)
         self.composition = composition
         composition.database.replica.start()
+        try await composition.database.admitSecrets(replica: composition.database.replica.id)
         try await prepare(composition)
         let remembered = RememberedAnswers(
             database: composition.database, judge: composition.judge,
@@ -122,6 +124,14 @@ package final class Service: Sendable {
                     try await postman.round()
                 })
         }
+        if configuration.secrets.previous != nil {
+            let database = composition.database
+            rounds.append(
+                Rounds("the secret key in use is not known", every: 1, on: loops[0], logger: logger)
+                {
+                    _ = try await database.followSecrets(replica: database.replica.id)
+                })
+        }
         self.rounds = rounds
         for one in rounds { one.start() }
     }
@@ -133,6 +143,7 @@ package final class Service: Sendable {
         await server.drain(deadline: .seconds(10))
         await metricsServer?.drain(deadline: .seconds(1))
         await composition.database.writeKeyUses()
+        await composition.database.leaveSecrets(replica: composition.database.replica.id)
         await composition.database.replica.stop()
         await app.close()
         await platform.close()

@@ -1,4 +1,5 @@
 import Configuration
+import Cryptography
 import Observability
 import Storage
 
@@ -6,8 +7,8 @@ import Storage
 package struct ServiceConfiguration: Sendable {
     package var appConninfo: String
     package var platformConninfo: String
-    /// At least 32 bytes; the keys for directory, pepper and sealing are derived from it.
-    package var secretKey: [UInt8]
+    /// The keys for directory, pepper and sealing are derived from them.
+    package var secrets: SecretKeys
     package var listen: String
     package var publicURL: String?
     package var threads: Int
@@ -27,7 +28,7 @@ package struct ServiceConfiguration: Sendable {
     package var trustedProxies: [String] = []
 
     package init(
-        appConninfo: String, platformConninfo: String, secretKey: [UInt8], listen: String,
+        appConninfo: String, platformConninfo: String, secrets: SecretKeys, listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
         tlsCertificate: String? = nil, tlsKey: String? = nil, signingKey: String? = nil,
         lease: Duration = .seconds(3), outside: Outside = Outside(),
@@ -36,7 +37,7 @@ package struct ServiceConfiguration: Sendable {
     ) {
         self.appConninfo = appConninfo
         self.platformConninfo = platformConninfo
-        self.secretKey = secretKey
+        self.secrets = secrets
         self.listen = listen
         self.publicURL = publicURL
         self.threads = threads

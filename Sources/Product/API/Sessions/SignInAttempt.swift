@@ -39,7 +39,12 @@ struct SignInAttempt {
     ) async throws -> Bool {
         do {
             if let (person, hash) = found, let hash, person.status == "active" {
-                return try await passwords.verify(password, against: hash).matches
+                let verdict = try await passwords.verify(password, against: hash)
+                if verdict.needsRehash {
+                    try await database.rehashPassword(
+                        try await passwords.hash(password), ofOperator: person.id, from: hash)
+                }
+                return verdict.matches
             }
             try await passwords.verifyUnknown(password)
             return false

@@ -12,9 +12,9 @@ package struct AccessTokens: Sendable {
 
     /// `issuer`: the public address. `signingKey`: a PEM that signs instead of the database's keys.
     package init(
-        database: Database, issuer: String, secretKey: [UInt8], signingKey: String? = nil
+        database: Database, issuer: String, signingKey: String? = nil
     ) throws {
-        keys = try SigningKeys(database: database, secretKey: secretKey, given: signingKey)
+        keys = try SigningKeys(database: database, given: signingKey)
         self.issuer = issuer
         clock = database.clock
     }

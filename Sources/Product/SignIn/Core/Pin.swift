@@ -29,7 +29,15 @@ extension ClientCall {
     package func checkPin(_ pin: String, of person: SignedIn) async throws {
         guard let hash = person.secrets.pinHash else { throw SignInRefusal.pinMissing }
         let isRight = try await tryOwn("pin", of: person) {
-            try await core.bounded { try await $0.verify(Array(pin.utf8), against: hash) }.matches
+            let bytes = Array(pin.utf8)
+            let verdict = try await core.bounded { try await $0.verify(bytes, against: hash) }
+            if verdict.needsRehash {
+                let renewed = try await core.hashed(bytes)
+                try await scope.change(by: actor(person.user)) {
+                    try await $0.rehashPin(renewed, of: person.user.id, from: hash)
+                }
+            }
+            return verdict.matches
         }
         guard isRight else { throw SignInRefusal.wrongPin }
     }

@@ -22,13 +22,12 @@ package struct SignInCore: Sendable {
     /// Lets time pass between two questions to a provider.
     let pause: @Sendable (Duration) async throws -> Void
 
-    /// `secretKey`: at least 32 bytes.
     package init(
-        database: Database, passwords: PasswordHasher, publicURL: String, secretKey: [UInt8],
+        database: Database, passwords: PasswordHasher, publicURL: String,
         tokens: AccessTokens, http: OutboundHTTP, documents: ProviderDocuments,
         checkKey: @escaping @Sendable (_ key: String, Request) async throws -> API.Principal,
         pause: @escaping @Sendable (Duration) async throws -> Void
-    ) throws {
+    ) {
         self.database = database
         self.passwords = passwords
         self.publicURL = publicURL
@@ -37,7 +36,6 @@ package struct SignInCore: Sendable {
         self.documents = documents
         self.checkKey = checkKey
         self.pause = pause
-        sealer = try Sealer(
-            key: SHA256.derive(from: secretKey, info: Array("login states".utf8)))
+        sealer = Sealer(database.secrets.derive("login states"))
     }
 }

@@ -21,14 +21,11 @@ struct SigningKeys: Sendable {
     }
 
     private let database: Database
-    private let sealer: Sealer
     private let given: SigningKey?
     private let kept = Kept()
 
-    init(database: Database, secretKey: [UInt8], given: String?) throws {
+    init(database: Database, given: String?) throws {
         self.database = database
-        sealer = try Sealer(
-            key: SHA256.derive(from: secretKey, info: Array("signing keys".utf8)))
         self.given = try given.map { try SigningKey(pem: $0) }
     }
 
@@ -90,7 +87,8 @@ struct SigningKeys: Sendable {
     private func read(at now: Timestamp) async throws -> [Key] {
         var keys: [Key] = []
         for row in try await database.signingKeys() {
-            let pem = try sealer.open(row.sealed, context: Array(row.kid.utf8))
+            let pem = try database.signingKeySealer.open(
+                row.sealed, context: Array(row.kid.utf8))
             let key = try SigningKey(pem: String(decoding: pem, as: UTF8.self))
             keys.append(
                 Key(row: row, key: key, verifier: try VerificationKey(x: key.x, y: key.y)))
@@ -106,7 +104,7 @@ struct SigningKeys: Sendable {
         try await database.addSigningKey(
             SigningKeyRow(
                 generation: try await database.newestSigningKey() + 1, kid: kid,
-                sealed: try sealer.seal(
+                sealed: try database.signingKeySealer.seal(
                     Array(try key.privatePEM().utf8), context: Array(kid.utf8)),
                 publicJWK: key.publicJWK(), signsFrom: from, signsUntil: until,
                 publishedUntil: until.adding(seconds: Self.longestToken)))

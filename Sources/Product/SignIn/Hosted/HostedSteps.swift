@@ -172,18 +172,16 @@ enum HostedSteps {
         let form = FormText(String(decoding: call.request.body, as: UTF8.self))
         guard let held = try await HeldPerson(call.request, core),
             let cookie = HostedCookie.held.value(in: call.request),
-            let sent = form.first("token"),
-            constantTimeEqual(Array(sent.utf8), Array(token(cookie, core).1.utf8))
+            let sent = form.first("token").flatMap({ Base64URL.decode($0) }),
+            core.database.directory.made(sent, of: tied(to: cookie))
         else { throw SignInRefusal.stateUnknown }
         return (held, form)
     }
 
     /// Ties a form to the cookie, which no other site's page has.
     private static func token(_ held: String, _ core: SignInCore) -> (String, String) {
-        let text = Array("form \(held)".utf8)
-        return (
-            "token",
-            Base64URL.encode(SHA256.authenticate(text, key: core.database.directoryKey))
-        )
+        ("token", Base64URL.encode(core.database.directory.authenticate(tied(to: held))))
     }
+
+    private static func tied(to held: String) -> [UInt8] { Array("form \(held)".utf8) }
 }

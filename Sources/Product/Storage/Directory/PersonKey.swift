@@ -1,20 +1,24 @@
 import Cryptography
 
 /// Under what the directory finds a person before the tenant is known: HMACs, so that a dump of
-/// the directory names nobody. A leading byte keeps addresses and identities apart.
+/// the directory names no person. A leading byte keeps addresses and identities apart. One key is
+/// 36 bytes: the name of the secret key and the HMAC. While the secret key is being replaced there
+/// are two, the one that is written first; the directory's functions look for both.
 extension Database {
-    /// 32 bytes for an address, by its email key.
+    package static let personKeyLength = SecretKeys.idLength + 32
+
+    /// For an address, by its email key.
     package func personKey(emailKey: String) -> [UInt8] {
-        SHA256.authenticate([1] + Array(emailKey.utf8), key: directoryKey)
+        directory.named([1] + Array(emailKey.utf8))
     }
 
-    /// 32 bytes for an identity.
+    /// For an identity.
     package func personKey(provider: String, issuer: String, subject: String) -> [UInt8] {
         var message: [UInt8] = [2]
         for part in [provider, issuer, subject] {
             message += Array(part.utf8)
             message.append(0)
         }
-        return SHA256.authenticate(message, key: directoryKey)
+        return directory.named(message)
     }
 }

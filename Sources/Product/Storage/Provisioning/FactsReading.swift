@@ -33,13 +33,16 @@ struct FactsReading: Sendable {
     /// One row for the identity, then one for the address: on any replica, tries of one person
     /// come one after another.
     func lock() async throws(PostgresError) {
-        var keys: SQL = "(\([0x69] + identityKey))"
-        if let email = attempt.email {
-            keys += ", (\([0x65] + database.personKey(emailKey: email.key)))"
-        }
+        let email = attempt.email.map { database.personKey(emailKey: $0.key) } ?? []
+        // Each of a person's keys, so that replicas that know one secret key and those that know two
+        // meet at a row.
         try await change.query(
             """
-            INSERT INTO provisioning_locks (key) VALUES \(keys)
+            INSERT INTO provisioning_locks (key)
+            SELECT kind || key FROM (
+                SELECT '\\x69'::bytea AS kind, unnest(person_keys(\(identityKey))) AS key
+                UNION ALL SELECT '\\x65'::bytea, unnest(person_keys(\(email)))) AS person
+            ORDER BY kind DESC, key
             ON CONFLICT (key) DO UPDATE SET key = excluded.key
             """)
     }
@@ -70,7 +73,7 @@ struct FactsReading: Sendable {
         let choices = try await change.query(
             """
             SELECT tenant_id FROM pending_choices
-            WHERE identity = \(identityKey) AND expires_at > \(change.now)
+            WHERE identity = ANY (person_keys(\(identityKey))) AND expires_at > \(change.now)
             """)
         for row in choices { facts.pendingChoices.append(try row.get(0)) }
     }

@@ -36,7 +36,7 @@ extension EffectWriting {
                     """
                     INSERT INTO pending_choices (identity, tenant_id, email_key, created_at,
                         expires_at)
-                    VALUES (\(identityKey), \(id), \(address), \(now), \(end))
+                    VALUES (substring(\(identityKey) FOR 36), \(id), \(address), \(now), \(end))
                     ON CONFLICT (identity, tenant_id) DO UPDATE
                     SET email_key = excluded.email_key, expires_at = excluded.expires_at
                     """)
@@ -46,7 +46,7 @@ extension EffectWriting {
             try await change.query(
                 """
                 DELETE FROM pending_choices
-                WHERE identity = \(identityKey) AND tenant_id = \(tenant)
+                WHERE identity = ANY (person_keys(\(identityKey))) AND tenant_id = \(tenant)
                 """)
             try await change.audit("sign_up.chosen", target)
         default: break

@@ -77,17 +77,6 @@ extension Change {
         return row
     }
 
-    /// The same password under stronger parameters.
-    package func rehashPassword(
-        _ hash: String, of user: UUID, from old: String
-    ) async throws(PostgresError) {
-        try await query(
-            """
-            UPDATE users SET password_hash = \(hash)
-            WHERE tenant_id = \(tenant) AND id = \(user) AND password_hash = \(old)
-            """)
-    }
-
     /// Sets, changes or, with nil, removes the PIN. False where it is no more what it was read as.
     package func setPin(_ hash: String?, of user: UserRow, was old: String?) async throws -> Bool {
         let changed = try await query(

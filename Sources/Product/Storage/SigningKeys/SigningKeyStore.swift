@@ -1,3 +1,4 @@
+import Cryptography
 import Postgres
 import Text
 
@@ -36,6 +37,9 @@ package struct SigningKeyRow: Sendable {
 }
 
 extension Database {
+    /// A private key is bound to its name.
+    package var signingKeySealer: Sealer { Sealer(secrets.derive("signing keys")) }
+
     /// Every key that is still published, the newest first.
     package func signingKeys() async throws(PostgresError) -> [SigningKeyRow] {
         let rows = try await app.read(

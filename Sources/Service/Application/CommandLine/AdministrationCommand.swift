@@ -34,7 +34,7 @@ struct AdministrationCommand {
                 }
                 return "\(base)/console/setup#token=\(token)"
             }
-            let address = try EmailAddress(email)
+            let address = try Self.address(email)
             let owner = try await database.createOperator(
                 email: address.original, emailKey: address.key, name: nil, role: "owner",
                 tenant: nil, passwordHash: nil, by: .system)
@@ -48,7 +48,7 @@ struct AdministrationCommand {
     /// The way back for who has lost the password where the server sends no mail.
     func resetOperator(_ call: Invocation) throws -> Int32 {
         let base = settings.publicURL ?? "http://\(settings.listen.text)"
-        let address = try EmailAddress(call.values["email"] ?? "")
+        let address = try Self.address(call.values["email"] ?? "")
         let link = try run { composition in
             let token = TokenSecret.make()
             let person = try await composition.database.offerOperatorReset(
@@ -62,6 +62,12 @@ struct AdministrationCommand {
         }
         show(link, call)
         return 0
+    }
+
+    private static func address(_ text: String) throws -> EmailAddress {
+        do { return try EmailAddress(text) } catch {
+            throw Refused(description: "--email \(error.mend)")
+        }
     }
 
     private func show(_ link: String, _ call: Invocation) {
@@ -107,43 +113,13 @@ struct AdministrationCommand {
         return 0
     }
 
-    /// Runs `work` over the service without its sockets, as the platform's owner.
     private func run<Value: Sendable>(
         _ work: @escaping @Sendable (Composition) async throws -> Value
     ) throws -> Value {
-        guard let url = settings.databaseURL else {
-            throw Command.Missing(name: "GATEHOUSE_DATABASE_URL")
-        }
-        guard let secret = settings.secretKey else {
-            throw Command.Missing(name: "GATEHOUSE_SECRET_KEY")
-        }
-        let platform = settings.platformDatabaseURL?.text ?? ServeCommand.switchingRole(url.text)
-        let publicURL = settings.publicURL ?? "http://\(settings.listen.text)"
-        let loop = EventLoop(index: -1)
-        loop.start()
-        defer { loop.stop() }
-        return try waitFor(on: loop) {
-            let app = Postgres(
-                configuration: PostgresConfiguration(conninfo: url.text), loops: [loop])
-            let reader = Postgres(
-                configuration: PostgresConfiguration(conninfo: platform), loops: [loop])
-            do {
-                let composition = try Composition(
-                    app: app, platform: reader, secretKey: secret.bytes, publicURL: publicURL,
-                    principal: Self.principal, clock: Timestamp.systemClock)
-                let value = try await work(composition)
-                await app.close()
-                await reader.close()
-                return value
-            } catch {
-                await app.close()
-                await reader.close()
-                throw error
-            }
-        }
+        try OfflineService(settings: settings, principal: Self.principal).run(work)
     }
 
-    private static let principal = API.Principal(
+    static let principal = API.Principal(
         kind: .operator, id: .platform, name: "the command line", platform: true, role: "owner")
 
     private static let actor = Actor(

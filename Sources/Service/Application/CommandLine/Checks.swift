@@ -18,7 +18,8 @@ struct Checks: Sendable {
     var settings: Settings
 
     func run() -> [Finding] {
-        var findings = [secret(), files()]
+        var findings = files()
+        if let finding = secret() { findings.append(finding) }
         if settings.tlsCertificate != nil { findings.append(tls()) }
         findings += database()
         if let url = settings.smtpURL { findings.append(mail(url)) }
@@ -26,21 +27,26 @@ struct Checks: Sendable {
         return findings
     }
 
-    private func secret() -> Finding {
-        settings.secretKey == nil
-            ? Finding(
-                name: "secret key", result: .failed,
-                detail: "GATEHOUSE_SECRET_KEY is missing: at least 32 random bytes")
-            : Finding(name: "secret key", result: .ok, detail: "set")
+    /// Whether a key is given; whether it is the database's is asked there.
+    private func secret() -> Finding? {
+        do {
+            _ = try settings.secrets()
+            return nil
+        } catch {
+            let detail =
+                settings.secretKey == nil
+                ? "GATEHOUSE_SECRET_KEY is missing: at least 32 random bytes" : "\(error)"
+            return Finding(name: "secret key", result: .failed, detail: detail)
+        }
     }
 
-    private func files() -> Finding {
-        do {
-            let console = try Installation.find("Public")
-            _ = try Installation.find("Migrations")
-            return Finding(name: "files", result: .ok, detail: console)
-        } catch {
-            return Finding(name: "files", result: .failed, detail: "\(error)")
+    private func files() -> [Finding] {
+        [("console", "Public"), ("migrations", "Migrations")].map { name, folder in
+            do {
+                return Finding(name: name, result: .ok, detail: try Installation.find(folder))
+            } catch {
+                return Finding(name: name, result: .failed, detail: "\(error)")
+            }
         }
     }
 
@@ -64,14 +70,15 @@ struct Checks: Sendable {
         let platform =
             settings.platformDatabaseURL?.text ?? ServeCommand.switchingRole(url.text)
         do {
+            guard let directory = try? Installation.find("Migrations") else { return [] }
+            let checks = DatabaseChecks(
+                app: url.text, platform: platform, migrations: directory,
+                secrets: try? settings.secrets())
+            if let finding = checks.unreachable() { return [finding] }
             let loop = EventLoop(index: -1)
             loop.start()
             defer { loop.stop() }
-            let directory = try Installation.find("Migrations")
-            return try waitFor(on: loop) {
-                try await DatabaseChecks(app: url.text, platform: platform, migrations: directory)
-                    .run(on: loop)
-            }
+            return try waitFor(on: loop) { try await checks.run(on: loop) }
         } catch {
             return [Finding(name: "database", result: .failed, detail: "\(error)")]
         }

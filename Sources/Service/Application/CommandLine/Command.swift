@@ -49,7 +49,8 @@ package enum Command {
 
     struct Invalid: Error, CustomStringConvertible {
         var name: String
-        var description: String { "\(name) is not what it must be" }
+        var reason: String
+        var description: String { "\(name): \(reason)" }
     }
 }
 

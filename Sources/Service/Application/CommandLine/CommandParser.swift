@@ -20,7 +20,13 @@ struct CommandParser {
         if ["--help", "-h"].contains(first) { return .help(nil) }
         if words == ["--version"] { return try parse(["version"]) }
         var rest = words[...]
-        guard let command = takeCommand(&rest) else { throw unknownCommand(words) }
+        guard let command = takeCommand(&rest) else {
+            if let group = try helpOfGroup(words) { return group }
+            throw unknownCommand(words)
+        }
+        if command.name == "help", let first = rest.first, !first.hasPrefix("-") {
+            return try parse(Array(rest) + ["--help"])
+        }
         var values: [String: String] = [:]
         while let word = rest.popFirst() {
             let (option, given) = try option(word, of: command)
@@ -45,6 +51,17 @@ struct CommandParser {
             }
         }
         return nil
+    }
+
+    /// `operator --help` and `help operator reset` mean a page; `key` alone lacks its second word.
+    private func helpOfGroup(_ words: [String]) throws(UsageFault) -> Parsed? {
+        let members = commands.filter { $0.name.hasPrefix(words[0] + " ") }
+        guard !members.isEmpty, words.count == 1 || words[1].hasPrefix("-") else { return nil }
+        if words.dropFirst().contains(where: { ["--help", "-h"].contains($0) }) {
+            return .help(members.count == 1 ? members[0] : nil)
+        }
+        let names = members.map(\.name).joined(separator: ", ")
+        throw UsageFault(message: "\(words[0]) needs a second word: \(names)")
     }
 
     private func unknownCommand(_ words: [String]) -> UsageFault {

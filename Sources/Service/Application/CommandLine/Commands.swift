@@ -87,6 +87,25 @@ extension Command {
             ],
             run: { try AdministrationCommand(settings: settings()).issueKey($0) }),
         CommandDeclaration(
+            name: "secrets rotate",
+            summary: "Move everything sealed from the previous secret key to the current one.",
+            detail: """
+                First restart every replica with the new key as GATEHOUSE_SECRET_KEY and the old one as
+                GATEHOUSE_SECRET_KEY_PREVIOUS; they go on with the old one. This command then switches
+                them, seals anew and writes the directory anew, while they serve. It may be repeated.
+                `gatehouse check` says when nothing rests on the previous key.
+                """
+        ) { try SecretsCommand(settings: settings(), terminal: $0.terminal).rotate() },
+        CommandDeclaration(
+            name: "secrets forget",
+            summary: "Go on without a secret key that is lost.",
+            detail: """
+                Says what GATEHOUSE_SECRET_KEY does not open, asks, removes it, writes the directory anew
+                and takes the key for this database's from then on. Stop every replica first.
+                """,
+            options: [OptionDeclaration(name: "yes", summary: "Do not ask.")]
+        ) { try SecretsCommand(settings: settings(), terminal: $0.terminal).forget($0) },
+        CommandDeclaration(
             name: "healthcheck", summary: "Ask a running server on this machine for /readyz.",
             detail: "Exit code 0 if the server at GATEHOUSE_LISTEN is ready, 1 if not."
         ) { _ in

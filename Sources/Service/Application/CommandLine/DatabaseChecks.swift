@@ -1,5 +1,8 @@
+import Cryptography
 import Networking
 import Postgres
+import Replication
+import Storage
 import Text
 
 /// The database as both roles see it: reachable, in order, and with its walls up.
@@ -8,6 +11,28 @@ struct DatabaseChecks: Sendable {
     var platform: String
     /// The folder of the migrations that this program knows.
     var migrations: String
+    var secrets: SecretKeys?
+
+    /// The role that cannot connect, and why. Blocks; not for a loop.
+    func unreachable() -> Finding? {
+        for (name, conninfo) in [("database", app), ("platform role", platform)] {
+            if let fault = Conninfo.fault(conninfo) {
+                return Finding(name: name, result: .failed, detail: fault)
+            }
+        }
+        return nil
+    }
+
+    /// What keeps `serve` from starting: a schema that is behind, a role that owns the tables.
+    func blockers(on loop: EventLoop) async -> [Finding] {
+        let app = client(app, loop)
+        let findings = [
+            await finding("schema") { try await schema(app) },
+            await finding("app role") { try await appRole(app) },
+        ]
+        await app.close()
+        return findings.filter { $0.result == .failed }
+    }
 
     func run(on loop: EventLoop) async throws -> [Finding] {
         let app = client(app, loop)
@@ -38,10 +63,19 @@ struct DatabaseChecks: Sendable {
                 Finding(name: "database", result: .failed, detail: "it cannot be asked: \(error)")
             ]
         }
-        findings.append(await finding("schema") { try await schema(app) })
+        let schema = await finding("schema") { try await self.schema(app) }
+        findings.append(schema)
         findings.append(await finding("app role") { try await appRole(app) })
+        if schema.result == .failed { return findings }
         findings.append(await finding("row-level security") { try await policies(app) })
         findings.append(await finding("platform role") { try await platformRole(platform) })
+        findings.append(await finding("rows") { try await rows(platform) })
+        if let secrets {
+            let database = Database(
+                app: app, platform: platform, replica: Replica(postgres: app, lease: .seconds(3)),
+                secrets: secrets, clock: Timestamp.systemClock)
+            findings += await SecretChecks(database: database).run()
+        }
         findings.append(await finding("first owner") { try await owner(app) })
         return findings
     }
@@ -58,22 +92,14 @@ struct DatabaseChecks: Sendable {
     }
 
     private func schema(_ app: Postgres) async throws -> (Finding.Result, String) {
-        let known = try Migrator.names(in: migrations)
-        let tables = try await app.read("SELECT to_regclass('public.tenants') IS NOT NULL")
-        guard try tables.first?.get(0, as: Bool.self) ?? false else {
-            return (.failed, "there is none; run gatehouse migrate")
-        }
-        let rows = try await app.read("SELECT name FROM schema_migrations")
-        let applied = try rows.map { row throws(PostgresError) in try row.get(0, as: String.self) }
-        let missing = known.filter { !applied.contains($0) }
-        let unknown = applied.filter { !known.contains($0) }
-        if let first = missing.first {
-            return (.failed, "\(missing.count) files are to be applied, from \(first)")
-        }
-        if let last = unknown.max() {
+        let state = try await SchemaState(app, migrations: migrations)
+        if let fault = state.fault { return (.failed, fault) }
+        switch state {
+        case .newer(let last):
             return (.warning, "the database is newer than this program: \(last)")
+        case .current(let files, let last): return (.ok, "current, \(files) files, \(last)")
+        case .none, .missing: return (.failed, "")
         }
-        return (.ok, "current, \(applied.count) files, \(known.last ?? "")")
     }
 
     /// The role that serves requests must not be able to get round the policies.
@@ -130,6 +156,25 @@ struct DatabaseChecks: Sendable {
         guard try row.get(1, as: Bool.self) else { return (.failed, "\(name) cannot read tenants") }
         if try row.get(2, as: Bool.self) { return (.failed, "\(name) may write") }
         return (.ok, "\(name) reads across tenants and writes nothing")
+    }
+
+    /// A dump that was taken under row-level security has tables without rows.
+    private func rows(_ platform: Postgres) async throws -> (Finding.Result, String) {
+        let rows = try await platform.read(
+            """
+            SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (
+                SELECT FROM audit_events WHERE tenant_id = tenants.id)) FROM tenants
+            """)
+        guard let row = rows.first else { return (.failed, "no answer") }
+        let (tenants, empty) = (try row.get(0, as: Int.self), try row.get(1, as: Int.self))
+        guard empty == 0 else {
+            return (
+                .failed,
+                "\(empty) of \(tenants) tenants have no audit entry at all: was the "
+                    + "database restored from a dump without rows? See deploy/docs/backup.md"
+            )
+        }
+        return (.ok, "\(tenants) tenants, each with its history")
     }
 
     private func owner(_ app: Postgres) async throws -> (Finding.Result, String) {

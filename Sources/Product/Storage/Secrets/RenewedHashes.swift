@@ -1,0 +1,36 @@
+import Postgres
+import Text
+
+/// The same password or PIN under today's parameters and pepper. Nothing changes where the stored
+/// hash is no more what it was read as.
+extension Change {
+    package func rehashPassword(
+        _ hash: String, of user: UUID, from old: String
+    ) async throws(PostgresError) {
+        try await query(
+            """
+            UPDATE users SET password_hash = \(hash)
+            WHERE tenant_id = \(tenant) AND id = \(user) AND password_hash = \(old)
+            """)
+    }
+
+    package func rehashPin(
+        _ hash: String, of user: UUID, from old: String
+    ) async throws(PostgresError) {
+        try await query(
+            """
+            UPDATE users SET pin_hash = \(hash)
+            WHERE tenant_id = \(tenant) AND id = \(user) AND pin_hash = \(old)
+            """)
+    }
+}
+
+extension Database {
+    package func rehashPassword(
+        _ hash: String, ofOperator id: UUID, from old: String
+    ) async throws(PostgresError) {
+        _ = try await app.query(
+            "UPDATE operators SET password_hash = \(hash) WHERE id = \(id) AND password_hash = \(old)"
+        )
+    }
+}

@@ -1,0 +1,93 @@
+import Cryptography
+import Postgres
+import Text
+
+/// What still needs a certain secret key.
+package struct SecretKeyRemains: Sendable, Equatable {
+    package var name: String
+    package var count: Int
+    /// Whether it goes away without a further command: at its end or at the person's next sign-in.
+    package var endsByItself: Bool
+
+    package init(name: String, count: Int, endsByItself: Bool) {
+        self.name = name
+        self.count = count
+        self.endsByItself = endsByItself
+    }
+}
+
+extension Database {
+    /// People are counted up to this many.
+    private static let mostPeople: Int64 = 10_000
+
+    /// Everything that was made with a key and is there still; empty: the key is not needed.
+    package func remains(of key: SecretKeys.Key) async throws -> [SecretKeyRemains] {
+        var found: [SecretKeyRemains] = []
+        func add(_ name: String, _ rows: Rows, endsByItself: Bool) throws(PostgresError) {
+            let count = try rows.first?.get(0, as: Int.self) ?? 0
+            if count > 0 {
+                found.append(
+                    SecretKeyRemains(name: name, count: count, endsByItself: endsByItself))
+            }
+        }
+        for place in SealedPlace.allCases {
+            try add(
+                place.rawValue, try await app.read(place.count(under: key.id)), endsByItself: false)
+        }
+        try add(
+            "people in the directory",
+            try await app.read("SELECT directory_people_under(\(key.id), \(Self.mostPeople))"),
+            endsByItself: false)
+        for (name, statement) in Self.ending(key) {
+            try add(name, try await app.read(statement), endsByItself: true)
+        }
+        try add(
+            "passwords and PINs",
+            try await platform.read(
+                """
+                SELECT count(*) FROM users
+                WHERE strpos(password_hash, \(key.passwordMark)) > 0
+                    OR strpos(pin_hash, \(key.passwordMark)) > 0
+                """), endsByItself: true)
+        return found
+    }
+
+    private static func ending(_ key: SecretKeys.Key) -> [(String, SQL)] {
+        [
+            (
+                "passwords of operators",
+                "SELECT count(*) FROM operators WHERE strpos(password_hash, \(key.passwordMark)) > 0"
+            ),
+            (
+                "begun sign-ins",
+                "SELECT count(*) FROM login_states WHERE substring(secrets FOR 4) = \(key.id)"
+            ),
+            (
+                "kept answers",
+                """
+                SELECT count(*) FROM idempotency
+                WHERE substring(answer FOR 1) = '\\x01' AND substring(answer FROM 2 FOR 4) = \(key.id)
+                """
+            ),
+            (
+                "open choices",
+                "SELECT count(*) FROM pending_choices WHERE substring(identity FOR 4) = \(key.id)"
+            ),
+        ]
+    }
+
+    /// Takes away what none of our keys opens, and writes the canary and the directory anew. What
+    /// is taken away has to be entered or made again.
+    package func forgetSecrets(
+        _ progress: @Sendable (_ people: Int) -> Void = { _ in }
+    ) async throws {
+        let ids = secrets.all.map(\.id)
+        for place in SealedPlace.allCases { _ = try await app.query(place.forget(except: ids)) }
+        try await app.transaction { transaction in
+            _ = try await transaction.query("DELETE FROM secret_keys")
+            _ = secrets.seal(with: secrets.current.id)
+            try await writeCanary(transaction, of: secrets.current, seals: true)
+        }
+        try await rebuildDirectory(progress)
+    }
+}
