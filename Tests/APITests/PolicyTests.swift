@@ -54,6 +54,32 @@ import Text
         }
     }
 
+    @Test func `a policy on an older version is a 412 that names the one in force`()
+        async throws
+    {
+        try await TestService.run { service, _ in
+            let read = try await service.send(.get, Self.policy, as: .platformOwner)
+            let etag = try #require(read.first("etag"))
+            let other = try await Self.put(service, #"{"sign_up":"open"}"#, match: etag)
+            #expect(other.status == 200)
+            // The body repeats the read-only version that was read, as the console sends it.
+            for query in ["", "?dry_run=true"] {
+                let stale = try await Self.put(service, read.text, match: etag, query: query)
+                #expect(stale.status == 412)
+                #expect(stale.first("etag") == other.first("etag"))
+                let current = try #require(stale.json["current"])
+                #expect(current["version"]?.int == 2)
+                #expect(current["created_by"]?.string?.isEmpty == false)
+                #expect(current["created_at"]?.string?.isEmpty == false)
+            }
+            // On the version in force, a read-only member that differs is still a 422.
+            let newest = try #require(other.first("etag"))
+            let wrong = try await Self.put(service, read.text, match: newest)
+            #expect(wrong.status == 422)
+            #expect(wrong.json["errors"]?.array?.first?["pointer"]?.string == "/version")
+        }
+    }
+
     @Test func `a policy refuses what no tenant may have`() async throws {
         try await TestService.run { service, tenant in
             let bad = #"{"password_min":7,"default_role":"admin","allowed_domains":["x"]}"#

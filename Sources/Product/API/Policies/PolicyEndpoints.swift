@@ -37,9 +37,18 @@ enum PolicyEndpoints {
         return .ok(row.json, etag: row.etag)
     }
 
+    /// If-Match comes first: a body that repeats the read-only `version` of an older policy is a 412
+    /// that says which version is in force, and by whom and when it was published, not a 422.
     private static func check(_ call: Call, _ current: PolicyRow) throws {
+        do {
+            try call.requireMatch(current.etag)
+        } catch var problem as Problem {
+            problem.detail = "Version \(current.version) is in force: read it, then publish on it."
+            problem.fields.append(Field("etag", current.etag))
+            problem.members.append(JSONValue.Member("current", current.publication))
+            throw problem
+        }
         try call.input.checkRepeated(against: current.json)
-        try call.requireMatch(current.etag)
     }
 
     private static let versions = Endpoint(
@@ -60,6 +69,14 @@ enum PolicyEndpoints {
 }
 
 extension PolicyRow {
+    /// Which version this is, and by whom and when it was published.
+    fileprivate var publication: JSONValue {
+        .object([
+            .init("version", .int(version)), .init("created_by", .string(createdBy)),
+            .init("created_at", .time(createdAt)),
+        ])
+    }
+
     /// What would be published: the same version where nothing differs.
     fileprivate func dryRun(_ wanted: TenantPolicy) -> JSONValue {
         let isSame = wanted.document == policy.document
