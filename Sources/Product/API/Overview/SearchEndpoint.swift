@@ -36,12 +36,13 @@ enum SearchEndpoint {
             place = tenant.id
         }
         if call.principal.tenant == nil {
-            let tenants = try await database.tenants(best, status: nil, matching: text).rows
+            let tenants = try await database.tenants(best, statuses: nil, matching: text).rows
             items += tenants.map(found)
             if UUID(text) != nil, let one = try await database.tenant(text) {
                 items.append(found(one))
             }
         }
+        if items.isEmpty { items = try await decision(text, call) }
         guard let place else { return answer(items) }
         let scope = database.scope(place)
         if call.principal.tenant != nil, let own = try await scope.tenantRow() {
@@ -55,6 +56,15 @@ enum SearchEndpoint {
             items += try await things(of: scope, named: text, call)
         }
         return answer(items)
+    }
+
+    /// The decision with this id, of whichever tenant or of none, for the platform's credentials.
+    private static func decision(_ text: String, _ call: Call) async throws -> [JSONValue] {
+        guard let id = UUID(text), call.principal.platform,
+            Permissions.permits(call.domainPrincipal, .readDecisions, in: nil) == .allowed,
+            let row = try await call.services.database.decision(id, tenant: nil)
+        else { return [] }
+        return [item("decision", row.id, row.email ?? row.subject, row.email, row.tenantID)]
     }
 
     private static func answer(_ items: [JSONValue]) -> Response {
@@ -91,7 +101,7 @@ enum SearchEndpoint {
             items.append(found(invite))
         }
         let database = try call.services.database
-        if may(call, .readDecisions, in: scope),
+        if !call.principal.platform, may(call, .readDecisions, in: scope),
             let row = try await database.decision(id, tenant: scope.tenant)
         {
             items.append(
@@ -112,12 +122,12 @@ enum SearchEndpoint {
         ]))
 
     private static func item(
-        _ type: String, _ id: UUID, _ name: String, _ email: String?, _ tenant: UUID
+        _ type: String, _ id: UUID, _ name: String, _ email: String?, _ tenant: UUID?
     ) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("type", .string(type)), .init("id", .uuid(id)), .init("name", .string(name)),
-            .init("tenant_id", .uuid(tenant)),
         ]
+        if let tenant { members.append(.init("tenant_id", .uuid(tenant))) }
         if let email { members.append(.init("email", .string(email))) }
         return .object(members)
     }
