@@ -168,6 +168,9 @@ import Text
             let overview = try await service.send(
                 .get, "/v1/stats/overview", as: .platformOwner)
             #expect(overview.json["key_verifications"]?.int == 1000)
+            // The calls that came with a key count too, and its verifications.
+            let uses = try #require(overview.json["key_uses"]?.int)
+            #expect(uses >= 1000)
             let list = [String](repeating: good, count: 1001).joined(separator: ",")
             let bad: [(String, String)] = [
                 (#"{"keys":[\#(list)]}"#, "/keys"), ("{}", "/keys"),

@@ -23,7 +23,10 @@ enum DecisionEndpoints {
             .get, path, id: id, tag: "Provisioning", summary: summary,
             access: .own("readDecisions"),
             query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
-                QueryParameter("outcome", .enumeration(Outcome.allCases.map(\.rawValue))),
+                QueryParameter(
+                    "outcome", .array(of: .enumeration(Outcome.allCases.map(\.rawValue)), max: 6),
+                    "One, or several with commas between."),
+                QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
                 QueryParameter("reason", .enumeration(Reason.allCases.map(\.rawValue))),
                 QueryParameter("email", .email, "The whole address."),
             ],
@@ -32,8 +35,10 @@ enum DecisionEndpoints {
             let database = try call.services.database
             let list = try call.listQuery()
             var filter = DecisionFilter(
-                outcome: call.query.optionalString("outcome"),
+                outcomes: call.query.optionalStrings("outcome"),
                 reason: call.query.optionalString("reason"))
+            filter.since = call.query.optionalTimestamp("since")
+            filter.until = call.query.optionalTimestamp("until")
             filter.user = call.bound(.readDecisions)
             if let text = call.query.optionalString("email") {
                 guard let email = try? EmailAddress(text) else {

@@ -14,7 +14,11 @@ enum TenantEndpoints {
         access: .own("readTenant"),
         query: QueryParameter.list(
             sorts: ["-created_at", "created_at", "name", "-name"], search: true)
-            + [QueryParameter("status", .enumeration(["active", "suspended", "deleted"]))],
+            + [
+                QueryParameter(
+                    "status", .array(of: .enumeration(["active", "suspended", "deleted"]), max: 3),
+                    "One, or several with commas between.")
+            ],
         answers: [.list(TenantRow.listedShape)]
     ) { call in
         let database = try call.services.database
@@ -27,7 +31,7 @@ enum TenantEndpoints {
             return call.list(ListPage(whole: own.map { [$0] } ?? []))
         }
         let page = try await database.tenants(
-            list, status: call.query.optionalString("status"),
+            list, statuses: call.query.optionalStrings("status"),
             matching: call.query.optionalString("q"))
         let users = try await database.userCounts(of: page.rows.map(\.id))
         return call.list(page) { $0.write(to: &$1, users: users[$0.id]) }

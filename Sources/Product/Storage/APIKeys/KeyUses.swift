@@ -135,7 +135,7 @@ extension Database {
     private func write(_ batch: KeyUses.Batch, of tenant: UUID) async throws {
         // One order for all writers, so that two of them never wait for each other.
         let keys = batch.sorted { $0.key < $1.key }
-        let hours = verified(batch).sorted { $0.key < $1.key }
+        let hours = usesByHour(batch).sorted { $0.start < $1.start }
         let days = keys.flatMap { key, use in usesByDay(use).map { (key, $0.key, $0.value) } }
         try await app.tenantTransaction(tenant) { transaction in
             if tenant != .platform {
@@ -165,26 +165,28 @@ extension Database {
                 ON CONFLICT (tenant_id, key_id, day)
                     DO UPDATE SET uses = api_key_uses.uses + EXCLUDED.uses
                 """)
-            if hours.isEmpty { return }
             try await transaction.query(
                 """
-                INSERT INTO verification_counts (tenant_id, hour, good)
-                SELECT \(tenant), given.hour, given.good
-                FROM unnest(\(hours.map { Timestamp(microseconds: $0.key) }),
-                    \(hours.map { Int64($0.value) })) AS given (hour, good)
+                INSERT INTO verification_counts (tenant_id, hour, good, uses)
+                SELECT \(tenant), given.hour, given.good, given.uses
+                FROM unnest(\(hours.map { Timestamp(microseconds: $0.start) }),
+                    \(hours.map { Int64($0.verified) }), \(hours.map { Int64($0.uses) }))
+                    AS given (hour, good, uses)
                 ON CONFLICT (tenant_id, hour)
-                    DO UPDATE SET good = verification_counts.good + EXCLUDED.good
+                    DO UPDATE SET good = verification_counts.good + EXCLUDED.good,
+                        uses = verification_counts.uses + EXCLUDED.uses
                 """)
         }
     }
 
-    /// By the start of the hour, in microseconds.
-    private func verified(_ batch: KeyUses.Batch) -> [Int64: Int] {
-        batch.values.reduce(into: [:]) { sums, use in
-            for hour in use.hours where hour.verified > 0 {
-                sums[hour.start, default: 0] += hour.verified
-            }
+    /// The uses of all keys of the batch, each hour once.
+    private func usesByHour(_ batch: KeyUses.Batch) -> [KeyUses.Hour] {
+        var sums: [Int64: KeyUses.Hour] = [:]
+        for hour in batch.values.flatMap(\.hours) {
+            sums[hour.start, default: KeyUses.Hour(start: hour.start)].uses += hour.uses
+            sums[hour.start]?.verified += hour.verified
         }
+        return Array(sums.values)
     }
 
     /// By the start of the day, in microseconds.

@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// Numbers for the overview.
+/// Numbers for the overview, of decisions and of uses between `since` and `until`.
 package struct Overview: Sendable {
     package struct Bucket: Sendable {
         package var at: Timestamp
@@ -11,10 +11,43 @@ package struct Overview: Sendable {
     }
 
     package var users: ListTotal
+    /// All but the deleted ones.
     package var tenants: Int
+    /// The beginning of the first bucket.
+    package var since: Timestamp
+    /// The end of the last bucket, which is now: the decisions of a list that is asked for with both
+    /// bounds are those that were counted.
+    package var until: Timestamp
     package var signUps: [Bucket]
-    /// How often keys were found good, in whole hours.
+    /// How often keys were found good when their verification was asked for, in whole hours.
     package var verifications: Int
+    /// How often keys were used in any way, in whole hours.
+    package var keyUses: Int
+}
+
+/// The part of the past that an overview tells of, up to now.
+package enum OverviewWindow: Sendable {
+    /// So many hours, each beginning with an hour of UTC.
+    case hours(Int)
+    /// So many days, each beginning with midnight in this time zone (an IANA name).
+    case days(Int, zone: String)
+
+    /// Selects the beginnings of the buckets, the oldest first.
+    fileprivate func starts(at now: Timestamp) -> SQL {
+        switch self {
+        case .hours(let count):
+            """
+            SELECT date_trunc('hour', \(now)::timestamptz, 'UTC') - ago * interval '1 hour'
+            FROM generate_series(\(count - 1), 0, -1) AS ago
+            """
+        case .days(let count, let zone):
+            """
+            SELECT (date_trunc('day', \(now)::timestamptz AT TIME ZONE \(zone))
+                - ago * interval '1 day') AT TIME ZONE \(zone)
+            FROM generate_series(\(count - 1), 0, -1) AS ago
+            """
+        }
+    }
 }
 
 extension Database {
@@ -22,14 +55,17 @@ extension Database {
     private static let overviewCap = 1_000_000
 
     /// `tenant` nil: all of them, and of more than a list counts about how many users there are, which
-    /// PostgreSQL keeps for the index of the living. `buckets` equal parts of `seconds` each end with
-    /// the present one.
+    /// PostgreSQL keeps for the index of the living. Nil where PostgreSQL does not know the time zone.
     package func overview(
-        tenant: UUID?, buckets: Int, of seconds: Int64
-    ) async throws(PostgresError) -> Overview {
-        let width = seconds * 1_000_000
-        let now = clock().microseconds
-        let first = Timestamp(microseconds: (now / width - Int64(buckets) + 1) * width)
+        tenant: UUID?, _ window: OverviewWindow
+    ) async throws(PostgresError) -> Overview? {
+        let now = clock()
+        guard let starts = try await overviewStarts(window, at: now), let first = starts.first
+        else {
+            return nil
+        }
+        // Times on the wire have milliseconds: the whole of the present one is counted.
+        let until = Timestamp(microseconds: (now.microseconds / 1000 + 1) * 1000)
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
         let most = tenant == nil ? ListTotal.most : Self.overviewCap
         await writeKeyUses(of: tenant)
@@ -41,33 +77,51 @@ extension Database {
                     WHERE oid = to_regclass('users_live_email')),
                 (SELECT count(*) FROM (SELECT 1 FROM tenants
                     WHERE status <> 'deleted' LIMIT \(Self.overviewCap)) AS capped),
-                (SELECT coalesce(sum(good), 0)::bigint FROM verification_counts
-                    WHERE \(own) AND hour >= \(first))
+                coalesce(sum(good), 0)::bigint, coalesce(sum(uses), 0)::bigint
+            FROM verification_counts WHERE \(own) AND hour >= \(first)
             """)
-        let rows = try await platform.read(
-            """
-            SELECT floor(extract(epoch FROM created_at - \(first)) / \(seconds))::bigint AS bucket,
-                count(*) FILTER (WHERE outcome IN ('created', 'linked', 'existing', 'reserved')),
-                count(*) FILTER (WHERE outcome = 'refused')
-            FROM decisions WHERE \(own) AND created_at >= \(first) AND created_at > '-infinity'
-            GROUP BY bucket
-            """)
-        var signUps = (0..<buckets).map { index in
-            Overview.Bucket(
-                at: first.adding(seconds: Int64(index) * seconds), admitted: 0, refused: 0)
-        }
-        for row in rows {
-            let index: Int = try row.get(0)
-            guard signUps.indices.contains(index) else { continue }
-            signUps[index].admitted = try row.get(1)
-            signUps[index].refused = try row.get(2)
-        }
         let users: Int = try counts.first?.get(0) ?? 0
         let about: Int = tenant == nil ? try counts.first?.get(1) ?? 0 : 0
         return Overview(
             users: users > most
                 ? ListTotal(max(most, about), exact: false) : ListTotal(users, exact: true),
-            tenants: tenant == nil ? try counts.first?.get(2) ?? 0 : 1, signUps: signUps,
-            verifications: try counts.first?.get(3) ?? 0)
+            tenants: tenant == nil ? try counts.first?.get(2) ?? 0 : 1, since: first, until: until,
+            signUps: try await signUps(in: own, from: starts, until: until),
+            verifications: try counts.first?.get(3) ?? 0, keyUses: try counts.first?.get(4) ?? 0)
+    }
+
+    private func overviewStarts(
+        _ window: OverviewWindow, at now: Timestamp
+    ) async throws(PostgresError) -> [Timestamp]? {
+        do {
+            return try await platform.read(window.starts(at: now))
+                .all { row throws(PostgresError) in try row.get(0) }
+        } catch  where error.sqlstate == "22023" {
+            // invalid_parameter_value: no such time zone.
+            return nil
+        }
+    }
+
+    private func signUps(
+        in own: SQL, from starts: [Timestamp], until: Timestamp
+    ) async throws(PostgresError) -> [Overview.Bucket] {
+        var buckets = starts.map { Overview.Bucket(at: $0, admitted: 0, refused: 0) }
+        let rows = try await platform.read(
+            """
+            SELECT width_bucket(created_at, \(starts)) AS bucket,
+                count(*) FILTER (WHERE outcome IN ('created', 'linked', 'existing', 'reserved')),
+                count(*) FILTER (WHERE outcome = 'refused')
+            FROM decisions
+            WHERE \(own) AND created_at >= \(starts[0]) AND created_at < \(until)
+                AND created_at > '-infinity'
+            GROUP BY bucket
+            """)
+        for row in rows {
+            let index: Int = try row.get(0) - 1
+            guard buckets.indices.contains(index) else { continue }
+            buckets[index].admitted = try row.get(1)
+            buckets[index].refused = try row.get(2)
+        }
+        return buckets
     }
 }

@@ -49,22 +49,33 @@ package struct DecisionRow: ListedRow {
 
 /// Which decisions of a list are asked for.
 package struct DecisionFilter: Sendable {
-    package var outcome: String?
+    /// Any of these.
+    package var outcomes: [String]?
     package var reason: String?
+    package var since: Timestamp?
+    package var until: Timestamp?
     /// The key of an address.
     package var emailKey: String?
     /// The user whom the decision was about.
     package var user: UUID?
 
-    package init(outcome: String? = nil, reason: String? = nil, emailKey: String? = nil) {
-        self.outcome = outcome
+    package init(
+        outcomes: [String]? = nil, reason: String? = nil, emailKey: String? = nil
+    ) {
+        self.outcomes = outcomes
         self.reason = reason
         self.emailKey = emailKey
     }
 
     var condition: SQL {
         var sql: SQL = ""
-        if let outcome { sql += " AND outcome = \(outcome)" }
+        if let outcomes {
+            sql +=
+                outcomes.count == 1
+                ? " AND outcome = \(outcomes[0])" : " AND outcome = ANY (\(outcomes))"
+        }
+        if let since { sql += " AND created_at >= \(since)" }
+        if let until { sql += " AND created_at < \(until)" }
         if let reason { sql += " AND reason = \(reason)" }
         if let user { sql += " AND user_id = \(user)" }
         if let emailKey { sql += " AND email_key = \(emailKey)" }

@@ -20,12 +20,12 @@ extension Database {
         return try await scope(id).tenantRow()
     }
 
-    /// Every tenant, for the platform's operators and keys.
+    /// Every tenant, or those of these statuses, for the platform's operators and keys.
     package func tenants(
-        _ list: ListQuery, status: String?, matching text: String?
+        _ list: ListQuery, statuses: [String]?, matching text: String?
     ) async throws(PostgresError) -> ListPage<TenantRow> {
         var source: SQL = "tenants WHERE true"
-        if let status { source += " AND status = \(status)" }
+        if let statuses { source += " AND status = ANY (\(statuses))" }
         if let text {
             let pattern = "%" + Self.escapeLike(text) + "%"
             source += " AND (slug ILIKE \(pattern) OR name ILIKE \(pattern))"
