@@ -146,10 +146,20 @@ func `the weights of Accept-Encoding are kept`(value: String, wanted: Bool) {
     #expect(throws: ConsoleFilesError.self) { try ConsoleFiles(directory: "/nonexistent") }
 }
 
-@Test func `all files together are at most 150 kB`() throws {
+@Test func `all files together are at most 120 kB as gzip, and each page at most 8 kB`() throws {
     let parts = #filePath.split(separator: "/").dropLast(3)
     let all = try FileTree.read("/" + parts.joined(separator: "/") + "/Public")
-    #expect(all.reduce(0) { $0 + $1.bytes.count } <= 150_000)
+    let version = try files.get().version
+    let gzip = [Field("accept-encoding", "gzip")]
+    var sum = 0
+    for file in all where file.path != "index.html" {
+        let answer = try #require(try get("/console/assets/\(version)/\(file.path)", gzip))
+        let size = body(answer).count
+        #expect(size > 0 && (!file.path.hasPrefix("pages/") || size <= 8_000), "\(file.path)")
+        sum += size
+    }
+    sum += body(try get("/console/", gzip)).count
+    #expect(sum <= 120_000)
 }
 
 @Test func `the shell holds no inline script, no inline style and no other origin`() throws {
