@@ -1,5 +1,8 @@
 // The router, and what stands around every page: top bar, navigation, operator menu.
-import { add, api, button, fill, forgetTenants, h, head, icon, keep, kept, loadMe, may, me, note, say, scope, search, sent, signOut, speak, state, t, tenantOf, user, words } from "./lib/core.js"
+import {
+	add, api, button, fill, forgetTenants, h, head, icon, keep, kept, loadMe, may, say, scope, search, sent, speak, state,
+	t, tenantOf, user,
+} from "./lib/core.js"
 
 const main = document.querySelector("main")
 
@@ -43,10 +46,24 @@ export const hideFragment = () => write("replaceState", location.search)
 
 export const go = url => location.assign(url)
 
+// Set while the page may be left without a question: the session is over, or what was typed was sent or given up.
+let mayLeave = false
+
+/** Goes on although something on the page is typed and not sent. */
+export function leaveFor(url) {
+	mayLeave = true
+	go(url)
+}
+
+addEventListener("beforeunload", event => {
+	if (!mayLeave && current?.isEdited?.()) event.preventDefault()
+})
+
 export async function redraw() {
 	current?.stop.abort()
 	const stop = new AbortController()
-	const mine = (current = { stop, path: location.pathname, update: null })
+	const mine = (current = { stop, path: location.pathname, update: null, isEdited: null })
+	mayLeave = false
 	const route = match(location.pathname)
 	sent.length = 0
 	// A dialog belongs to its page, but for the one whose secret would be lost.
@@ -63,19 +80,22 @@ export async function redraw() {
 		params: route?.params ?? {}, signal: stop.signal, body,
 		get: path => api(path, { signal: stop.signal }),
 		onUpdate: update => (mine.update = update),
+		/** `isEdited()` says whether something is typed here that leaving would lose. */
+		onLeave: isEdited => (mine.isEdited = isEdited),
 		alive: () => mine === current,
 	}
 	try {
 		const draw = (await code)?.default
 		if (draw) await (route.page === "tenant" ? tenant(page, draw) : draw(page))
-		else state(body, "missing", { title: "There is no such page", text: "The address may have been mistyped.", href: "/console/" })
+		else state(body, "missing", { title: "There is no such page", text: "The address may have been mistyped.", link: { href: "/console/", text: "Go to the overview" } })
 	} catch (error) {
 		if (error.name === "AbortError") return
 		// A page of an older version is gone once the server has a newer one.
 		const gone = error instanceof TypeError && /import/i.test(error.message)
+		const link = error.status === 404 && (await import("./lib/gone.js")).wayBack(route, unknown)
 		state(body, "error", gone && navigator.onLine
 			? { title: "There is a new version of this page", again: () => location.reload() }
-			: { error: gone ? Object.assign(error, { title: "You are offline", message: "This page could not be loaded." }) : error, again: redraw })
+			: { error: gone ? notLoaded(error) : error, again: redraw, link })
 	} finally {
 		clearTimeout(slow)
 	}
@@ -95,12 +115,20 @@ export async function redraw() {
 	main.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" })
 }
 
+const notLoaded = error =>
+	Object.assign(error, { status: 0, title: "You are offline", message: "This page could not be loaded." })
+
 if (window.navigation) {
 	navigation.addEventListener("navigate", event => {
 		const to = new URL(event.destination.url)
 		const ours = /^\/console(\/|$)/.test(to.pathname) && !to.pathname.startsWith("/console/assets/")
 		if (quiet || !event.canIntercept || event.hashChange || event.downloadRequest !== null || !ours) return
 		const samePage = to.pathname === current?.path && current.update && event.navigationType !== "reload"
+		if (!samePage && !mayLeave && current?.isEdited?.() && event.cancelable) {
+			event.preventDefault()
+			import("./lib/dialog.js").then(one => one.askToLeave(() => leaveFor(event.destination.url)))
+			return
+		}
 		event.intercept({ focusReset: "manual", handler: async () => (samePage ? current.update() : redraw()) })
 	})
 } else {
@@ -112,14 +140,17 @@ if (window.navigation) {
 let top, nav
 
 const slugOf = path => path.match(/^\/console\/t\/([^/]+)/)?.[1]
-export const tenantHere = () => slugOf(location.pathname) ?? scope() ?? kept().tenant
+// Tenants of the address that are not there.
+const unknown = new Set()
+const known = slug => (unknown.has(slug) ? null : slug)
+export const tenantHere = () => known(slugOf(location.pathname)) ?? scope() ?? kept().tenant
 
 export function places() {
 	const tenant = tenantHere()
 	const place = (text, path, look, key, pin) => ({ text, href: `/console/${path}`, look, key, pin })
 	const own = (text, tab, look, key) => tenant && place(text, `t/${tenant}/${tab}`, look, key)
 	return [
-		!scope() && place("Overview", "", "home", "o", true),
+		place("Overview", "", "home", "o", true),
 		{ group: "Directory" },
 		!scope() && place("Tenants", "tenants", "building", "t", true),
 		own("Users", "users", "users", "u"),
@@ -151,12 +182,11 @@ function drawFrame() {
 	if (!top.children.length) drawTop()
 	top.hidden = nav.hidden = false
 	const slug = slugOf(location.pathname)
-	if (slug) keep("tenant", slug)
 	fill(nav, h("ul", places().map((place, at, all) => (place.group
 		? !all[at + 1]?.group && h("li.group", place.group)
 		: h(`li${place.pin ? ".pin" : ""}`, h("a", { href: place.href, "aria-current": isHere(place.href) ? "page" : null }, icon(place.look), h("span", place.text))))),
 	h("li.pin.more", h("button", { type: "button", onclick: () => palette() }, icon("dots"), h("span", "More")))))
-	drawSwitch(top.querySelector(".switch"), slug ?? scope())
+	drawSwitch(top.querySelector(".switch"), known(slug) ?? scope())
 }
 
 // The tenant that the page is about; another can be chosen and the page stays.
@@ -165,46 +195,31 @@ async function drawSwitch(node, slug) {
 	if (!slug) return
 	const tab = location.pathname.split("/")[4] ?? "users"
 	const one = await tenantOf(slug).catch(() => null)
+	// Kept only once it is known to exist: the navigation of every page leads into it.
+	if (one && slugOf(location.pathname) === slug) keep("tenant", one.slug)
 	fill(node, icon("building"), user(one?.name ?? slug), !scope() && icon("down"))
 	node.disabled = Boolean(scope())
 	node.onclick = () => palette({ tab })
 }
 
+export const isMac = /mac/i.test(navigator.userAgentData?.platform ?? navigator.platform)
+
 let code
 const load = () => (code ??= import("./lib/palette.js"))
 export const palette = options => load().then(one => one.open(options))
-const press = key => load().then(one => one.press(key))
+export const press = key => load().then(one => one.press(key))
 
 function drawTop() {
-	const choose = (name, values) => h("div.segments", { role: "group", "aria-label": words(name) }, Object.entries(values).map(([text, value]) =>
-		button(text, event => look(name, value, event.target), { look: ".tiny", "aria-pressed": String((kept()[name] ?? "") === value) })))
-	const menu = h("div.menu", { popover: "auto" },
-		h("div.line", user(me().name || me().email, "strong"), h("div.small.muted", user(me().email), " · ", words(me().role))),
-		choose("theme", { System: "", Light: "light", Dark: "dark" }),
-		choose("density", { Comfortable: "", Compact: "compact" }),
-		choose("keys", { "Letter keys": "", "No letter keys": "off" }),
-		h("a.btn.ghost", { href: "/console/me", onclick: () => menu.hidePopover() }, icon("user"), "Your account"),
-		button("List of keys", () => press("?"), { look: ".ghost", icon: "list" }),
-		button("Sign out", leave, { look: ".ghost", icon: "door" }))
+	// What stands in it comes when it is opened.
+	const menu = h("div.menu", { popover: "auto", onbeforetoggle: async ({ newState }) => {
+		if (newState === "open") (await import("./lib/account.js")).draw(menu)
+	} })
 	fill(top,
 		h("a.brand", { href: "/console/", "aria-label": "Gatehouse, overview" }, icon("mark"), h("span", "Gatehouse")),
 		button(null, null, { look: ".ghost.switch", hidden: true, title: "Switch tenant" }),
-		button([h("span", "Search or jump to…"), h("kbd", "Ctrl K")], () => palette(), { look: ".finder", icon: "search", "aria-label": "Search or jump to" }),
+		button([h("span", "Search or jump to…"), h("kbd", isMac ? "⌘ K" : "Ctrl K")], () => palette(), { look: ".finder", icon: "search", "aria-label": "Search or jump to" }),
 		button(null, async () => (await import("./lib/dialog.js")).showRequests(), { look: ".ghost", icon: "code", title: "Show the requests of this view" }),
 		button(icon("down"), null, { look: ".ghost", icon: "user", popoverTargetElement: menu, "aria-label": "Operator menu" }), menu)
-}
-
-function look(name, value, pressed) {
-	keep(name, value)
-	if (value) document.documentElement.dataset[name] = value
-	else delete document.documentElement.dataset[name]
-	for (const one of pressed.parentNode.children) one.setAttribute("aria-pressed", String(one === pressed))
-}
-
-async function leave() {
-	await signOut().catch(() => {})
-	forgetTenants()
-	go("/console/sign-in")
 }
 
 let leaving = false
@@ -212,7 +227,9 @@ let leaving = false
 addEventListener("session-over", () => {
 	if (leaving || !/^\/console(?!\/sign-in)/.test(location.pathname)) return
 	leaving = true
-	location.assign(`/console/sign-in${search({ next: location.pathname + location.search })}`)
+	// A form for a new thing is opened again, with what was typed; see the drafts of lib/form.js.
+	const again = document.querySelector("dialog[data-new]") && !query().new ? { ...query(), new: 1 } : query()
+	leaveFor(`/console/sign-in${search({ next: location.pathname + search(again) })}`)
 })
 
 function drawOffline() {
@@ -222,23 +239,31 @@ function drawOffline() {
 }
 for (const change of ["online", "offline"]) addEventListener(change, drawOffline)
 
+/** The Latin letter of a key: of a layout without Latin letters the one that stands there on the others. */
+function letterOf({ key, code, shiftKey }) {
+	const [, place] = /^Key([A-Z])$/.exec(code) ?? []
+	if (!place || !/\p{L}/u.test(key) || /[a-z]/i.test(key)) return key
+	return shiftKey ? place : place.toLowerCase()
+}
+
 addEventListener("keydown", event => {
 	if (document.body.classList.contains("bare")) return
 	const held = event.ctrlKey || event.metaKey
+	const key = letterOf(event)
 	// Its code is on the way before the K is.
 	if (held) load()
-	if (held && event.key.toLowerCase() === "k") {
+	if (held && key.toLowerCase() === "k") {
 		event.preventDefault()
 		palette()
 		return
 	}
 	const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")
-	if (typing || held || event.altKey || kept().keys === "off" || !/^[/?a-zA-Z]$/.test(event.key)) return
+	if (typing || held || event.altKey || kept().keys === "off" || !/^[/?a-zA-Z]$/.test(key)) return
 	// A key that opens a form is no letter of it.
 	event.preventDefault()
-	const box = event.key === "/" && document.querySelector("[data-search]")
+	const box = key === "/" && document.querySelector("[data-search]")
 	if (box) box.focus()
-	else press(event.key)
+	else press(key)
 })
 
 /** Prepares what stands around the page; false: nobody is signed in. */
@@ -263,10 +288,11 @@ async function frame(route) {
 // What stands around each page of a tenant.
 
 const TABS = [
-	["users", "Users"], ["invites", "Invites"], ["policy", "Policy", "readPolicy"], ["domains", "Domains", "readPolicy"], ["keys", "API keys"],
-	["origins", "Origins", "readOrigins"], ["clients", "Clients", "readOrigins"], ["decisions", "Decisions"], ["audit", "Audit", "readAudit"], ["settings", "Settings"],
+	["users", "Users"], ["invites", "Invites"], ["policy", "Policy", "readPolicy"], ["domains", "Domains", "readPolicy"],
+	["keys", "API keys"], ["origins", "Origins", "readOrigins"], ["clients", "Clients", "readOrigins"],
+	["decisions", "Decisions"], ["audit", "Audit", "readAudit"], ["settings", "Settings"],
 ]
-const tabOf = wanted => TABS.find(([name]) => name === wanted) ?? TABS[0]
+export const tabOf = wanted => TABS.find(([name]) => name === wanted) ?? TABS[0]
 /** The file of a page. */
 function fileOf({ page, params: { tab, id } }) {
 	if (page !== "tenant") return page
@@ -277,10 +303,10 @@ function fileOf({ page, params: { tab, id } }) {
 
 async function tenant(page, draw) {
 	const { slug, tab, id } = page.params
-	// A tab that may not be read is absent; who comes by a link is told why.
-	const tabs = TABS.filter(([, , right]) => !right || may(right))
 	const [known, name] = tabOf(tab)
-	const one = await tenantOf(slug)
+	const one = await tenantOf(slug).catch(error => {
+		throw noTenant(slug, error)
+	})
 	const base = `/console/t/${slug}`
 	const again = () => {
 		forgetTenants()
@@ -288,19 +314,31 @@ async function tenant(page, draw) {
 	}
 	const title = head(user(one.name), { crumbs: scope() ? null : [["Tenants", "/console/tenants"]] })
 	title.querySelector("h1").dataset.title = t`${say(name)} · ${one.name}`
-	const change = (text, verb, said) => may("suspendTenant") && button(text, async () => (await import("./lib/dialog.js")).act(`/tenants/${one.id}/${verb}`, {}, said, again), { look: ".tiny" })
 	const section = h("section", { "aria-label": name })
+	// A tab that may not be read is absent; who comes by a link is told why.
+	const tabs = TABS.filter(([, , right]) => !right || may(right))
+	const isWell = one.status === "active"
 	add(page.body, [
-		title,
-		one.status === "suspended" && note("warn", "alert", "This tenant is suspended: its sign-ins, sessions and keys are refused. ", change("Resume", "resume", "Resumed")),
-		one.status === "deleted" && note("danger", "alert", "This tenant is deleted; it can be restored for 30 days. ", change("Restore", "restore", "Restored")),
-		h("nav.tabs", { "aria-label": "Tenant" }, tabs.map(([tab, text]) => h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),
+		title, isWell ? null : (await import("./lib/gone.js")).banner(one, again),
+		h("nav.tabs", { "aria-label": "Tenant" }, tabs.map(([tab, text]) =>
+			h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),
 		section,
 	])
-	await draw({ ...page, body: section, tenant: one, base, path: `/tenants/${one.id}`, id, again })
+	const isGone = one.status === "deleted"
+	await draw({ ...page, body: section, tenant: one, isGone, base, path: `/tenants/${one.id}`, id, again })
 }
 
-if (kept().lang) speak((await import(`./lang/${kept().lang}.js`)).default)
+/** A tenant that is not there is not kept: the navigation would lead into it from every page. */
+function noTenant(slug, error) {
+	if (error.status !== 404) return error
+	unknown.add(slug)
+	if (kept().tenant === slug) keep("tenant", null)
+	drawFrame()
+	return error
+}
+
+// A language without a catalogue here is English.
+if (kept().lang) await import(`./lang/${kept().lang}.js`).then(one => speak(one.default), () => {})
 top = h("header.top", { hidden: true })
 nav = h("nav.nav", { "aria-label": "Main", hidden: true })
 main.before(h("a.skip", { href: "#main" }, "Skip to content"), top, nav)

@@ -16,12 +16,16 @@ const numbers = new Intl.NumberFormat(language)
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" })
 const plurals = new Intl.PluralRules(language)
 const full = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" })
+const exactly = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" })
+/** The reader's time zone, as an IANA name. */
+export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]]
 
 export const number = value => (value == null ? "–" : new Said(numbers.format(value)))
 export const count = (value, one, many) => new Said(`${number(value)} ${say(plurals.select(value) === "one" ? one : many)}`)
-/** A list's `total`, which may be a floor. */
-export const total = (value, ...noun) => value && (value.exact ? count(value.value, ...noun) : t`over ${count(value.value, ...noun)}`)
+/** A list's `total`; one that is not exact is a floor. */
+export const total = (value, ...noun) =>
+	value && (value.exact ? count(value.value, ...noun) : t`at least ${count(value.value, ...noun)}`)
 export const day = (iso, style) => new Said(new Date(iso).toLocaleString(language, style))
 
 export function ago(iso) {
@@ -31,9 +35,15 @@ export function ago(iso) {
 	return new Said(relative.format(Math.round(seconds / size), unit))
 }
 
-/** `invite_only` → "Invite only" */
+/** The kinds of provider by their codes, and names that are not spelled as their codes. */
+export const PROVIDERS = {
+	oidc: "OpenID Connect", google: "Google", github: "GitHub", cognito: "Amazon Cognito", password: "Password",
+}
+const NAMES = { ...PROVIDERS, api_key: "API key", cors_origin: "CORS origin", id: "Id", ip: "IP" }
+
+/** `invite_only` → "Invite only", `github` → "GitHub" */
 export function words(code) {
-	const text = String(code ?? "–").replaceAll("_", " ")
+	const text = NAMES[code] ?? String(code ?? "–").replaceAll("_", " ")
 	return say(text.charAt(0).toUpperCase() + text.slice(1))
 }
 /** `api_key.created` → "API key created" */
@@ -71,9 +81,23 @@ export function add(node, kids) {
 	return node
 }
 
-/** Control characters and those that turn the writing's direction, shown as escapes. */
-const visible = text => String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g,
-	char => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/gu
+// Scripts whose spelling uses the joiners U+200C and U+200D, and emoji that a joiner makes one of several.
+const JOINING = "[\\p{Script=Arabic}\\p{Script=Syriac}\\p{Script=Mongolian}\\p{Script=Devanagari}\\p{Script=Bengali}"
+	+ "\\p{Script=Gurmukhi}\\p{Script=Gujarati}\\p{Script=Oriya}\\p{Script=Tamil}\\p{Script=Telugu}\\p{Script=Kannada}"
+	+ "\\p{Script=Malayalam}\\p{Script=Sinhala}\\p{Script=Khmer}]"
+const BEFORE_JOINER = new RegExp(`(${JOINING}|\\p{Extended_Pictographic}[\\ufe0f\\p{Emoji_Modifier}]?)$`, "u")
+const AFTER_JOINER = new RegExp(`^(${JOINING}|\\p{Extended_Pictographic}|[♀♂⚕])`, "u")
+
+/**
+ * Control characters and those that turn the writing's direction, shown as escapes. A joiner between two letters of a
+ * script that is spelled with it, or between two emoji, stays.
+ */
+const visible = text => String(text).replace(UNSEEN, (char, at, whole) => {
+	const isJoiner = char === "\u200c" || char === "\u200d"
+	if (isJoiner && BEFORE_JOINER.test(whole.slice(0, at)) && AFTER_JOINER.test(whole.slice(at + 1))) return char
+	return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`
+})
 
 export function fill(node, ...kids) {
 	node.replaceChildren()
@@ -95,8 +119,9 @@ export function svgNode(tag, attributes = {}, ...kids) {
 export const button = (text, run, { look = "", icon: symbol, name, ...props } = {}) =>
 	h(`button.btn${look}`, { type: "button", onclick: run, "aria-label": name && t`${say(text)} ${name}`, ...props }, symbol && icon(symbol), text)
 
-/** From [text, run, is dangerous]. */
-export const buttons = (acts, look = "", name) => acts.filter(Boolean).map(([text, run, danger]) => button(text, run, { look: danger ? `${look}.warnish` : look, name }))
+/** Of acts {text, run}, those that are there. What is dangerous is red in its dialog, not in each row. */
+export const buttons = (acts, look = "", name) =>
+	acts.filter(Boolean).map(({ text, run }) => button(text, run, { look, name }))
 
 export const facts = pairs => h("dl.facts", pairs.filter(Boolean).map(([name, value]) => [h("dt", name), h("dd", value)]))
 /** A part whose changes are read out. */
@@ -120,12 +145,19 @@ export const step = (look, tone, ...kids) => h("li", h(`span.dot.${tone}`, icon(
 
 const LOOKS = { empty: "mark", none: "search", error: "alert", forbidden: "lock", missing: "globe" }
 const KINDS = { 403: ["forbidden", "You may not see this"], 404: ["missing", "This is not here"] }
-/** What stands where there is no data: one sentence, one action. Returns the node it filled. */
-export function state(node, kind, { error, again, title = error?.title, text = error?.message, action, href } = {}) {
+/**
+ * What stands where there is no data: one sentence, one action. `link` {href, text} leads on. Returns the node it filled.
+ * What failed for want of a connection is asked again once there is one.
+ */
+export function state(node, kind, { error, again, title = error?.title, text = error?.message, action, link } = {}) {
 	if (error) [kind, title] = KINDS[error.status] ?? ["error", title]
-	return fill(node, h("div.state", { role: kind === "error" ? "alert" : null, "data-state": kind },
+	const body = h("div.state", { role: kind === "error" ? "alert" : null, "data-state": kind },
 		icon(LOOKS[kind]), h("h2", title), text && h("p", text),
-		error?.id && h("p.small.muted", "Request ", h("code", error.id)), h("div.acts", action, again && kind === "error" && button("Try again", again), href && h("a.btn", { href }, "Go to the overview"))))
+		error?.id && h("p.small.muted", "Request ", h("code", error.id)),
+		h("div.acts", action, again && kind === "error" && button("Try again", again),
+			link && h("a.btn", { href: link.href }, link.text)))
+	if (again && error?.status === 0) addEventListener("online", () => body.isConnected && again(), { once: true })
+	return fill(node, body)
 }
 
 /** Runs what fills a part of a page; what fails stands in the part, to be tried again. */
@@ -142,8 +174,35 @@ export const blink = work => Promise.race([work, new Promise(done => setTimeout(
 
 export const none = (text = "–") => h("span.muted.none", text)
 
-/** Relative time with the exact one as title; `otherwise` where there is no time. */
-export const time = (iso, otherwise = "never") => (iso ? h("time", { dateTime: iso, title: new Said(full.format(new Date(iso))) }, ago(iso)) : none(otherwise))
+/** The exact time in the reader's zone, to the second. */
+export const exact = iso => new Said(exactly.format(new Date(iso)))
+
+/**
+ * Relative time with the exact one as title, or the exact one where the reader has chosen that; `otherwise` where there
+ * is no time. It goes on while the page is open.
+ */
+export const time = (iso, otherwise = "never") => {
+	if (!iso) return none(otherwise)
+	const isExact = kept().times === "exact"
+	return h("time", { dateTime: iso, title: new Said(full.format(new Date(iso))), "data-ago": isExact ? null : "" },
+		isExact ? exact(iso) : ago(iso))
+}
+/** The exact time, and below it how long ago that is: where a record's time matters. */
+export const moment = iso => [h("time", { dateTime: iso, title: new Said(full.format(new Date(iso))) }, exact(iso)),
+	h("span.sub", h("time", { dateTime: iso, "data-ago": "" }, ago(iso)))]
+
+/** The day on which what was deleted is purged; a deleted thing changes no more. */
+export const restorableUntil = one => day(Date.parse(one.updated_at) + 30 * 86400000, { dateStyle: "long" })
+
+// Of a page that stays open, relative times are said anew.
+const TICK = 20_000
+setInterval(() => {
+	if (document.hidden) return
+	for (const node of document.querySelectorAll("time[data-ago]")) {
+		const said = String(ago(node.dateTime))
+		if (node.textContent !== said) node.textContent = said
+	}
+}, TICK)
 
 /** User content: its own direction, never translated; a long address breaks before its @. */
 export const user = (text, selector = "span") => h(selector, { dir: "auto" },
@@ -165,13 +224,17 @@ const TONES = {
 /** A status: a word, a dot and a tone, so never colour alone. */
 export const tag = status => h(`span.tag.${Object.keys(TONES).find(one => TONES[one].split(" ").includes(status)) ?? "quiet"}`, words(status))
 
+/** A form's field that is ticked or not. */
+export const check = (name, label, value) => [name, label, { type: "check", value }]
+
 // The server, and who is asking.
 
 /** An answer that is not 2xx, as RFC 9457 problem details. */
 class Problem extends Error {
 	constructor(status, body = {}, retryAfter = null) {
 		super(body.detail || body.title || t`The server answered ${status}.`)
-		Object.assign(this, { status, retryAfter, title: body.title || "The request failed", id: body.request_id, errors: body.errors })
+		const { code, errors, current, request_id: id, title = "The request failed" } = body
+		Object.assign(this, { status, retryAfter, code, errors, current, id, title })
 	}
 }
 
@@ -208,7 +271,8 @@ export async function ask(path, { body, method = body ? "POST" : "GET", signal, 
 		if (error.name === "AbortError") throw error
 		throw new Problem(0, {
 			title: navigator.onLine ? "The server cannot be reached" : "You are offline",
-			detail: "Nothing was lost: what you typed is still here. Try again in a moment.",
+			detail: method === "GET" ? "It is asked again by itself once the connection is back."
+				: "Nothing was lost: what you typed is still here. Try again in a moment.",
 		})
 	}
 	if (answer.status < 500) pending.delete(act)
@@ -257,6 +321,7 @@ export async function loadMe() {
 export async function signOut() {
 	await api("/session", { method: "DELETE" })
 	operator = null
+	sessionStorage.clear()
 }
 
 const tenants = new Map()
@@ -271,7 +336,7 @@ export async function tenantOf(slug) {
 	return tenants.get(slug)
 }
 
-/** What this browser keeps: theme, density, keys, the tenant last seen. Never a secret. */
+/** What this browser keeps: theme, density, keys, times, the tenant last seen. Never a secret. */
 export const kept = () => {
 	try {
 		return JSON.parse(localStorage.getItem("ui")) ?? {}

@@ -1,21 +1,33 @@
-import { go, places, tenantHere } from "../app.js"
+// The palette, and the keys that work on every page.
+import { go, isMac, places, tenantHere } from "../app.js"
 import { api, facts, fill, h, icon, may, say, search, t, user } from "./core.js"
 import { dialog, undo } from "./dialog.js"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const entry = (kind, look, text, href, more) => ({ kind, look, text, href: `/console/${href}`, ...more })
 
+const OWN_ACTIONS = [
+	{ right: "manageInvites", text: "Invite people", path: "invites?new=1" },
+	{ right: "editUsers", text: "Add user", path: "users?new=1" },
+	{ right: "writeKeys", text: "Create API key", path: "keys/new" },
+	{ right: "writeOrigins", text: "Add origin", path: "origins?new=1" },
+]
 const actions = tenant => [
 	may("createTenant") && entry("Action", "plus", "New tenant", "tenants?new=1"),
-	...[["manageInvites", "Invite people", "invites?new=1"], ["editUsers", "Add user", "users?new=1"], ["writeKeys", "Create API key", "keys/new"], ["writeOrigins", "Add origin", "origins?new=1"]]
-		.map(([right, text, path]) => tenant && may(right) && entry("Action", "plus", text, `t/${tenant}/${path}`)),
+	...OWN_ACTIONS.map(({ right, text, path }) =>
+		tenant && may(right) && entry("Action", "plus", text, `t/${tenant}/${path}`)),
 ].filter(Boolean)
 
 const TYPES = { tenant: ["Tenant", "building"], user: ["User", "user"], api_key: ["API key", "key"], invite: ["Invite", "mail"], decision: ["Decision", "branch"] }
-/** A thing that was found in `tenant`; another tenant is entered at `tab`. */
-function found({ type = "tenant", id, slug, name, email }, tenant, tab) {
-	const place = { tenant: `t/${slug}/${tab}`, user: `t/${tenant}/users/${id}`, api_key: `t/${tenant}/keys/${id}`, invite: `t/${tenant}/invites${search({ q: email })}`, decision: `decisions/${id}` }
-	return entry(...TYPES[type], email ?? name, place[type], { sub: slug ?? (email && email !== name ? name : null), data: true })
+/** A thing that was found in `tenant`, or in the one that it names; another tenant is entered at `tab`. */
+function found({ type = "tenant", id, slug, name, email, tenant_id: of }, tenant, tab) {
+	const own = tenant ?? of
+	const place = {
+		tenant: `t/${slug}/${tab}`, user: `t/${own}/users/${id}`, api_key: `t/${own}/keys/${id}`,
+		invite: `t/${own}/invites${search({ q: email })}`, decision: `decisions/${id}`,
+	}
+	const sub = slug ?? (email && email !== name ? name : null)
+	return entry(...TYPES[type], email ?? name, place[type], { sub, data: true })
 }
 
 /** Pages and actions at once, then what the search finds; arrows choose, Enter opens. `tab`: of another tenant. */
@@ -32,6 +44,8 @@ export function open({ tab } = {}) {
 	box.addEventListener("click", event => event.target === box && box.close())
 	box.addEventListener("close", stop)
 	let entries, at, running, timer
+	// Enter may come before the answer: the first thing found is then opened.
+	let wantsFirst = false
 	look()
 
 	function stop() {
@@ -45,24 +59,31 @@ export function open({ tab } = {}) {
 		const tenant = tenantHere()
 		const known = tab ? [] : [...places().filter(one => one.href).map(one => ({ ...one, kind: "Page" })), ...actions(tenant)]
 			.filter(one => say(one.text).toLowerCase().includes(text.toLowerCase()))
-		if (UUID.test(text)) known.push(entry("Decision", "branch", text, `decisions/${text}`, { data: true }))
-		draw(known)
-		if (text || tab) timer = setTimeout(() => find(text, known, tenant), 150)
+		wantsFirst = false
+		draw(known, { isLooking: Boolean(text || tab) })
+		// What was pasted whole is asked for at once.
+		if (text || tab) timer = setTimeout(() => find(text, known, tenant), UUID.test(text) ? 0 : 150)
 	}
 
 	async function find(q, known, tenant) {
 		const { signal } = (running = new AbortController())
 		const ask = (path, values) => api(path + search({ q, ...values }), { signal })
 		// A tenant that is gone finds nothing; the others are still there.
-		const all = await (tab ? ask("/tenants", { limit: 20 }) : ask("/search", { tenant }).catch(() => ask("/search"))).catch(() => null)
-		if (all && !signal.aborted) draw([...known, ...all.items.map(one => found(one, tenant, tab ?? "users")).filter(one => !known.some(({ href }) => href === one.href))])
+		const asking = tab ? ask("/tenants", { limit: 20 }) : ask("/search", { tenant }).catch(() => ask("/search"))
+		const all = await asking.catch(() => ({ items: [] }))
+		if (signal.aborted) return
+		const more = all.items.map(one => found(one, tenant, tab ?? "users"))
+			.filter(one => !known.some(({ href }) => href === one.href))
+		draw([...known, ...more])
+		if (wantsFirst && entries.length) enter(entries[0])
 	}
 
-	function draw(all) {
+	function draw(all, { isLooking = false } = {}) {
 		entries = all
 		fill(list, all.map((one, at) => h("li", { role: "option", id: `found${at}`, onclick: () => enter(one) },
-			icon(one.look), one.data ? user(one.text) : h("span", one.text), one.sub && user(one.sub, "span.muted"), h("span.muted.kind", one.kind))),
-		!all.length && h("li.state.muted", { role: "option", "aria-selected": "false" }, tab && !input.value ? "Looking…" : "Nothing found"))
+			icon(one.look), one.data ? user(one.text) : h("span", one.text), one.sub && user(one.sub, "span.muted"),
+			h("span.muted.kind", one.kind))),
+		!all.length && h("li.state.muted", { role: "option", "aria-selected": "false" }, isLooking ? "Looking…" : "Nothing found"))
 		mark(0)
 	}
 
@@ -77,8 +98,12 @@ export function open({ tab } = {}) {
 		const step = { ArrowDown: 1, ArrowUp: -1, Enter: 0 }[event.key]
 		// A search field would take the first Escape to clear itself.
 		if (event.key === "Escape") box.close()
-		if (step == null || !entries.length) return
+		if (step == null) return
 		event.preventDefault()
+		if (!entries.length) {
+			wantsFirst = step === 0
+			return
+		}
 		step ? mark((at + step + entries.length) % entries.length) : enter(entries[at])
 	}
 
@@ -126,5 +151,7 @@ function move(step) {
 	next?.querySelector("a, td button").focus()
 }
 
-const sheet = () => dialog("Keys", facts([...Object.entries(SHEET), ...places().filter(one => one.key).map(one => [`G ${one.key.toUpperCase()}`, one.text])]
-	.map(([keys, text]) => [h("kbd", keys), text])))
+const sheet = () => dialog("Keyboard shortcuts", facts([
+	...Object.entries(SHEET).map(([keys, text]) => [isMac ? keys.replace("Ctrl", "⌘") : keys, text]),
+	...places().filter(one => one.key).map(one => [`G ${one.key.toUpperCase()}`, one.text]),
+].map(([keys, text]) => [h("kbd", keys), text])))

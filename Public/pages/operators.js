@@ -1,4 +1,4 @@
-import { act, add, confirm, formDialog, h, list, me, none, reveal, t, table, tag, when, who } from "../lib/ui.js"
+import { act, add, confirm, formDialog, h, list, me, none, reveal, scope, t, table, tag, tenantOf, user, when, who } from "../lib/ui.js"
 
 const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], ["developer", "Developer: keys and origins"],
 	["admin", "Admin: manages"], ["owner", "Owner: everything"]]
@@ -10,7 +10,13 @@ const MARK = { y: "Yes", m: "Members", o: "Own" }
 export const matrix = () => table("Rights of the roles", ["Right", "Owner", "Admin", "Developer", "Support", "Auditor"],
 	MATRIX.map(([text, cells]) => [text, ...[...cells].map(one => MARK[one] ?? none())]))
 
-export const reach = ({ scope }) => (scope?.tenant_id ? h("a", { href: `/console/t/${scope.tenant_id}/users` }, "One tenant") : "Whole platform")
+/** Where a role or a provider counts: the whole platform, or one tenant, whose name comes when it is known. */
+export const reach = ({ scope: { tenant_id: id } = {} }) => {
+	if (!id) return "Whole platform"
+	const link = h("a", { href: `/console/t/${id}/users` }, "One tenant")
+	tenantOf(id).then(one => link.replaceChildren(user(one.name)), () => {})
+	return link
+}
 
 export default async page => {
 	await list(page, {
@@ -22,12 +28,12 @@ export default async page => {
 			["Scope", reach],
 			when("Last sign-in", "last_sign_in_at"),
 		],
-		actions: (one, reload) => one.id === me().id ? [] : [
-			["Change role", () => change(one, reload)],
-			one.status === "suspended" ? ["Resume", () => status(one, "active", reload)]
-				: ["Suspend", () => status(one, "suspended", reload), true],
-			["Remove", () => remove(one, reload), true],
-		],
+		actions: (one, reload) => (one.id === me().id ? [] : [
+			{ text: "Change role", run: () => change(one, reload) },
+			one.status === "suspended" ? { text: "Resume", run: () => status(one, "active", reload) }
+				: { text: "Suspend", run: () => status(one, "suspended", reload) },
+			{ text: "Remove", run: () => remove(one, reload) },
+		]),
 	})
 	add(page.body, h("details.gap", h("summary", "What each role may do"), matrix()))
 }
@@ -51,10 +57,10 @@ const remove = (one, reload) => confirm({
 const open = reload => formDialog({
 	title: "Add operator", lead: "You get a link that signs in once, to hand over.",
 	fields: [
-		["email*", "Email", { type: "email" }],
+		["email*", "Email", { type: "email", unique: true }],
 		["name", "Name"],
 		["role", "Role", { options: ROLES }],
-		["scope.tenant_id", "Only this tenant", { hint: "Tenant id; empty is the whole platform." }],
+		!scope() && ["scope.tenant_id", "Only this tenant", { type: "tenant", hint: "Its name or slug; empty is the whole platform." }],
 	],
 	path: "/operators",
 	done: made => {

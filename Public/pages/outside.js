@@ -1,7 +1,7 @@
 // The pages outside the gate: sign-in, set-up, an invite, a new password.
 import { go, hideFragment, query } from "../app.js"
 import { api, facts, fill, h, icon, note, t, time, user, words } from "../lib/core.js"
-import { form } from "../lib/dialog.js"
+import { form } from "../lib/form.js"
 
 /** The gatehouse on one side, what is to be done on the other. */
 function door(page, title, lead, ...kids) {

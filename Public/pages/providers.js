@@ -11,16 +11,16 @@ export default page => list(page, {
 	filters: [["kind", "Kind", { options: KINDS }]],
 	columns: [
 		["Name", one => [user(one.name, "span.main"), user(one.issuer, "code.sub")]],
-		["Kind", one => h("span.tag.plain", KINDS.find(([code]) => code === one.kind)?.[1] ?? words(one.kind)), { state: true }],
+		["Kind", one => h("span.tag.plain", words(one.kind)), { state: true }],
 		["Trust", one => (one.email_trust ? words(one.email_trust) : h("span.muted", "Usual"))],
 		["Domains", one => (one.domains?.length ? [user(one.domains[0]), one.domains.length > 1 && t` and ${number(one.domains.length - 1)} more`] : none())],
 		["Owner", one => reach({ scope: one })],
 		when("Added", "created_at"),
 	],
 	actions: may("writePolicy") && ((one, reload) => [
-		["Test", () => tryOut(one)],
-		["Edit", () => edit(one, reload)],
-		["Remove", () => remove(one, reload), true],
+		{ text: "Test", run: () => tryOut(one) },
+		{ text: "Edit", run: () => edit(one, reload) },
+		{ text: "Remove", run: () => remove(one, reload) },
 	]),
 })
 
@@ -35,7 +35,7 @@ const FIELDS = [
 
 const open = after => formDialog({
 	title: "Add provider",
-	fields: [["kind", "Kind", { options: KINDS }], ...FIELDS, !scope() && ["tenant", "Only for this tenant", { hint: "Slug or id; empty is the whole platform." }]],
+	fields: [["kind", "Kind", { options: KINDS }], ...FIELDS, !scope() && ["tenant", "Only for this tenant", { type: "tenant", hint: "Its name or slug; empty is the whole platform." }]],
 	path: "/providers", said: made => t`${made.name} is registered`, after,
 })
 

@@ -1,5 +1,7 @@
-import { add, card, check, copies, fill, form, h, head, news, note, query, setQuery, tag, user } from "../lib/ui.js"
-import { copyTest, trace } from "./decisions.js"
+import { form } from "../lib/form.js"
+import { advice, namesOf, told, trace } from "../lib/reasons.js"
+import { add, card, check, copies, fill, h, head, news, note, query, setQuery, tag, user, words } from "../lib/ui.js"
+import { copyTest } from "./decisions.js"
 import { SUBJECT } from "./tenant/users.js"
 
 /** An attempt out of a pasted hook payload: the generic one, or a Cognito trigger's event. */
@@ -28,13 +30,17 @@ export default page => {
 		], {
 			submit: "Run", start: { provider: "google", subject: "test-subject", ...asked },
 			request: values => ["/provisioning/evaluate", { body: { ...extra, ...values } }],
-			done: (said, values) => {
+			done: async (said, values) => {
 				const attempt = { ...extra, ...values }
 				// The attempt stands in the address, so that it can be sent to somebody; the token does not.
 				setQuery({ ...attempt, invite_token: "" }, { replace: true })
-				fill(result, h("div.stack-gap", h("p", tag(said.outcome), " ", said.reason && h("code", said.reason),
-					said.tenant && [" in ", user(said.tenant.name, "strong")], said.user && [" as ", user(said.user.email ?? said.user.name)]),
-				trace(said.trace), h("div.acts", copyTest(attempt, said), copies(location.href, "Copy link"))))
+				const one = { ...said, provider: values.provider, email: values.email, tenant_id: said.tenant?.id, user_id: said.user?.id }
+				fill(result, h("div.stack-gap",
+					h("p", tag(said.outcome), " ", said.reason && words(said.reason),
+						said.tenant && [" in ", user(said.tenant.name, "strong")],
+						said.user && [" as ", user(said.user.email ?? said.user.name)]),
+					advice(one) ?? h("p.muted", told(one)), trace(said.trace, await namesOf(one)),
+					h("div.acts", copyTest(attempt, said), copies(location.href, "Copy link"))))
 			},
 		})
 		fill(place, built)

@@ -1,19 +1,23 @@
-import { act, confirm, created, forgetTenants, formDialog, go, h, list, may, STATUS, t, user } from "../lib/ui.js"
+import {
+	act, choices, confirm, created, forgetTenants, formDialog, go, h, list, may, none, say, STATUS, t, total, user,
+} from "../lib/ui.js"
 
 export default page => list(page, {
 	title: "Tenants", lead: "Each tenant keeps its own users, invites, keys and rules.",
 	path: "/tenants", noun: ["tenant", "tenants"], exports: true, search: "Search by name or slug", create: ["createTenant", "New tenant", open],
 	empty: { title: "Open the first gate", text: "A tenant is one customer or team. Give it a name; invite people next." },
-	filters: [["status", "Status", "active suspended deleted"]],
+	filters: [["status", "Status", { options: [["active,suspended", "Not deleted"], ...choices("active suspended deleted")] }]],
 	columns: [
 		["Name", one => [h("a.main", { href: `/console/t/${one.slug}/users` }, user(one.name)), h("code.sub", one.slug)]],
 		STATUS,
+		["Users", one => (one.users ? total(one.users, "user", "users") : none())],
 		created(),
 	],
 	actions: may("suspendTenant") && ((one, reload) => [
-		one.status === "active" && ["Suspend", () => suspend(one, reload), true],
-		one.status === "suspended" && ["Resume", () => resume(one, reload)],
-		one.status === "deleted" && ["Restore", () => change(one, "restore", t`${one.name} is restored`, reload)],
+		one.status === "active" && { text: "Suspend", run: () => suspend(one, reload) },
+		one.status === "suspended" && { text: "Resume", run: () => resume(one, reload) },
+		one.status === "deleted"
+			&& { text: "Restore", run: () => change(one, "restore", t`${one.name} is restored`, reload) },
 	]),
 })
 
@@ -29,20 +33,32 @@ export const suspend = (one, reload) => confirm({
 	run: () => change(one, "suspend", t`${one.name} is suspended`, reload, () => resume(one, reload)),
 })
 
-const slugOf = name => name.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 63)
+// Letters that have no parts to be taken apart into.
+const LATIN = { ø: "o", ß: "ss", æ: "ae", œ: "oe", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i", ħ: "h", ŧ: "t", ŋ: "ng" }
+/** A slug that a name suggests; empty where the name has no Latin letters. */
+export const slugOf = name => name.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^\u0000-\u007f]/g, one => LATIN[one] ?? "-")
+	.replace(/[^a-z0-9]+/g, "-").slice(0, 63).replace(/^-|-$/g, "")
 
-function open() {
-	const node = formDialog({
+const HINT = "Stands in addresses: lower-case letters, digits and dashes. It is never given again."
+const BY_HAND = "The name has no Latin letters to make a slug of: please type one."
+
+async function open() {
+	const node = await formDialog({
 		title: "New tenant", submit: "Create tenant",
 		fields: [
 			["name*", "Name"],
-			["slug*", "Slug", { hint: "Stands in addresses: lower-case letters, digits and dashes. It is never given again." }],
+			["slug*", "Slug", { hint: HINT, unique: true }],
 		],
 		path: "/tenants",
 		done: made => go(`/console/t/${made.slug}/users`),
 	})
 	const [name, slug] = node.querySelectorAll("input")
-	let own = false
+	const hint = slug.closest(".field").querySelector(".hint")
+	let own = slug.value !== slugOf(name.value)
 	slug.addEventListener("input", () => (own = slug.value !== ""))
-	name.addEventListener("input", () => own || (slug.value = slugOf(name.value)))
+	name.addEventListener("input", () => {
+		if (own) return
+		slug.value = slugOf(name.value)
+		hint.textContent = say(name.value.trim() && !slug.value ? BY_HAND : HINT)
+	})
 }

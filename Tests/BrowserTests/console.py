@@ -177,6 +177,11 @@ class Console:
         """A control of a form, not one of the bar above a list."""
         return self.page.locator("form").get_by_label(label, exact=True)
 
+    def more(self, row, name):
+        """Chooses what stands in a row's menu."""
+        row.get_by_role("button", name=re.compile("^More for")).click()
+        self.page.get_by_role("menuitem", name=re.compile(f"^{name}")).click()
+
     def asked(self, part, method="GET"):
         """The API requests so far whose path holds `part`."""
         return [one for one in self.requests if one.method == method and "/v1/" in one.url and part in one.url]

@@ -49,15 +49,20 @@ def each_dialog(console, look):
     def press(selector):
         return lambda: page.locator(selector).first.click()
 
-    rotate, revoke = "td.end button", "td.end button >> nth=1"
-    opened(keys, press(revoke), "confirm")
+    rotate = "td.end button"
+
+    def choose(name):
+        return lambda: console.more(page.locator("tbody tr").first, name)
+
+    opened(keys, choose("Revoke"), "confirm")
+    opened(keys, press("td.end button >> nth=1"), "menu of a row")
     opened(keys, press(rotate), "rotate")
     opened(settings, press("main .btn.danger"), "delete tenant")
     opened(person, press(".person .acts .btn"), "edit user")
     opened(person, press("main .card .acts .btn.tiny >> nth=1"), "link")
     opened(f"/console/t/{one['slug']}/clients", press("td.end button"), "client")
     opened("/console/providers", press("td.end button"), "test of a provider")
-    opened("/console/providers", press("td.end button >> nth=1"), "edit provider")
+    opened("/console/providers", choose("Edit"), "edit provider")
     opened(keys, lambda: page.keyboard.press("Control+k"), "palette")
     opened(keys, lambda: page.keyboard.press("?"), "keys")
     opened(keys, press(".top > button >> nth=2"), "requests")

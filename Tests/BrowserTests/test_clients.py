@@ -2,7 +2,7 @@
 import re
 
 from playwright.sync_api import expect
-from test_keyboard import button, press, reach
+from test_keyboard import button, choose, press, reach
 
 # A label of each contract, what is typed or chosen there, and how it is sent.
 OWN = {
@@ -20,7 +20,9 @@ def settings(console, tenant, name):
 
 def opened(console, tenant, name):
     page = console.page
-    page.get_by_role("row", name=re.compile(name)).get_by_role("button", name="Edit").click()
+    row = page.get_by_role("row", name=re.compile(name))
+    # One that is switched off has “Switch on” in sight.
+    console.more(row, "Edit") if row.get_by_role("button", name="Edit").count() == 0 else row.get_by_role("button", name="Edit").click()
     expect(page.get_by_role("dialog", name=f"Settings of {name}")).to_be_visible()
     return page
 
@@ -66,7 +68,7 @@ def test_a_provider_is_chosen_by_its_name_and_a_host_by_keyboard_alone(console):
     one = console.tenant()
     made = console.api("POST", "/providers", {"kind": "oidc", "name": "Staff door", "issuer": f"https://{one['slug']}.example", "client_id": "x", "tenant": one["slug"]})
     page = console.go(f"/console/t/{one['slug']}/clients")
-    press(page, page.get_by_role("row", name=re.compile("immich")).get_by_role("button", name="Edit"))
+    choose(page, page.get_by_role("row", name=re.compile("immich")), "Edit")
     expect(page.get_by_role("dialog")).to_be_visible()
     reach(page, console.field("Hosts of its own"))
     page.keyboard.type("photos.acme.example")

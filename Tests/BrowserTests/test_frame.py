@@ -62,6 +62,35 @@ def test_inside_a_tenant_the_palette_finds_its_keys_invites_and_ids(console):
     assert "tenant=" in console.asked("/search")[-1].url
 
 
+def test_a_pasted_id_opens_what_it_is_of_and_nothing_else_is_made_up(console):
+    one = console.tenant("Id Works")
+    person = console.api("POST", f"/tenants/{one['id']}/users", {"email": "by-id@acme.example"})
+    decision = console.api("GET", "/provisioning/decisions")["items"][0]["id"]
+    page = console.go(f"/console/t/{one['slug']}/users")
+    for text, heading in ((person["id"], "Profile"), (decision, "Rule by rule"), (one["id"], None)):
+        page.keyboard.press("Control+k")
+        page.locator(".palette input").fill(text)
+        # At once, before the answer: what is found is opened.
+        page.keyboard.press("Enter")
+        expect(page.locator(".palette")).to_have_count(0)
+        if heading:
+            expect(page.get_by_role("heading", name=heading)).to_be_visible()
+    expect(page.locator("main h1")).to_have_text("Id Works")
+    page.keyboard.press("Control+k")
+    page.locator(".palette input").fill("00000000-0000-4000-8000-000000000000")
+    expect(page.locator(".palette").get_by_role("option")).to_have_text("Nothing found")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    # Outside a tenant a decision is found too.
+    console.go("/console/tenants")
+    page.evaluate("localStorage.clear()")
+    console.go("/console/tenants")
+    page.keyboard.press("Control+k")
+    page.locator(".palette input").fill(decision)
+    page.get_by_role("option", name=re.compile("Decision")).click()
+    expect(page.get_by_role("heading", name="Rule by rule")).to_be_visible()
+
+
 def test_the_tenant_is_switched_and_the_page_stays(console):
     one = console.tenant("Zebra Works")
     page = console.go("/console/t/demo/invites")
@@ -79,7 +108,7 @@ def test_keys_go_to_pages_and_can_be_switched_off(console):
         page.keyboard.press(key)
         expect(page).to_have_title(f"{title} · Gatehouse")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Operator menu").click()
     page.get_by_role("button", name="No letter keys").click()

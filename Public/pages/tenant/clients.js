@@ -12,8 +12,9 @@ export default page => list(page, {
 		when("Changed", "updated_at"),
 	],
 	actions: may("writeOrigins") && ((one, reload) => [
-		["Edit", () => edit(page, one, reload)],
-		[one.enabled ? "Switch off" : "Switch on", () => turn(page, one, !one.enabled, reload), one.enabled],
+		!one.enabled && { text: "Switch on", run: () => turn(page, one, true, reload) },
+		{ text: "Edit", run: () => edit(page, one, reload) },
+		one.enabled && { text: "Switch off", run: () => turn(page, one, false, reload) },
 	]),
 })
 

@@ -12,15 +12,20 @@ export default async page => {
 			created("Added"),
 		],
 		actions: may("writePolicy") && ((one, reload) => [
-			one.status !== "verified" && ["Check DNS", () => act(`${path}/${one.id}/verify`, { body: { method: "dns" } }, t`${one.domain} is verified`, reload)],
-			one.status !== "verified" && !scope() && may("createTenant") && ["Verify by your word", () => byWord(path, one, reload)],
-			["Remove", () => remove(path, one, reload), true],
+			one.status !== "verified" && { text: "Check DNS", run: () => checkNow(path, one, reload) },
+			one.status !== "verified" && !scope() && may("createTenant")
+				&& { text: "Verify by your word", run: () => byWord(path, one, reload) },
+			{ text: "Remove", run: () => remove(path, one, reload) },
 		]),
 	})
 }
 
+const checkNow = (path, one, reload) =>
+	act(`${path}/${one.id}/verify`, { body: { method: "dns" } }, t`${one.domain} is verified`, reload)
+
 const proof = ({ verification: record }) => h("div.proof", h("span.small.muted", "Publish as a TXT record:"),
-	h("code", record?.record_name), h("code", record?.record_value), copies(record?.record_value, "Copy value", ".ghost.tiny"))
+	h("code", record?.record_name), copies(record?.record_name, "Copy name", ".ghost.tiny"),
+	h("code", record?.record_value), copies(record?.record_value, "Copy value", ".ghost.tiny"))
 
 const byWord = (path, one, reload) => confirm({
 	title: t`Verify ${one.domain} by your word?`, act: "Verify", keep: "Cancel", text: "Everyone with an address there can then come in. The audit log says that you said so.",
@@ -34,6 +39,6 @@ const remove = (path, one, reload) => confirm({
 
 const open = (path, after) => formDialog({
 	title: "Add domain", lead: "It counts once it is proved by a DNS record.",
-	fields: [["domain*", "Domain", { hint: "Such as example.com, without www." }]],
+	fields: [["domain*", "Domain", { hint: "Such as example.com, without www.", unique: true }]],
 	path, said: made => t`${made.domain} is claimed; prove it next`, after,
 })

@@ -1,4 +1,7 @@
-import { act, api, closer, created, dialog, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast, user, words } from "../../lib/ui.js"
+import {
+	act, api, ago, closer, confirm, created, dialog, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast,
+	user, words,
+} from "../../lib/ui.js"
 import { ROLE } from "./users.js"
 
 const link = invite => invite.accept_url && reveal({
@@ -8,7 +11,24 @@ const link = invite => invite.accept_url && reveal({
 
 export default async page => {
 	const path = `${page.path}/invites`
-	const resend = (one, options, said, reload) => act(`${path}/${one.id}/resend`, options, said, made => (reload(), link(made)))
+	/** A new link: the one that was sent before ends with it, so that is asked. */
+	const resend = (one, { body, title, act: text }, reload) => confirm({
+		title, act: text, keep: "Keep the old link", path: `${path}/${one.id}/resend`, method: "POST", body,
+		text: t`The link that ${one.email} was sent ${ago(one.updated_at ?? one.created_at)} stops working now; a new one takes its place.`,
+		done: made => {
+			reload()
+			if (made.accept_url) link(made)
+			else toast("Sent again")
+		},
+	})
+	const actions = (one, reload) => (one.status !== "pending" && one.status !== "expired" ? [] : [
+		{ text: "Resend", run: () => resend(one, { title: t`Resend the invite of ${one.email}?`, act: "Resend" }, reload) },
+		one.delivery === "mail" && {
+			text: "New link",
+			run: () => resend(one, { title: t`Make a new link for ${one.email}?`, act: "Make a link", body: { delivery: "link" } }, reload),
+		},
+		one.status === "pending" && { text: "Revoke", run: () => revoke(path, one, reload) },
+	])
 	await list(page, {
 		path, noun: ["invite", "invites"], search: "Search by email", create: ["manageInvites", "Invite", reload => invite(path, reload)],
 		empty: { title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends." },
@@ -22,26 +42,43 @@ export default async page => {
 			["Sent by", one => user(one.invited_by?.name ?? "–")],
 			created("Sent"),
 		],
-		actions: may("manageInvites") && ((one, reload) => one.status !== "pending" && one.status !== "expired" ? [] : [
-			["Resend", () => resend(one, {}, one.delivery === "mail" && "Sent again", reload)],
-			one.delivery === "mail" && ["Copy link", () => resend(one, { body: { delivery: "link" } }, null, reload)],
-			one.status === "pending" && ["Revoke", () => act(`${path}/${one.id}/revoke`, {}, t`The invite of ${one.email} is revoked`, reload), true],
-		]),
-		bulk: may("manageInvites") && [{ text: "Revoke", danger: true, fits: one => one.status === "pending", run: one => api(`${path}/${one.id}/revoke`, { method: "POST" }), asks: "The links stop working now. People can be invited again." }],
+		actions: may("manageInvites") && actions,
+		bulk: may("manageInvites") && [{
+			text: "Revoke", fits: one => one.status === "pending", run: one => api(`${path}/${one.id}/revoke`, { method: "POST" }),
+			asks: "The links stop working now. This is final; people can be invited again.",
+		}],
 	})
+}
+
+const revoke = (path, one, reload) => confirm({
+	title: t`Revoke the invite of ${one.email}?`, act: "Revoke invite", path: `${path}/${one.id}/revoke`, method: "POST",
+	text: "Its link stops working now. This is final; the address can be invited again.",
+	said: t`The invite of ${one.email} is revoked`, after: reload,
+})
+
+/** So many addresses are taken at once. */
+const MOST = 1000
+const tooMany = count => Object.assign(new Error(), {
+	errors: [{ pointer: "/emails", detail: t`${count} addresses are more than 1,000: invite them in parts.` }],
+})
+
+function requestOf(path, { emails = [], ...rest }) {
+	const each = emails.map(one => ({ email: one, ...rest }))
+	return [path, { body: each.length === 1 ? each[0] : { invites: each } }]
 }
 
 export const invite = (path, reload, email) => formDialog({
 	title: "Invite people", submit: "Invite",
 	fields: [
-		["emails*", "Email addresses", { type: "lines", value: email, hint: "One a line; up to 1,000." }],
+		["emails*", "Email addresses", { type: "lines", value: email, hint: "One a line; up to 1,000.", also: ["email", "invites"] }],
 		ROLE,
 		["delivery", "Delivery", { options: [["", "By mail where it is set up, else a link"], ["mail", "By mail"], ["link", "Give me the link"]] }],
 		["message", "Message", { type: "textarea" }],
 	],
-	request: ({ emails = [], ...rest }) => {
-		const each = emails.map(one => ({ email: one, ...rest }))
-		return [path, { body: each.length === 1 ? each[0] : { invites: each } }]
+	request: values => requestOf(path, values),
+	send: async values => {
+		if (values.emails.length > MOST) throw tooMany(values.emails.length)
+		return api(...requestOf(path, values))
 	},
 	done: made => {
 		reload?.()
@@ -52,9 +89,20 @@ export const invite = (path, reload, email) => formDialog({
 })
 
 function results(all) {
-	const links = all.filter(one => one.invite?.accept_url).map(one => `${one.email} ${one.invite.accept_url}`).join("\n")
+	const linked = all.filter(one => one.invite?.accept_url)
 	const title = t`${all.filter(one => one.result !== "refused").length} of ${all.length} invited`
-	const told = table("Results", ["Email", "Result"], all.map(one => [user(one.email), [tag(one.result), one.detail && user(one.detail, "span.sub")]]))
-	if (links) reveal({ title, secret: links, name: "INVITES", text: [told, h("p.gap", "One line each: address and link. The links are shown only now.")] })
-	else dialog(title, told, closer())
+	// What failed comes first: it is what is to be done next.
+	const told = table("Results", ["Email", "Result"], all.toSorted((one, other) => rank(one) - rank(other))
+		.map(one => [user(one.email), [tag(one.result), one.detail && user(one.detail, "span.sub")]]))
+	if (!linked.length) return dialog(title, told, closer())
+	const line = (...cells) => `${cells.map(one => `"${one.replaceAll('"', '""')}"`).join(",")}\r\n`
+	return reveal({
+		title, secret: linked.map(one => `${one.email} ${one.invite.accept_url}`).join("\n"),
+		file: {
+			name: "invites.csv", type: "text/csv", label: "Download CSV",
+			text: line("email", "link") + linked.map(one => line(one.email, one.invite.accept_url)).join(""),
+		},
+		text: [told, h("p.gap", "One line each: address and link. The links are shown only now.")],
+	})
 }
+const rank = one => (one.result === "refused" ? 0 : 1)

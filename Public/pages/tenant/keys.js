@@ -1,4 +1,4 @@
-import { act, ago, api, confirm, created, formDialog, h, icon, list, may, reveal, say, t, tag, user, when } from "../../lib/ui.js"
+import { ago, api, confirm, created, formDialog, h, icon, list, may, reveal, say, t, tag, user, when } from "../../lib/ui.js"
 
 const GRACE = [["3600", "1 hour"], ["0", "None: cut at once"], ["900", "15 minutes"], ["86400", "24 hours"], ["604800", "7 days"]]
 /** What bounds a key and tells of it, in the forms. */
@@ -27,34 +27,53 @@ export default async page => {
 		columns: [
 			["Name", one => [h("a.main", { href: `${page.base}/keys/${one.id}` }, user(one.name)), h("code.sub", `${one.prefix}…${one.last4}`)]],
 			["Status", one => [tag(one.status), oldOf(one) && h("span.sub", t`old secret ends ${ago(one.previous.until)}`), isIdle(one) && h("span.sub", "unused for 90 days")], { state: true }],
-			["Scopes", ({ scopes }) => h("span.small", h("code", { title: t`${scopes.join(" ")}` }, scopes.slice(0, 2).join(", ")), scopes.length > 2 && t` and ${scopes.length - 2} more`)],
+			["Scopes", scopesOf],
 			when("Last used", "last_used_at"),
 			when("Expires", "expires_at"),
 			created(),
 		],
-		actions: (one, reload) => keyActions(page, one, reload).filter(act => act?.[0] !== "Roll back"),
+		actions: (one, reload) => keyActions(page, one, reload),
 		bulk: may("revokeKeys") && [{
-			text: "Revoke", danger: true, fits: one => one.status !== "revoked" && one.status !== "expired", asks: "Calls with them fail at once. This is final.",
+			text: "Revoke", fits: isAlive, asks: "Calls with them fail at once. This is final.",
 			run: one => api(`${path}/${one.id}/revoke`, BECAUSE),
 		}],
 	})
 }
 
+const isAlive = one => one.status !== "revoked" && one.status !== "expired"
+const scopesOf = ({ scopes }) => h("span.small", h("code", { title: t`${scopes.join(" ")}` }, scopes.slice(0, 2).join(", ")),
+	scopes.length > 2 && t` and ${scopes.length - 2} more`)
+
 export function keyActions(page, one, reload) {
 	const path = `${page.path}/api-keys/${one.id}`
-	if (one.status === "revoked" || one.status === "expired") return []
+	if (!isAlive(one)) return []
 	return [
-		one.previous && may("writeKeys") && ["Cut old", () => act(`${path}/cut`, {}, "The old secret is dead", reload)],
-		one.previous && may("writeKeys") && ["Roll back", () => act(`${path}/rollback`, {}, "The old secret is the only one again", reload)],
-		may("writeKeys") && ["Rotate", () => rotate(page, path, one, reload)],
-		may("revokeKeys") && ["Revoke", () => revoke(path, one, reload), true],
+		may("writeKeys") && { text: "Rotate", run: () => rotate(page, path, one, reload) },
+		may("revokeKeys") && { text: "Revoke", run: () => revoke(path, one, reload) },
+		one.previous && may("writeKeys") && { text: "Cut old", run: () => cut(path, one, reload) },
+		one.previous && may("writeKeys") && { text: "Roll back", run: () => rollBack(path, one, reload) },
 	]
 }
+
+/** When a secret was used last, as a sentence. */
+const lastUse = at => (at ? t`It was last used ${ago(at)}.` : say("It was never used."))
+
+const cut = (path, one, reload) => confirm({
+	title: t`Cut the old secret of ${one.name}?`, act: "Cut old secret", path: `${path}/cut`, method: "POST",
+	text: t`Calls with …${one.previous.last4} fail at once. ${lastUse(one.previous.last_used_at)} This is final.`,
+	said: "The old secret has ended", after: reload,
+})
+
+const rollBack = (path, one, reload) => confirm({
+	title: t`Roll ${one.name} back?`, act: "Roll back", keep: "Keep the new secret", path: `${path}/rollback`, method: "POST",
+	text: t`Calls with the new secret …${one.last4} fail at once; the old one …${one.previous.last4} works on. This is final.`,
+	said: "The old secret is the only one again", after: reload,
+})
 
 const BECAUSE = { body: { reason: "revoked in the console" } }
 const revoke = (path, one, reload) => confirm({
 	title: t`Revoke ${one.name}?`, act: "Revoke key",
-	text: t`Calls with it fail at once. ${one.last_used_at ? t`It was last used ${ago(one.last_used_at)}.` : say("It was never used.")} This is final.`,
+	text: t`Calls with it fail at once. ${lastUse(one.last_used_at)} This is final.`,
 	path: `${path}/revoke`, method: "POST", ...BECAUSE, said: t`${one.name} is revoked`, after: reload,
 })
 

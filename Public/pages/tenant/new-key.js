@@ -1,4 +1,5 @@
-import { add, button, card, choices, form, go, h, note, query, say, t, user } from "../../lib/ui.js"
+import { form } from "../../lib/form.js"
+import { add, button, card, choices, h, leaveFor, may, note, query, say, state, t, user } from "../../lib/ui.js"
 import { BOUNDS, showSecret } from "./keys.js"
 
 const NOUNS = { "users:write": "users", users: "users and decisions", policy: "policy and domains", "api-keys": "API keys", cors: "origins", audit: "the audit log", hooks: "about a sign-up, as a hook", keys: "API keys" }
@@ -13,7 +14,14 @@ const PRESETS = { "Sign-up hook": "hooks:signup", "Verify keys": "keys:verify", 
 const DAYS = [["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["", "Never"]]
 
 export default async page => {
+	if (!may("writeKeys")) {
+		return state(page.body, "forbidden", {
+			title: "You may not create API keys", text: "Your role lacks the right writeKeys; owners, admins and developers have it.",
+			link: { href: `${page.base}/keys`, text: "All API keys" },
+		})
+	}
 	const asked = query()
+	const isFilled = Boolean(asked.name || asked.scopes)
 	const policy = await page.get(`${page.path}/policy`).catch(() => null)
 	const own = (policy?.scope_catalogue ?? []).map(scope => [scope, user(scope)])
 	const wanted = asked.scopes?.split(/[ ,]+/) ?? []
@@ -24,10 +32,10 @@ export default async page => {
 		["days", "Expires after", { options: DAYS }],
 		...BOUNDS,
 	], {
-		submit: "Create key", start: asked, cancel: () => go(`${page.base}/keys`),
+		submit: "Create key", start: asked, cancel: () => leaveFor(`${page.base}/keys`), draft: isFilled ? null : "new key",
 		request: values => [`${page.path}/api-keys`, { body: body(values) }],
 		done: made => {
-			go(`${page.base}/keys/${made.id}`)
+			leaveFor(`${page.base}/keys/${made.id}`)
 			showSecret(page, made)
 		},
 	})
@@ -36,9 +44,10 @@ export default async page => {
 		built.dispatchEvent(new Event("input"))
 	}, { look: ".tiny" }))))
 	add(page.body, [
-		(asked.name || asked.scopes) && note("warn", "alert", "A link filled in this form. Read what it asks for before you create the key."),
+		isFilled && note("warn", "alert", "A link filled in this form. Read what it asks for before you create the key."),
 		h("div.two", card("Create API key", built)),
 	])
+	page.onLeave(built.isEdited)
 	built.querySelector("input").setAttribute("autofocus", "")
 }
 

@@ -1,4 +1,5 @@
-import { act, add, card, check, created, fill, form, formDialog, h, list, may, news, none, note, t, toast, undoable, user, when, words } from "../../lib/ui.js"
+import { form } from "../../lib/form.js"
+import { act, add, card, check, created, fill, formDialog, h, list, may, news, none, note, t, toast, undoable, user, when, words } from "../../lib/ui.js"
 
 export default async page => {
 	const path = `${page.path}/cors-origins`
@@ -11,9 +12,9 @@ export default async page => {
 			when("Ends", "expires_at"),
 			created("Added"),
 		],
-		actions: may("writeOrigins") && ((one, reload) => [["Remove", () => remove(path, one, reload), true]]),
+		actions: may("writeOrigins") && ((one, reload) => [{ text: "Remove", run: () => remove(path, one, reload) }]),
 	})
-	add(page.body, tester(page))
+	if (!page.isGone) add(page.body, tester(page))
 }
 
 async function remove(path, one, reload) {
@@ -27,7 +28,7 @@ async function remove(path, one, reload) {
 const open = (path, reload) => formDialog({
 	title: "Add origin",
 	fields: [
-		["origin*", "Origin", { hint: "Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.", attrs: { placeholder: "https://app.example.com" } }],
+		["origin*", "Origin", { hint: "Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.", attrs: { placeholder: "https://app.example.com" }, unique: true }],
 		["label", "Label"],
 		check("credentials", "Allow cookies and credentials"),
 	],

@@ -1,18 +1,22 @@
-import { add, api, button, card, confirm, etagOf, facts, forgetTenants, form, go, h, may, note, t, time, toast, total, undoable } from "../../lib/ui.js"
+import { form } from "../../lib/form.js"
+import { add, api, button, card, confirm, etagOf, facts, forgetTenants, go, h, may, note, t, time, toast, total, undoable } from "../../lib/ui.js"
 import { suspend } from "../tenants.js"
 
 export default async page => {
 	const { path } = page
 	// Asked again: what is saved goes out with the version that is shown.
 	const one = await page.get(path)
+	let etag = etagOf(one)
 	const rename = form([["name*", "Name"]], {
-		submit: "Save", values: one, request: body => [path, { method: "PATCH", body, etag: etagOf(one) }],
-		done: () => (toast("Saved"), page.again()),
+		submit: "Save", values: one, request: body => [path, { method: "PATCH", body, etag }],
+		done: () => (toast("Saved"), page.again()), draft: "rename",
+		refresh: async () => (etag = etagOf(await api(path))),
 	})
+	page.onLeave(rename.isEdited)
 	add(page.body, h("div.two",
-		h("div.stack-gap", may("editTenant") && card("Name", rename),
+		h("div.stack-gap", may("editTenant") && !page.isGone && card("Name", rename),
 			card("Facts", facts([["Slug", h("code", one.slug)], ["Id", h("code", one.id)], ["Created", time(one.created_at)]]))),
-		may("suspendTenant") && card("Close the gate", h("p.muted.under", "Suspending is undone by resuming; deleting can be undone for 30 days."),
+		may("suspendTenant") && !page.isGone && card("Close the gate", h("p.muted.under", "Suspending is undone by resuming; deleting can be undone for 30 days."),
 			h("div.acts", one.status === "active" && button("Suspend tenant", () => suspend(one, page.again)),
 				one.status !== "deleted" && button("Delete tenant", () => remove(page, one), { look: ".danger" }))),
 		!may("editTenant") && note("info", "lock", "Your role reads these settings; owners and admins change them.")))

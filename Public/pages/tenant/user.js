@@ -1,10 +1,15 @@
-import { act, add, ago, blink, button, buttons, card, confirm, day, deed, facts, fill, formDialog, h, may, none, part, redraw, reveal, t, tag, time, user, who, words } from "../../lib/ui.js"
+import {
+	act, add, ago, blink, button, buttons, card, confirm, day, deed, facts, fill, formDialog, h, may, none, note, part, redraw,
+	restorableUntil, reveal, t, tag, time, user, who, words,
+} from "../../lib/ui.js"
 import { actions, KINDS, ROLE, SUBJECT } from "./users.js"
 
 export default async page => {
 	const path = `${page.path}/users/${page.id}`
 	const one = await page.get(path)
-	const edits = may("editUsers") && one.status !== "deleted"
+	const lives = one.status !== "deleted" && !page.isGone
+	const edits = may("editUsers") && lives
+	const ends = may("suspendUsers") && lives
 	// A card that asks for its own data and fails alone.
 	const asking = []
 	const section = (title, what, draw, nothing, ...acts) => {
@@ -17,20 +22,21 @@ export default async page => {
 	}
 	add(page.body, [
 		h("div.head.person", h("h2.vh", "User"), who(one), h("div.acts", tag(one.status), edits && button("Edit", () => edit(path, one)),
-			buttons(actions(page, one, redraw)))),
-		one.status === "deleted" && h("p.lead", "Deleted ", time(one.updated_at), "; it can be restored for 30 days."),
+			buttons(page.isGone ? [] : actions(page, one, redraw)))),
+		one.status === "deleted" && note("danger", "alert", "Deleted ", time(one.updated_at), "; ",
+			t`the account can be restored until ${restorableUntil(one)}.`),
 		h("div.two",
 			h("div.stack-gap", card("Profile", facts([
 				["Email", user(one.email)], ["Verified", time(one.email_verified_at, "not verified")], ["Role", words(one.role)],
 				["Came in by", words(one.source)], ["Last sign-in", time(one.last_sign_in_at)], ["Created", time(one.created_at)],
 				["Why admitted?", h("a", { href: `${page.base}/decisions?email=${encodeURIComponent(one.email ?? "")}` }, "The decisions about this address")],
 				["Id", h("code", one.id)],
-			])), titled("Identities", edits && [button("Link grant", () => grant(path, one), { look: ".tiny" }), button("Link", () => link(path), { look: ".tiny" })], identities(path, one))),
+			])), titled("Identities", edits && [button("Link grant", () => grant(path, one), { look: ".tiny" }), button("Link", () => link(path), { look: ".tiny" })], identities(path, one, edits))),
 			h("div.stack-gap",
 				section("Sessions", `${path}/sessions`, id => h("div.line",
 					h("div", user(id.device || id.user_agent || id.client), h("div.small.muted", user(id.ip), " · seen ", time(id.last_seen_at))),
-					may("suspendUsers") && button("End", () => act(`${path}/sessions/${id.id}`, { method: "DELETE" }, "Session ended", redraw), { look: ".tiny" })),
-				"No open session.", may("suspendUsers") && button("End all", () => endAll(path, one), { look: ".tiny" })),
+					ends && button("End", () => act(`${path}/sessions/${id.id}`, { method: "DELETE" }, "Session ended", redraw), { look: ".tiny" })),
+				"No open session.", ends && button("End all", () => endAll(path, one), { look: ".tiny" })),
 				section("API keys", `${page.path}/api-keys?owner_user_id=${one.id}`, key => h("div.line",
 					h("a", { href: `${page.base}/keys/${key.id}` }, user(key.name)), tag(key.status)), "No key of its own."),
 				may("readAudit") && section("Activity", `${page.path}/audit-events?limit=8&target=${one.id}`, event => h("div.small",
@@ -41,9 +47,10 @@ export default async page => {
 
 const titled = (title, acts, body) => h("section.card", h("div.head", h("h2", title), h("div.acts", acts)), body)
 
-const identities = (path, one) => h("div.stack-gap", one.identities?.map(id => h("div.line", h("div", h("strong", words(id.provider)), id.email && [" ", user(id.email)],
-	h("div.small.muted", user(id.subject, "code"), " · used ", time(id.last_used_at))),
-may("editUsers") && button("Unlink", () => unlink(path, one, id), { look: ".ghost.tiny.warnish", name: id.subject }))),
+const identities = (path, one, edits) => h("div.stack-gap", one.identities?.map(id => h("div.line",
+	h("div", h("strong", words(id.provider)), id.email && [" ", user(id.email)],
+		h("div.small.muted", user(id.subject, "code"), " · used ", time(id.last_used_at))),
+	edits && button("Unlink", () => unlink(path, one, id), { look: ".ghost.tiny", name: id.subject }))),
 !one.identities?.length && none("None yet: it is linked at the first sign-in."))
 
 const unlink = (path, one, id) => confirm({

@@ -5,7 +5,7 @@ const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can 
 export const ROLES = choices("member manager admin")
 export const ROLE = ["role", "Role", { options: ROLES }]
 /** The providers that a person can be linked to; a password is given here. */
-export const KINDS = [["oidc", "OpenID Connect"], ["google", "Google"], ["github", "GitHub"], ["cognito", "Amazon Cognito"]]
+export const KINDS = choices("oidc google github cognito")
 export const SUBJECT = ["subject*", "Subject", { hint: "The provider's own id of the person." }]
 
 export default async page => {
@@ -14,7 +14,7 @@ export default async page => {
 	await list(page, {
 		path: `${page.path}/users`, noun: NOUN, exports: true, search: "Search by email or name", create: ["editUsers", "Add user", reload => open(page, reload)],
 		empty: { title: "Nobody has come in yet", text: "Invite people, add them here, or let the sign-up policy admit them." },
-		filters: [["status", "Status", "pending active suspended deleted"], ROLE, ["provider", "Provider", { options: [...KINDS, ["password", "Password"]] }]],
+		filters: [["status", "Status", "pending active suspended deleted"], ROLE, ["provider", "Provider", { options: [...KINDS, ...choices("password")] }]],
 		columns: [
 			["User", one => who(one, `${page.base}/users/${one.id}`), { sort: "email" }],
 			STATUS,
@@ -23,15 +23,27 @@ export default async page => {
 			when("Last sign-in", "last_sign_in_at"),
 			created(),
 		],
-		actions: (one, reload) => actions(page, one, reload).filter(act => act?.[0] !== "Delete"),
+		actions: (one, reload) => actions(page, one, reload),
 		bulk: [
 			{ text: "Export", fits: () => true, all: some => file(`${page.path}/users${search({ ids: some.map(one => one.id) })}`, NOUN) },
-			may("suspendUsers") && { text: "Suspend", danger: true, fits: one => one.status === "active", run: post("suspend"), asks: "Their sign-ins, sessions and keys are refused at once. Resuming lets them work again." },
-			may("editUsers") && { text: "Resume", fits: one => one.status === "suspended", run: post("resume") },
-			may("editUsers") && { text: "Delete", danger: true, fits: one => /active|pending|suspended/.test(one.status), run: one => api(path(one), { method: "DELETE" }), asks: ENDS },
+			may("editUsers") && { text: "Approve", fits: isWaiting, run: post("approve") },
+			may("suspendUsers") && {
+				text: "Suspend", fits: one => one.status === "active", run: post("suspend"), back: may("editUsers") && post("resume"),
+				asks: "Their sign-ins, sessions and keys are refused at once. Resuming lets them work again.",
+			},
+			may("editUsers") && {
+				text: "Resume", fits: one => one.status === "suspended", run: post("resume"), back: may("suspendUsers") && post("suspend"),
+			},
+			may("editUsers") && {
+				text: "Delete", fits: one => /active|pending|suspended/.test(one.status), asks: ENDS, back: post("restore"),
+				run: one => api(path(one), { method: "DELETE" }),
+			},
 		].filter(Boolean),
 	})
 }
+
+/** Whether a person has come by the rule `approval` and is not let in yet. */
+const isWaiting = one => one.status === "pending" && one.source === "approval"
 
 export function actions(page, one, reload) {
 	const path = `${page.path}/users/${one.id}`
@@ -46,18 +58,21 @@ export function actions(page, one, reload) {
 		},
 	})
 	return [
-		edits && status === "pending" && one.source === "approval" && ["Approve", () => turn("approve", t`${name} may come in`)],
-		edits && status === "suspended" && ["Resume", () => turn("resume", t`${name} may sign in again`, suspends && "suspend")],
-		edits && status === "deleted" && ["Restore", () => turn("restore", t`${name} is restored`)],
-		suspends && status === "active" && ["Suspend", () => turn("suspend", t`${name} is suspended: sessions and keys are refused`, edits && "resume"), true],
-		edits && /active|pending|suspended/.test(status) && ["Delete", remove, true],
+		edits && isWaiting(one) && { text: "Approve", run: () => turn("approve", t`${name} may come in`) },
+		edits && status === "suspended"
+			&& { text: "Resume", run: () => turn("resume", t`${name} may sign in again`, suspends && "suspend") },
+		edits && status === "deleted" && { text: "Restore", run: () => turn("restore", t`${name} is restored`) },
+		suspends && status === "active" && {
+			text: "Suspend", run: () => turn("suspend", t`${name} is suspended: sessions and keys are refused`, edits && "resume"),
+		},
+		edits && /active|pending|suspended/.test(status) && { text: "Delete", run: remove },
 	]
 }
 
 const open = (page, after) => formDialog({
 	title: "Add user", lead: "Pending until the first sign-in. No message is sent; use an invite for that.",
 	fields: [
-		["email*", "Email", { type: "email" }],
+		["email*", "Email", { type: "email", unique: true }],
 		["name", "Name"],
 		ROLE,
 	],

@@ -1,0 +1,38 @@
+// The operator's menu: who is signed in, how the console looks, the way out.
+import { leaveFor, press, redraw } from "../app.js"
+import { button, fill, forgetTenants, h, icon, keep, kept, me, signOut, user, words } from "./core.js"
+
+/** What can be chosen, and what is kept of each choice. */
+const CHOICES = {
+	theme: { System: "", Light: "light", Dark: "dark" },
+	density: { Comfortable: "", Compact: "compact" },
+	times: { "Relative times": "", "Exact times": "exact" },
+	keys: { "Letter keys": "", "No letter keys": "off" },
+}
+
+/** Fills the menu. */
+export function draw(menu) {
+	const choose = ([name, values]) => h("div.segments", { role: "group", "aria-label": words(name) },
+		Object.entries(values).map(([text, value]) => button(text, event => look(name, value, event.target),
+			{ look: ".tiny", "aria-pressed": String((kept()[name] ?? "") === value) })))
+	fill(menu,
+		h("div.line", user(me().name || me().email, "strong"), h("div.small.muted", user(me().email), " · ", words(me().role))),
+		Object.entries(CHOICES).map(choose),
+		h("a.btn.ghost", { href: "/console/me", onclick: () => menu.hidePopover() }, icon("user"), "Your account"),
+		button("Keyboard shortcuts", () => press("?"), { look: ".ghost", icon: "list" }),
+		button("Sign out", leave, { look: ".ghost", icon: "door" }))
+}
+
+function look(name, value, pressed) {
+	keep(name, value)
+	if (value) document.documentElement.dataset[name] = value
+	else delete document.documentElement.dataset[name]
+	for (const one of pressed.parentNode.children) one.setAttribute("aria-pressed", String(one === pressed))
+	if (name === "times") redraw()
+}
+
+async function leave() {
+	await signOut().catch(() => {})
+	forgetTenants()
+	leaveFor("/console/sign-in")
+}

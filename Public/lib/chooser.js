@@ -1,0 +1,87 @@
+// What can be done to rows that are chosen together.
+import { button, count, fill, h, say, t } from "./core.js"
+import { confirm, toast, undoable } from "./dialog.js"
+
+/** So many are done at most by one choice. */
+const MOST = 10_000
+/** Of more than so many, the number is typed before they are changed. */
+const WIDE = 100
+
+/**
+ * Fills the bar `node` with what can be done to `items`. `spec`: `noun`, `named(item)`, `bulk` [{text, fits(item),
+ * run(item) or all(items), back(item), asks}] (`back` undoes one, `asks` is asked before), `isMore` where more match than
+ * are chosen, `all(most)` → every item that matches, `clear()`, `again()` draws the choice anew, `reload()` the list.
+ */
+export function offer(node, items, spec, said = t`${items.length} selected`) {
+	const { bulk, isMore, clear } = spec
+	const acts = bulk.map(one => {
+		const fit = items.filter(one.fits)
+		const text = fit.length === items.length ? one.text : t`${say(one.text)} ${fit.length}`
+		return fit.length > 0 && button(text, () => ask(node, one, fit, spec), { look: ".tiny" })
+	})
+	const whole = isMore && button("Select all that match", () => takeAll(node, spec), { look: ".tiny" })
+	fill(node, h("strong", said), acts, whole, button("Clear", clear, { look: ".ghost.tiny" }))
+}
+
+async function takeAll(node, spec) {
+	fill(node, h("span", "Reading all that match…"))
+	try {
+		const items = await spec.all(MOST)
+		offer(node, items, { ...spec, isMore: false }, t`All ${count(items.length, ...spec.noun)} that match are selected`)
+	} catch (error) {
+		toast(error.message, { stay: true })
+		spec.again()
+	}
+}
+
+function ask(node, one, items, spec) {
+	const act = t`${say(one.text)} ${count(items.length, ...spec.noun)}`
+	const go = () => run(node, one, items, spec)
+	if (!one.asks) return go()
+	// The dialog closes at once, and the bar says how far it is.
+	const later = async () => void go()
+	return confirm({
+		title: t`${act}?`, text: one.asks, act, type: items.length > WIDE ? String(items.length) : null, run: later,
+	})
+}
+
+async function run(node, one, items, spec) {
+	if (one.all) return one.all(items)
+	const { done, failed } = await forEach(node, items, one.run, spec)
+	const said = failed.length ? t`${done.length} done, ${failed.length} not. ${failed.slice(0, 3).join(" ")}`
+		: t`${say(one.text)}: ${count(done.length, ...spec.noun)} done`
+	if (one.back && done.length) undoable(said, () => takeBack(node, one, done, spec))
+	else toast(said, { stay: failed.length > 0 })
+	return spec.reload()
+}
+
+async function takeBack(node, one, items, spec) {
+	const { done, failed } = await forEach(node, items, one.back, spec)
+	toast(failed.length ? t`${done.length} taken back, ${failed.length} not. ${failed.slice(0, 3).join(" ")}`
+		: t`Taken back: ${count(done.length, ...spec.noun)}`, { stay: failed.length > 0 })
+	return spec.reload()
+}
+
+/** So many are under way at once. */
+const AT_ONCE = 4
+
+/** Runs a few at once, and says how far it is; it can be stopped between two. */
+async function forEach(node, items, run, { named }) {
+	const result = { done: [], failed: [] }
+	let isStopped = false
+	const bar = h("progress", { max: items.length, value: 0, "aria-label": "Progress" })
+	const said = h("span")
+	node.hidden = false
+	fill(node, bar, said, button("Stop", () => (isStopped = true), { look: ".tiny" }))
+	const rest = items.values()
+	const work = async () => {
+		for (const item of rest) {
+			if (isStopped) break
+			await run(item).then(() => result.done.push(item), error => result.failed.push(`${named(item)}: ${error.message}`))
+			bar.value = result.done.length + result.failed.length
+			fill(said, t`${bar.value} of ${items.length}`)
+		}
+	}
+	await Promise.all(Array.from({ length: AT_ONCE }, work))
+	return result
+}

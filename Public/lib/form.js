@@ -1,0 +1,327 @@
+// Forms, and the drafts of what is typed into them.
+import { api, button, etagOf, fill, h, icon, me, note, say, search, shown, t } from "./core.js"
+import { dialog, toast } from "./dialog.js"
+
+let serial = 0
+
+// Drafts: what was typed and not sent stays in this tab, for a session that ends and a dialog that is closed by accident.
+// They are the operator's own, never hold a secret, and end when it is sent, cancelled, or the operator signs out.
+
+const SECRET = /(^|_)(password|token|key|secret|typed|payload)$/
+const isKept = ({ field }) => field.type !== "password" && !SECRET.test(field.name)
+
+/** The draft of a form named `name` on this page: `put()` fills it in and says whether there was one. */
+function draftOf(name, rows) {
+	const key = `draft ${me().id} ${location.pathname} ${name}`
+	const end = () => sessionStorage.removeItem(key)
+	const keep = () => {
+		const changed = rows.filter(one => isKept(one) && one.isChanged()).map(one => [one.field.name, one.raw()])
+		if (changed.length) sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(changed)))
+		else end()
+	}
+	const put = () => {
+		const kept = JSON.parse(sessionStorage.getItem(key) ?? "{}")
+		const found = rows.filter(one => one.field.name in kept)
+		found.forEach(one => one.put(kept[one.field.name]))
+		return found.length > 0
+	}
+	return { keep, put, end }
+}
+
+/**
+ * A form from descriptions: `[name, label, {type, options, hint, value, look, autocomplete, attrs, also, unique}]`. `name*`
+ * is required; a dotted name is a nested member. `type`: text (default), any input type, textarea, lines (an array, one a
+ * line), check, checks (an array of what is ticked; options may have groups), tenant (an id, chosen by name); options make a
+ * select. `also`: further members whose errors belong to the field; `unique`: a 409 belongs to it.
+ * Empty values are left out. `start` fills in; where it edits `values`, only what was changed is sent, an emptied one as null.
+ * Sends by `send(values)`, or what `request(values)` → [path, options] says, which is shown too; then `done(answer, values)`.
+ * `draft`: the name under which what is typed is kept. `refused(error, values)` says whether it dealt with a refusal;
+ * `refresh()` reads the object anew after a 412, and what is typed may then be sent on top of it.
+ * The node has `values()`, `isEdited()` and `forget()`, which ends the draft.
+ */
+export function form(fields, {
+	submit, request, send = values => api(...request(values)), done, cancel, danger, start, values: edited = start, draft,
+	refused, refresh,
+} = {}) {
+	const rows = fields.filter(Boolean).map(([name, label, more]) => {
+		const path = name.replace("*", "")
+		return row({ name: path, label, required: name !== path, keep: !start && edited, ...more, value: more?.value ?? path.split(".").reduce((at, part) => at?.[part], edited) })
+	})
+	const last = button(submit, null, { look: danger ? ".danger" : ".primary", type: "submit" })
+	const trouble = h("div", { role: "alert" })
+	const about = h("div")
+	const back = h("div")
+	const giveUp = () => (forget(), cancel())
+	const node = h("form", { noValidate: true, onsubmit }, back, rows.map(one => one.node), trouble, about,
+		h("div.acts", cancel && button("Cancel", giveUp, { "data-cancel": "" }), last))
+	const kept = draft && draftOf(draft, rows)
+	let isSent = false
+	if (kept) node.addEventListener("input", kept.keep)
+	if (kept?.put()) {
+		fill(back, note("info", "save", "What you typed before is back. ",
+			button("Start over", () => {
+				rows.forEach(one => one.reset())
+				forget()
+				node.dispatchEvent(new Event("input"))
+			}, { look: ".tiny" })))
+	}
+
+	function forget() {
+		kept?.end()
+		fill(back)
+	}
+
+	async function onsubmit(event) {
+		event.preventDefault()
+		if (last.disabled) return
+		rows.forEach(one => one.say(null))
+		fill(trouble)
+		const missing = rows.filter(one => one.field.required && !one.read()?.toString())
+		missing.forEach(one => one.say("Please fill this in."))
+		if (missing.length) return missing[0].focus()
+		last.disabled = true
+		node.setAttribute("aria-busy", "true")
+		try {
+			const values = await collected()
+			const answer = await send(values)
+			isSent = true
+			forget()
+			await done?.(answer, values)
+		} catch (error) {
+			if (!refused?.(error, collect())) show(error)
+		} finally {
+			last.disabled = false
+			node.removeAttribute("aria-busy")
+		}
+	}
+
+	function collect() {
+		const values = {}
+		for (const { field, read, before } of rows) {
+			const value = read()
+			if (value === undefined || (field.keep && String(value ?? "") === before)) continue
+			const path = field.name.split(".")
+			const last = path.pop()
+			path.reduce((at, part) => (at[part] ??= {}), values)[last] = value
+		}
+		return values
+	}
+
+	/** The values, once each tenant that was chosen by its name has its id. */
+	async function collected() {
+		for (const one of rows) await one.settle?.()
+		return collect()
+	}
+
+	function show(error) {
+		const rest = []
+		let first = null
+		for (const { pointer = "", detail } of error.errors ?? []) {
+			const name = pointer.replace(/^[#/]*/, "").replaceAll("/", ".")
+			const hit = rows.find(one => one.has(name))
+			hit ? hit.say(hit.told(name, detail)) : rest.push(t`${name.replaceAll(".", " ")}: ${detail}`)
+			first ??= hit
+		}
+		if (error.status === 409 && !error.errors) {
+			first = rows.find(({ field }) => field.unique)
+			first?.say(error.message)
+		}
+		if (!first || rest.length) fill(trouble, note("danger", "alert", rest.length ? rest.join(" ") : messageOf(error),
+			error.status === 412 && refresh && button("Save mine on top", onTop, { look: ".tiny" }),
+			error.id && h("div.small", "Request ", h("code", error.id))))
+		first?.focus()
+	}
+
+	async function onTop() {
+		await refresh()
+		node.requestSubmit()
+	}
+
+	if (request) fill(about, requestOf(node, () => request(collect())))
+	node.values = collect
+	node.isEdited = () => !isSent && rows.some(one => one.isChanged())
+	node.forget = forget
+	return node
+}
+
+/** What a refusal says, with what is to be done where its own words do not tell. */
+function messageOf(error) {
+	const { status, message, title, retryAfter } = error
+	if (status === 0) return t`${say(title)}. ${say(message)}`
+	if (status === 429 && retryAfter) return t`${say(message)} Try again in ${retryAfter} s.`
+	if (status === 412) return t`${say(message)} Only what you changed is sent if you save it on top. `
+	return message
+}
+
+/** "Show the request" of a form: what it would send now. Its code comes when it is opened. */
+function requestOf(form, read) {
+	const box = h("div.stack-gap")
+	const panel = h("details.small", { ontoggle: draw }, h("summary", "Show the request"), box)
+	async function draw() {
+		if (panel.open) fill(box, (await import("./requests.js")).runnable(shown(...read())))
+	}
+	form.addEventListener("input", draw)
+	return panel
+}
+
+function row(field) {
+	const id = `f${(serial += 1)}`
+	const { options, value, label, autocomplete, attrs, required } = field
+	const { look = "", type = options ? "select" : "text", hint: help = type === "lines" && "One a line." } = field
+	const common = { id, name: field.name, "aria-describedby": `${id}h ${id}e`, required, autocomplete, ...attrs }
+	const hint = help && h("div.hint", { id: `${id}h` }, help)
+	const error = h("div.wrong", { id: `${id}e`, hidden: true })
+	const [control, heading = h("label", { htmlFor: id }, label), more] = controlOf(type, { field, id, common, hint })
+	const raw = () => rawOf(type, control)
+	const before = raw()
+	const put = value => putRaw(type, control, value)
+	const names = [field.name, ...(field.also ?? [])]
+	const has = name => names.some(own => name === own || name.startsWith(`${own}.`))
+	return {
+		field, raw, put, has, before: String(read(type, control, field) ?? ""), read: () => read(type, control, field),
+		isChanged: () => String(raw()) !== String(before), reset: () => put(before),
+		settle: type === "tenant" ? () => settleTenant(control) : null,
+		node: h(`div.field${look}`, heading, type !== "check" && [control, more, hint], error),
+		focus: () => (control.querySelector("input") ?? control).focus(),
+		/** An error of one line of several names the line. */
+		told(name, detail) {
+			const at = Number(/\.(\d+)(\.|$)/.exec(name)?.[1] ?? 0)
+			const lines = type === "lines" && read(type, control, field)
+			return lines?.[at] ? t`“${lines[at]}” ${say(detail)}` : detail
+		},
+		say(text) {
+			if (text) control.setAttribute("aria-invalid", "true")
+			else control.removeAttribute("aria-invalid")
+			error.hidden = !text
+			fill(error, text && icon("alert"), text)
+		},
+	}
+}
+
+/** A field's [control, what heads it, what stands below it]. */
+function controlOf(type, { field: { label, options, value }, id, common, hint }) {
+	if (type === "select") {
+		const chosen = value ?? options[0][0]
+		return [h("select", common, options.map(([code, text]) => h("option", { value: code, selected: code === chosen }, text)))]
+	}
+	if (type === "textarea" || type === "lines") {
+		return [h("textarea", { ...common, value: [value ?? []].flat().join("\n") })]
+	}
+	if (type === "checks") {
+		return [h("div.checks", { id, role: "group", "aria-label": label }, options.map(([code, text, why]) => (text
+			? h("label.check", h("input", { type: "checkbox", value: code, checked: value?.includes(code) }),
+				h("span", text, why && h("code.hint", why)))
+			: h("strong.small", code)))), h("strong", label)]
+	}
+	if (type === "check") {
+		const box = h("input", { ...common, type: "checkbox", checked: Boolean(value), required: false })
+		return [box, h("label.check", box, h("span", label, hint))]
+	}
+	if (type === "tenant") return tenantControl(id, common)
+	return [h("input", { ...common, type, value: value ?? "", spellcheck: false })]
+}
+
+/** A text in which a tenant is found by its name; its slug is what is typed, its id what is sent. */
+function tenantControl(id, common) {
+	const found = h("datalist", { id: `${id}l` })
+	let timer
+	const look = () => {
+		clearTimeout(timer)
+		timer = setTimeout(async () => {
+			const { items } = await api(`/tenants${search({ q: control.value.trim(), limit: 20 })}`).catch(() => ({ items: [] }))
+			fill(found, items.map(one => h("option", { value: one.slug, label: one.name, "data-plain": "" })))
+		}, 150)
+	}
+	const control = h("input", { ...common, autocomplete: "off", spellcheck: false, oninput: look, onfocus: look })
+	control.setAttribute("list", found.id)
+	return [control, undefined, found]
+}
+
+/** Finds the id of the tenant that was named by slug or id; a name that no tenant has stays, and the server says so. */
+async function settleTenant(control) {
+	const text = control.value.trim()
+	control.dataset.id = text && await api(`/tenants/${encodeURIComponent(text)}`).then(one => one.id, error => {
+		throw error.status === 404 ? Object.assign(new Error(), {
+			errors: [{ pointer: `/${control.name.replaceAll(".", "/")}`, detail: t`There is no tenant “${text}”.` }],
+		}) : error
+	})
+}
+
+/** What a control holds, as a draft keeps it. */
+function rawOf(type, control) {
+	if (type === "check") return control.checked
+	if (type !== "checks") return control.value
+	return [...control.querySelectorAll("input:checked")].map(one => one.value)
+}
+
+function putRaw(type, control, value) {
+	if (type === "check") control.checked = value
+	else if (type === "checks") {
+		for (const box of control.querySelectorAll("input")) box.checked = value.includes(box.value)
+	} else control.value = value
+}
+
+function read(type, control, { keep }) {
+	if (type === "check") return control.checked
+	if (type === "tenant") return (control.value.trim() && (control.dataset.id || control.value.trim())) || undefined
+	const many = type === "checks" ? [...control.querySelectorAll("input:checked")].map(one => one.value)
+		: type === "lines" && control.value.split(/[\n,]/).map(line => line.trim()).filter(Boolean)
+	if (many) return many.length || keep ? many : undefined
+	const text = type === "password" ? control.value : control.value.trim()
+	if (text === "") return keep ? null : undefined
+	return type === "number" ? Number(text) : text
+}
+
+/**
+ * A dialog with a form, whose button says `submit` or the title. What is sent, and shown, is
+ * `request(values)` → [path, options], or the values to `path` by `method`. Then `done(answer, values)`,
+ * or `said` as a message and `after()`. `edits`: the object that the form changes.
+ */
+export function formDialog({
+	title, lead, fields = [], edits, submit = edits ? "Save" : title, danger, start, send, path, method = edits && "PATCH",
+	etag = edits && etagOf(edits), said = edits && "Saved", after, draft = String(title), ...given
+}) {
+	const request = given.request ?? (path && (values => [path, { method, body: values, etag }]))
+	const done = given.done ?? (made => (said && toast(said.call ? said(made) : said), after?.()))
+	let isOver = false
+	const close = () => {
+		isOver = true
+		node.close()
+	}
+	const built = form(fields, {
+		submit, danger, start, request, send, draft, values: edits ?? start, cancel: close,
+		done: (...answer) => (close(), done(...answer)),
+		refresh: edits && path && (async () => (etag = etagOf(await api(path)))),
+	})
+	const node = dialog(title, lead && h("p.lead", lead), built)
+	node.addEventListener("close", () => {
+		if (!isOver && draft && built.isEdited()) toast("What you typed is kept: open this again to go on.")
+	});
+	(node.querySelector("input, select, textarea") ?? node).focus()
+	return node
+}
+
+/** Asks before a page with changes is left; they stay in this tab as a draft. */
+export const askToLeave = leave => confirm({
+	title: "Leave this page?", keep: "Stay", act: "Leave", run: leave,
+	text: "What you changed here is not saved. It stays in this tab as a draft until you sign out.",
+})
+
+/**
+ * For what is final: says what breaks now, with focus on Keep. `type`: a word to be typed first.
+ * Runs `run`, or sends `body` to `path` by `method`, then as a form's dialog.
+ */
+export function confirm({ text, keep = "Keep", act, type, run, path, method = "DELETE", body, etag, ...rest }) {
+	const node = formDialog({
+		...rest, lead: text, submit: act, danger: true, draft: null,
+		fields: [type && ["typed*", t`Type ${type} to confirm`, { autocomplete: "off" }]],
+		send: values => {
+			if (type && values.typed !== type) throw new Error(t`That is not ${type}.`)
+			return run ? run() : api(path, { method, body, etag })
+		},
+	})
+	const cancel = node.querySelector("[data-cancel]")
+	fill(cancel, keep)
+	if (!type) cancel.focus()
+	return node
+}

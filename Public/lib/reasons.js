@@ -1,0 +1,130 @@
+// What a decision's outcome, reason and trace mean, in words that are true for each of them, and what can be done next.
+import { api, h, icon, may, say, scope, step, t, tenantOf, user, words } from "./core.js"
+
+const OUTCOMES = {
+	created: "A user was made for this person.",
+	linked: "The sign-in was linked to a user who was there.",
+	existing: "The sign-in is known: nothing was changed.",
+	reserved: "A place is reserved; it counts once the provider has confirmed the person.",
+	deferred: "Not decided yet: nobody was let in and nobody turned away.",
+	refused: "Was turned away.",
+}
+
+/** One sentence on the outcome. `waits`: the user waits for approval now. */
+export const told = ({ outcome }, waits) => (waits ? say("Waits for approval: the sign-in is refused until then.")
+	: say(OUTCOMES[outcome] ?? words(outcome)))
+
+/** Of each reason: why, and what an operator can do. */
+const REASONS = {
+	email_missing: ["The provider sent no address.", "Let the provider's app ask for the email scope, or link the sign-in by hand."],
+	email_invalid: ["The address that the provider sent is not one.", "Mend the account at the provider."],
+	email_unverified: ["Nothing that counts here vouches for the address.",
+		"Invite this address, or set the provider's trust in addresses if its word may be relied on."],
+	user_suspended: ["The user is suspended.", "Resume the user to let them sign in."],
+	user_deleted: ["The user is deleted.", "Restore the user, or send an invite."],
+	tenant_suspended: ["The tenant is suspended.", "Resume the tenant to let its people sign in."],
+	tenant_deleted: ["The tenant is deleted.", "Restore the tenant."],
+	approval_pending: ["The person waits for approval.", "Approve the user."],
+	invite_unknown: ["There is no invite with this link.", "Send a new invite."],
+	invite_expired: ["The invite has expired.", "Resend it."],
+	invite_revoked: ["The invite was revoked.", "Send a new invite if the person is to come in."],
+	invite_used: ["The invite was used before.", "The person can sign in as they did then; otherwise send a new invite."],
+	invite_email_mismatch: ["The invite is for another address.", "Invite the address that the person signs in with."],
+	identity_link_required: ["An account of this address is there, and this sign-in is not linked to it.",
+		"Link the sign-in on the user's page, or give the person a link grant."],
+	identity_conflict: ["This sign-in belongs to another user already.", "Unlink it there first."],
+	not_invited: ["The tenant's policy lets nobody in this way without an invite.", "Invite this address, or change the policy."],
+	no_tenant: ["No tenant knows the address: there is no live invite, no waiting user and no verified domain that counts.",
+		"Invite the address into a tenant, or verify its domain there."],
+	provider_unknown: ["The provider is not registered here.", "Register it under Providers."],
+	tenant_choice_required: ["Several tenants would take this person, who has to choose one.",
+		"Nothing is to be done: the person chooses at the next sign-in."],
+	rate_limited: ["Too many attempts at once.", "It works again by itself."],
+	unavailable: ["The service could not answer.", "The person can try again."],
+}
+
+/** The step of a trace at which only the authority for the domain was missing. */
+const lacksAuthority = ({ reason, trace }) => reason === "email_unverified"
+	&& trace?.some(({ rule, detail }) => rule === "9" && detail === "not authoritative")
+
+/** Why, and what next, as two sentences; null where there is no reason. */
+export function explained(one) {
+	if (!one.reason) return null
+	if (lacksAuthority(one)) {
+		const domain = one.email?.split("@")[1]
+		return [
+			say("The provider says that the address is verified, and the domain is a verified domain of the tenant. To come in by "
+				+ "the domain alone, that is not enough: the provider must be the authority of the domain."),
+			t`Register a provider as the authority of ${domain ?? say("this domain")} (Providers, trust: authoritative), or invite this address.`,
+		]
+	}
+	return (REASONS[one.reason] ?? [words(one.reason)]).map(say)
+}
+
+// The rules of the engine, by the number that a trace gives them.
+const RULES = ["", "Is the identity known?", "Is there an address?", "Is there an invite token?", "Which tenants may it be?",
+	"Does anything vouch for the address?", "Is there a live invite?", "Is a user waiting?", "Is there an active user?",
+	"May the people of a verified domain come in?", "Is the tenant open?"]
+const GOOD = ["linked", "created", "existing", "reserved", "vouched for", "as if vouched for"]
+const OPEN = ["deferred"]
+
+/** How far an address is vouched for, as rule 5 writes it. */
+const VOUCHING = {
+	claim: "The provider says so; that counts for invites and for an open tenant.",
+	proved: "The mailbox was proved.",
+	authoritative: "The provider is the authority of the domain.",
+	native: "It will be proved when the sign-up is confirmed.",
+}
+const DETAILS = {
+	"not authoritative": "The domain is verified, but the provider is not its authority.",
+	invite_only: "The policy is “Invite only”.", closed: "The policy is “Closed”.", domain: "The policy is “Domain”.",
+	approval: "The policy is “Approval”.", "outside the allowed domains": "The domain is not among the allowed domains.",
+}
+const detailOf = (rule, detail) => (rule === "5" && VOUCHING[detail]) || DETAILS[detail]
+
+const UUID = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
+/** A text with the ids that have a name here replaced by it. */
+const withNames = (text, names) => text.split(UUID).map(part =>
+	(names.has(part) ? h("a", { href: names.get(part).href }, user(names.get(part).name)) : part && user(part)))
+
+/** A trace, rule by rule. `names`: as `namesOf` gives them. */
+export const trace = (steps, names = new Map()) => h("ol.trace", (steps ?? []).map(({ rule, result, detail }) => {
+	const [tone, look] = GOOD.includes(result) ? ["ok", "check"] : OPEN.includes(result) ? ["warn", "next"]
+		: REASONS[result] ? ["danger", "x"] : ["quiet", "next"]
+	const known = detailOf(rule, detail)
+	const text = typeof detail === "string" ? detail : JSON.stringify(detail ?? "")
+	return step(look, tone, h("strong", RULES[rule] ?? words(rule)), " ", h("span.muted", words(result)),
+		text && h("div.small.muted", known ? say(known) : withNames(text, names)))
+}))
+
+/** The names of the tenants, users and providers that a decision holds ids of, each with its page. */
+export async function namesOf({ trace, provider, tenant_id: tenant, user_id: person }) {
+	const names = new Map()
+	const text = JSON.stringify([trace, provider, tenant])
+	const ids = new Set(text.match(new RegExp(UUID, "g")))
+	const nameTenant = async id => {
+		const one = await tenantOf(id)
+		names.set(id, { name: one.name, href: `/console/t/${one.slug}/users` })
+	}
+	const nameUsers = async () => {
+		const { items } = await api(`/tenants/${tenant}/users?ids=${[person, ...ids].join(",")}`)
+		for (const one of items) {
+			names.set(one.id, { ...one, name: one.name || one.email, href: `/console/t/${tenant}/users/${one.id}` })
+		}
+	}
+	const nameProviders = async () => {
+		const { items } = await api("/providers?limit=100")
+		for (const one of items) names.set(one.id, { name: one.name, href: "/console/providers" })
+	}
+	const isMine = tenant && (!scope() || scope() === tenant)
+	await Promise.allSettled([
+		isMine && nameTenant(tenant), isMine && person && nameUsers(), ids.size > 0 && may("readPolicy") && nameProviders(),
+	])
+	return names
+}
+
+/** Why and what next, as a note; nothing where it was let in. */
+export function advice(one) {
+	const [why, next] = explained(one) ?? []
+	return why && h("div.note.info", icon("flask"), h("div", h("strong", why), next && h("div", next)))
+}

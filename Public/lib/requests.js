@@ -1,0 +1,25 @@
+// What a view or a form asks of the API, as a program would: its curl.
+import { fill, h, sent } from "./core.js"
+import { closer, copies, dialog } from "./dialog.js"
+
+const quote = text => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** The curl of a request {method, path, body, etag, accept}, with an API key instead of the session. */
+export function curlOf({ method, path, body, etag, accept }) {
+	const lines = [`curl${method === "GET" ? "" : ` -X ${method}`} ${quote(location.origin + path)}`,
+		`  -H "Authorization: Bearer $GATEHOUSE_KEY"`]
+	if (accept) lines.push(`  -H ${quote(`Accept: ${accept}`)}`)
+	if (etag) lines.push(`  -H ${quote(`If-Match: ${etag}`)}`)
+	if (body) lines.push("  -H 'Content-Type: application/json'", `  -d ${quote(body)}`)
+	return lines.join(" \\\n")
+}
+
+/** The curl of a request, and buttons that copy it. */
+export const runnable = request => [h("code.code", { tabIndex: 0 }, curlOf(request)),
+	h("div.acts", copies(curlOf(request), "Copy curl"), request.body && copies(request.body, "Copy JSON"))]
+
+/** The dialog of all that this view has asked. */
+export const open = () => dialog("Requests of this view",
+	h("p.lead", "Exactly what this page sent, for an API key instead of your session. Secrets are masked."),
+	sent.toReversed().map(entry => fill(h("div.stack-gap"), runnable(entry))),
+	!sent.length && h("p.muted", "This view has asked for nothing."), closer())

@@ -1,0 +1,207 @@
+"""What can be done to a row: in sight at 1280 pixels, by keyboard too, asked before it is final, taken back after it is done."""
+import re
+
+from playwright.sync_api import expect
+from test_keyboard import press
+
+LISTS = ["/console/tenants", "/console/operators", "/console/providers", "/console/t/{}/users", "/console/t/{}/invites", "/console/t/{}/keys",
+         "/console/t/{}/domains", "/console/t/{}/origins", "/console/t/{}/clients", "/console/t/{}/decisions"]
+# Which of the row's buttons cannot be clicked where they stand.
+COVERED = """() => [...document.querySelectorAll("main td.end button")].filter((one) => {
+    one.scrollIntoView({block: "center"})
+    const at = one.getBoundingClientRect()
+    const hit = document.elementFromPoint(at.x + at.width / 2, at.y + at.height / 2)
+    return at.right > innerWidth || !one.contains(hit)
+}).map((one) => one.getAttribute("aria-label"))"""
+
+
+def crowded(console):
+    """A tenant with a row of everything, each with long names."""
+    one = console.tenant("A tenant of a rather long name")
+    path = f"/tenants/{one['id']}"
+    long = "a-rather-long-name-that-takes-its-place"
+    key = console.api("POST", f"{path}/api-keys", {"name": f"Production {long}", "scopes": ["keys:verify", "users:read", "audit:read"]})
+    console.api("POST", f"{path}/api-keys/{key['id']}/rotate", {"grace_seconds": 3600})
+    console.api("POST", f"{path}/users", {"email": f"{long}.of.a.person@acme.example", "name": "Ada " + "Lovelace " * 4})
+    console.api("POST", f"{path}/invites", {"email": f"{long}.invited@acme.example", "delivery": "link"})
+    console.api("POST", f"{path}/domains", {"domain": f"{long}.{one['slug']}.example"})
+    console.api("POST", f"{path}/cors-origins", {"origin": f"https://{long}.acme.example", "label": "The label " * 8})
+    return one
+
+
+def test_every_act_of_every_row_can_be_reached_at_1280_pixels(console):
+    one = crowded(console)
+    page = console.page
+    for path in (each.format(one["slug"]) for each in LISTS):
+        console.go(path)
+        console.idle()
+        assert page.evaluate(COVERED) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        more = page.get_by_role("button", name=re.compile("^More for"))
+        if more.count() == 0:
+            continue
+        # By keyboard alone: the first act has the focus, arrows go on, Escape gives it back.
+        more.first.focus()
+        page.keyboard.press("Enter")
+        items = page.get_by_role("menuitem")
+        expect(items.first).to_be_focused()
+        for item in items.all():
+            box = item.bounding_box()
+            assert box["x"] >= 0 and box["x"] + box["width"] <= 1280 and box["y"] + box["height"] <= 800, (path, box)
+        page.keyboard.press("ArrowUp")
+        expect(items.last).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(items).to_have_count(0)
+        expect(more.first).to_be_focused()
+
+
+def test_nothing_in_a_row_is_red(console):
+    page = console.go("/console/t/demo/users")
+    colours = page.locator("td.end button").evaluate_all("all => all.map(one => getComputedStyle(one).color)")
+    danger = page.evaluate("""() => { const probe = document.createElement('span'); probe.className = 'btn danger'; document.body.append(probe);
+        const colour = getComputedStyle(probe).backgroundColor; probe.remove(); return colour }""")
+    assert colours and danger not in colours
+
+
+def test_a_row_keeps_the_focus_when_the_table_is_drawn_anew(console):
+    one = console.tenant()
+    for name in "abc":
+        user = console.api("POST", f"/tenants/{one['id']}/users", {"email": f"{name}@acme.example"})
+        console.api("POST", f"/tenants/{one['id']}/users/{user['id']}/suspend")
+    page = console.go(f"/console/t/{one['slug']}/users?sort=email")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.get_by_role("link", name="b@acme.example")).to_be_focused()
+    row = page.get_by_role("row", name=re.compile("b@acme.example"))
+    press(page, row.get_by_role("button", name="Resume"))
+    expect(row).not_to_contain_text("Suspended")
+    expect(row.locator(":focus")).to_have_count(1)
+    page.keyboard.press("z")
+    expect(row).to_contain_text("Suspended")
+    expect(row.locator(":focus")).to_have_count(1)
+    page.keyboard.press("j")
+    expect(page.get_by_role("row", name=re.compile("c@acme.example")).locator(":focus")).to_have_count(1)
+
+
+def test_the_next_page_has_the_focus_at_its_table(console):
+    one = console.tenant()
+    emails = [{"email": f"p{number:03}@acme.example", "delivery": "link"} for number in range(55)]
+    console.api("POST", f"/tenants/{one['id']}/invites", {"invites": emails})
+    page = console.go(f"/console/t/{one['slug']}/invites")
+    page.get_by_role("button", name="Next page").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("tbody tr")).to_have_count(5)
+    expect(page.locator("main .table")).to_be_focused()
+    page.keyboard.press("j")
+    expect(page.locator("tbody tr").first.locator(":focus")).to_have_count(1)
+
+
+def test_what_ends_a_secret_or_a_link_is_asked_first(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}"
+    key = console.api("POST", f"{path}/api-keys", {"name": "Rotated", "scopes": ["users:read"]})
+    console.api("POST", f"{path}/api-keys/{key['id']}/rotate", {"grace_seconds": 3600})
+    console.api("POST", f"{path}/invites", {"email": "a@acme.example", "delivery": "link"})
+    page = console.page
+    dialog = page.get_by_role("dialog")
+    for tab, name, kept in (("keys", "Cut old", "Keep"), ("keys", "Roll back", "Keep the new secret"), ("invites", "Revoke", "Keep")):
+        console.go(f"/console/t/{one['slug']}/{tab}")
+        console.requests.clear()
+        console.more(page.locator("tbody tr").first, name)
+        expect(dialog.get_by_role("button", name=kept, exact=True)).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(dialog).to_have_count(0)
+        assert console.asked("/v1/", "POST") == [], name
+    console.go(f"/console/t/{one['slug']}/invites")
+    page.get_by_role("button", name="Resend a@acme.example").click()
+    expect(dialog).to_contain_text("stops working now")
+    dialog.get_by_role("button", name="Keep the old link").click()
+    assert console.api("GET", f"{path}/invites")["items"][0]["sent_count"] == 1
+    # The key's own page asks as well.
+    console.go(f"/console/t/{one['slug']}/keys/{key['id']}")
+    page.get_by_role("button", name="Cut old").click()
+    dialog.get_by_role("button", name="Cut old secret").click()
+    expect(page.get_by_text("The old secret has ended")).to_be_visible()
+    assert console.api("GET", f"{path}/api-keys/{key['id']}")["previous"] is None
+
+
+def test_many_that_were_suspended_or_deleted_together_come_back_by_z(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}/users"
+    for name in "abc":
+        user = console.api("POST", path, {"email": f"{name}@acme.example"})
+        if name != "c":
+            console.api("POST", f"{path}/{user['id']}/suspend")
+    page = console.go(f"/console/t/{one['slug']}/users")
+    group = page.get_by_role("group", name="Selected rows")
+    page.get_by_label("Select all of this page").check()
+    group.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete 3 users").click()
+    expect(page.get_by_text("Nobody has come in yet")).to_be_visible()
+    page.locator("main h1").focus()
+    page.keyboard.press("z")
+    expect(page.locator("tbody tr")).to_have_count(3)
+    assert sorted(user["status"] for user in console.api("GET", path)["items"]) == ["pending", "suspended", "suspended"]
+    page.get_by_label("Select all of this page").check()
+    group.get_by_role("button", name="Resume 2").click()
+    expect(page.locator("tbody").get_by_text("Suspended")).to_have_count(0)
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(page.locator("tbody").get_by_text("Suspended")).to_have_count(2)
+
+
+def test_all_that_match_are_chosen_beyond_the_page_and_their_number_is_typed(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}/invites"
+    people = [{"email": f"p{number:03}@acme.example", "delivery": "link"} for number in range(120)]
+    console.api("POST", path, {"invites": people})
+    page = console.go(f"/console/t/{one['slug']}/invites?q=p")
+    page.get_by_label("Select all of this page").check()
+    group = page.get_by_role("group", name="Selected rows")
+    group.get_by_role("button", name="Select all that match").click()
+    expect(group).to_contain_text("All 120 invites that match are selected")
+    group.get_by_role("button", name="Revoke").click()
+    page.get_by_role("dialog").get_by_role("textbox").fill("120")
+    page.get_by_role("dialog").get_by_role("button", name="Revoke 120 invites").click()
+    expect(page.get_by_text("Revoke: 120 invites done")).to_be_visible()
+    assert console.api("GET", f"{path}?status=pending")["total"]["value"] == 0
+
+
+def test_those_who_wait_are_approved_together(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}"
+    domain = f"{one['slug']}.example"
+    made = console.api("POST", f"{path}/domains", {"domain": domain})
+    console.api("POST", f"{path}/domains/{made['id']}/verify", {"method": "operator"})
+    provider = console.api("POST", "/providers", {"kind": "oidc", "name": "Staff", "issuer": f"https://id.{domain}", "client_id": "x",
+                                                  "email_trust": "authoritative", "domains": [domain]})
+    policy = console.context.request.get(f"{console.base}/v1{path}/policy")
+    console.context.request.fetch(f"{console.base}/v1{path}/policy", method="PUT", data={**policy.json(), "sign_up": "approval"}, headers={
+        "if-match": policy.headers["etag"], "x-gatehouse-console": "1", "sec-fetch-site": "same-origin", "content-type": "application/json"})
+    for name in "ab":
+        answer = console.api("POST", "/hooks/pre-signup", {"provider": provider["id"], "subject": name, "email": f"{name}@{domain}", "email_verified": True})
+        assert answer["outcome"] == "created", answer
+    page = console.go(f"/console/t/{one['slug']}/users")
+    page.get_by_label("Select all of this page").check()
+    page.get_by_role("group", name="Selected rows").get_by_role("button", name="Approve").click()
+    expect(page.locator("tbody").get_by_text("Active")).to_have_count(2)
+    # The decision that made the one who waited said so while it was true.
+    decision = console.api("GET", f"{path}/provisioning/decisions")["items"][0]
+    console.go(f"/console/decisions/{decision['id']}")
+    expect(page.locator(".lead").first).to_have_text("A user was made for this person.")
+
+
+def test_of_a_deleted_tenant_and_user_nothing_is_made_or_ended(console):
+    one = console.tenant("Gone Works")
+    path = f"/tenants/{one['id']}"
+    user = console.api("POST", f"{path}/users", {"email": "gone@acme.example"})
+    console.api("DELETE", f"{path}/users/{user['id']}")
+    page = console.go(f"/console/t/{one['slug']}/users/{user['id']}")
+    expect(page.locator(".note.danger")).to_contain_text(re.compile(r"can be restored until \w+ \d+, \d{4}"))
+    for name in ("Unlink", "End all", "Link grant", "Edit"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+    expect(page.get_by_role("button", name="Restore")).to_be_visible()
+    console.api("DELETE", path)
+    for tab in ("users", "invites", "keys", "origins", "domains"):
+        console.go(f"/console/t/{one['slug']}/{tab}")
+        expect(page.locator("main .note.danger")).to_contain_text("This tenant is deleted")
+        expect(page.locator("main .primary, main [data-export], main [data-new], main td.end")).to_have_count(0)

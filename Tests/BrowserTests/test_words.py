@@ -1,0 +1,318 @@
+"""What the console says is true, whole and in the reader's spelling: outcomes, names, times, errors, files."""
+import json
+import re
+
+from console import Console
+from playwright.sync_api import expect
+
+
+def decide(console, **attempt):
+    answer = console.api("POST", "/hooks/pre-signup", {"provider": "google", "email_verified": True, **attempt})
+    return answer, f"/console/decisions/{answer['decision_id']}"
+
+
+def verified(console, tenant, domain, **policy):
+    """Lets the tenant have a verified domain, and a policy."""
+    path = f"/tenants/{tenant['id']}"
+    made = console.api("POST", f"{path}/domains", {"domain": domain})
+    console.api("POST", f"{path}/domains/{made['id']}/verify", {"method": "operator"})
+    now = console.context.request.get(f"{console.base}/v1{path}/policy")
+    console.context.request.fetch(f"{console.base}/v1{path}/policy", method="PUT", data={**now.json(), **policy}, headers={
+        "if-match": now.headers["etag"], "x-gatehouse-console": "1", "sec-fetch-site": "same-origin", "content-type": "application/json"})
+
+
+def test_a_decision_says_what_happened_for_each_outcome(console):
+    one, two = console.tenant("First Works"), console.tenant("Second Works")
+    for tenant in (one, two):
+        console.api("POST", f"/tenants/{tenant['id']}/users", {"email": "both@acme.example"})
+    page = console.page
+    lead = page.locator("main .lead").first
+    answer, path = decide(console, subject="both", email="both@acme.example")
+    assert answer["outcome"] == "deferred", answer
+    console.go(path)
+    expect(lead).to_contain_text("Not decided yet")
+    expect(page.get_by_text("Several tenants would take this person")).to_be_visible()
+    answer, path = decide(console, subject="none", email="none@acme.example")
+    assert answer["outcome"] == "refused"
+    console.go(path)
+    expect(lead).to_have_text("Was turned away.")
+    expect(page.get_by_text("Invite the address into a tenant")).to_be_visible()
+
+
+def test_who_waits_for_approval_was_not_let_in(console):
+    one = console.tenant("Waiting Works")
+    domain = f"{one['slug']}.example"
+    verified(console, one, domain, sign_up="approval")
+    provider = console.api("POST", "/providers", {"kind": "oidc", "name": "Staff of Waiting", "issuer": f"https://id.{domain}", "client_id": "x",
+                                                  "email_trust": "authoritative", "domains": [domain]})
+    answer, path = decide(console, provider=provider["id"], subject="w", email=f"w@{domain}")
+    assert answer["outcome"] == "created", answer
+    page = console.go(path)
+    expect(page.locator("main .lead").first).to_contain_text("Waits for approval")
+    expect(page.get_by_role("link", name="Waiting Works").first).to_be_visible()
+    expect(page.get_by_role("link", name=f"w@{domain}").first).to_be_visible()
+    assert one["id"] not in page.locator(".trace").inner_text()
+
+
+def test_a_refusal_for_want_of_authority_says_so_and_what_to_do(console):
+    one = console.tenant("Authority Works")
+    domain = f"{one['slug']}.example"
+    verified(console, one, domain, sign_up="domain")
+    page = console.go(f"/console/simulator?provider=google&subject=s&email=a@{domain}&tenant={one['slug']}")
+    page.get_by_role("button", name="Run").click()
+    result = page.locator("main .card").filter(has=page.get_by_role("heading", name="The answer"))
+    expect(result).to_contain_text("the provider must be the authority of the domain")
+    expect(result).to_contain_text(f"Register a provider as the authority of {domain}")
+    trace = result.locator(".trace")
+    expect(trace).to_contain_text("Does anything vouch for the address?")
+    expect(trace).to_contain_text("The domain is verified, but the provider is not its authority.")
+    expect(trace).to_contain_text("Authority Works")
+    assert "Is the domain verified?" not in trace.inner_text()
+
+
+def test_a_mode_of_the_policy_says_what_it_asks_for_and_warns_without_a_domain(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/policy")
+    mode = console.field("Who may sign up")
+    for value in ("approval", "domain"):
+        mode.select_option(value)
+        expect(page.get_by_text("by a provider that is the authority of that domain")).to_be_visible()
+        expect(page.locator("form .note.warn")).to_contain_text("no verified domain, so nobody can come in this way")
+    assert "everyone waits" not in mode.inner_text()
+    mode.select_option("invite_only")
+    expect(page.locator("form .note.warn")).to_have_count(0)
+    verified(console, one, f"{one['slug']}.example")
+    console.go(f"/console/t/{one['slug']}/policy")
+    mode.select_option("domain")
+    expect(page.get_by_text("by a provider that is the authority of that domain")).to_be_visible()
+    console.idle()
+    expect(page.locator("form .note.warn")).to_have_count(0)
+
+
+def test_names_with_joiners_are_written_as_they_are(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}/users"
+    persian, family = "می\u200cخواهم", "👩\u200d👩\u200d👧"
+    console.api("POST", path, {"email": "a@acme.example", "name": f"{persian} {family}"})
+    console.api("POST", path, {"email": "b@acme.example", "name": "pay\u200cpal\u200d \u200babc"})
+    page = console.go(f"/console/t/{one['slug']}/users")
+    expect(page.locator("tbody")).to_contain_text(f"{persian} {family}")
+    expect(page.locator("tbody")).to_contain_text(r"pay\u200cpal\u200d \u200babc")
+
+
+def test_letter_keys_work_on_a_layout_without_latin_letters(console):
+    page = console.go("/console/t/demo/users")
+    page.evaluate("""() => dispatchEvent.call(document.body, new KeyboardEvent("keydown", {key: "л", code: "KeyK", ctrlKey: true, bubbles: true, cancelable: true}))""")
+    expect(page.locator(".palette input")).to_be_focused()
+    page.keyboard.press("Escape")
+    for key, code in (("п", "KeyG"), ("е", "KeyT")):
+        page.evaluate("""([key, code]) => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, code, bubbles: true, cancelable: true}))""", [key, code])
+    expect(page.locator("main h1")).to_have_text("Tenants")
+
+
+def test_on_a_mac_the_palette_is_offered_by_its_own_key(console):
+    console.context.add_init_script("Object.defineProperty(navigator, 'platform', {get: () => 'MacIntel'});"
+                                    "Object.defineProperty(navigator, 'userAgentData', {get: () => undefined})")
+    page = console.go("/console/")
+    expect(page.locator(".finder kbd")).to_have_text("⌘ K")
+
+
+def test_a_tenant_that_is_not_there_does_not_stay_in_the_navigation(console):
+    console.expects_refusals = True
+    page = console.go("/console/t/no-such-tenant/users")
+    expect(page.locator("[data-state=missing]").get_by_role("link", name="All tenants")).to_be_visible()
+    assert page.locator('.nav a[href*="no-such-tenant"]').count() == 0
+    page.get_by_role("link", name="All tenants").click()
+    expect(page.locator("main h1")).to_have_text("Tenants")
+    assert page.locator('.nav a[href*="no-such-tenant"]').count() == 0
+    console.go("/console/t/demo/users/00000000-0000-4000-8000-000000000000")
+    page.locator("[data-state=missing]").get_by_role("link", name="All: Users").click()
+    expect(page.locator("tbody tr").first).to_be_visible()
+
+
+def test_a_filter_that_the_server_does_not_take_is_said_by_its_name(console):
+    console.expects_refusals = True
+    page = console.go("/console/decisions")
+    page.get_by_label("Whole address").fill("not an address")
+    page.keyboard.press("Enter")
+    none = page.locator("[data-state=none]")
+    expect(none).to_contain_text("Whole address: must be an email address")
+    expect(page.locator("[data-state=error]")).to_have_count(0)
+    none.get_by_role("button", name="Clear all").click()
+    expect(page.locator("tbody tr").first).to_be_visible()
+    console.go("/console/t/demo/users?sort=nonsense&status=active")
+    expect(page.locator("tbody tr").first).to_be_visible()
+    expect(page).to_have_url(re.compile(r"\?status=active$"))
+
+
+def test_what_is_downloaded_has_a_name_and_a_form_that_a_program_reads(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/keys/new")
+    console.field("Name").fill("File")
+    page.get_by_label("Verify API keys").check()
+    page.get_by_role("button", name="Create key").click()
+    with page.expect_download() as saved:
+        page.get_by_role("dialog").get_by_role("button", name="Download .env").click()
+    assert saved.value.suggested_filename == "gatehouse.env"
+    assert re.fullmatch(r"GATEHOUSE_KEY=gate_live_\w+\n", saved.value.path().read_text())
+    page.get_by_label("I have stored it").check()
+    page.get_by_role("dialog").get_by_role("button", name="Done").click()
+    console.go(f"/console/t/{one['slug']}/invites?new=1")
+    console.field("Email addresses").fill("a@acme.example\nb@acme.example")
+    console.field("Delivery").select_option("link")
+    page.get_by_role("dialog").get_by_role("button", name="Invite").click()
+    with page.expect_download() as saved:
+        page.get_by_role("dialog").get_by_role("button", name="Download CSV").click()
+    assert saved.value.suggested_filename == "invites.csv"
+    lines = saved.value.path().read_text().splitlines()
+    assert lines[0] == '"email","link"' and len(lines) == 3 and lines[1].startswith('"a@acme.example","http'), lines
+    page.get_by_label("I have stored it").check()
+    page.get_by_role("dialog").get_by_role("button", name="Done").click()
+
+
+def test_a_slug_is_made_of_letters_with_marks_and_asked_for_without_latin_ones(console):
+    page = console.go("/console/tenants?new=1")
+    for name, slug in (("Ünï Çorp & Søn", "uni-corp-son"), ("Łódź Straße", "lodz-strasse"), ("  A  b ", "a-b"), ("株式会社", "")):
+        console.field("Name").fill(name)
+        expect(console.field("Slug")).to_have_value(slug)
+    expect(page.get_by_text("please type one")).to_be_visible()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+
+
+def test_a_tenant_is_chosen_by_its_name_for_an_operator_and_a_provider(console):
+    console.expects_refusals = True
+    one = console.tenant("Picked Works")
+    page = console.go("/console/operators?new=1")
+    console.field("Email").fill(f"{one['slug']}@gatehouse.test")
+    field = console.field("Only this tenant")
+    field.press_sequentially("Picked")
+    expect(page.locator("datalist option").first).to_have_attribute("value", one["slug"])
+    field.fill("no-such-tenant")
+    page.get_by_role("dialog").get_by_role("button", name="Add operator").click()
+    expect(page.get_by_role("dialog")).to_contain_text("There is no tenant “no-such-tenant”.")
+    field.fill(one["slug"])
+    page.get_by_role("dialog").get_by_role("button", name="Add operator").click()
+    page.get_by_label("I have stored it").check()
+    page.get_by_role("dialog").get_by_role("button", name="Done").click()
+    row = page.get_by_role("row", name=re.compile(one["slug"]))
+    expect(row.get_by_role("link", name="Picked Works")).to_be_visible()
+
+
+def test_a_list_and_a_page_come_back_by_themselves_after_being_offline(console):
+    console.expects_refusals = True
+    page = console.go("/console/t/demo/users")
+    console.context.set_offline(True)
+    page.get_by_label("Status").select_option("active")
+    alert = page.locator("main [data-state=error]")
+    expect(alert).to_contain_text("You are offline")
+    assert "typed" not in alert.inner_text()
+    console.context.set_offline(False)
+    expect(page.locator("tbody tr").first).to_be_visible()
+    page.get_by_role("button", name="Add user").click()
+    console.field("Email").fill("a@acme.example")
+    console.context.set_offline(True)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_contain_text("You are offline. Nothing was lost")
+    console.context.set_offline(False)
+
+
+def test_times_go_on_and_the_exact_one_is_in_sight(console):
+    page = console.page
+    page.clock.install()
+    console.go("/console/t/demo/users")
+    first = page.locator("tbody time[data-ago]").first
+    before = first.inner_text()
+    page.clock.fast_forward("05:00:00")
+    expect(first).not_to_have_text(before)
+    expect(first).to_have_text(re.compile("5 hours ago"))
+    exact = re.compile(r"\w{3} \d+, \d{4}, \d+:\d\d:\d\d")
+    for path in ("/console/audit", "/console/decisions/" + console.api("GET", "/provisioning/decisions")["items"][0]["id"]):
+        console.go(path)
+        expect(page.locator("main time").first).to_have_text(exact)
+    console.go("/console/t/demo/users")
+    page.get_by_role("button", name="Operator menu").click()
+    page.get_by_role("button", name="Exact times").click()
+    page.keyboard.press("Escape")
+    expect(page.locator("tbody time").first).to_have_text(exact)
+
+
+def test_a_language_without_a_catalogue_is_english(console):
+    console.expects_refusals = True
+    console.context.add_init_script("if (location.protocol !== 'about:') localStorage.setItem('ui', '{\"lang\":\"xx\"}')")
+    page = console.go("/console/tenants")
+    expect(page.locator("main h1")).to_have_text("Tenants")
+
+
+def test_names_are_spelled_the_same_in_cells_filters_and_changes(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}"
+    user = console.api("POST", f"{path}/users", {"email": "a@acme.example"})
+    for provider, issuer in (("oidc", "https://id.acme.example"), ("github", "https://github.com")):
+        console.api("POST", f"{path}/users/{user['id']}/identities", {"provider": provider, "issuer": issuer, "subject": "1"})
+    page = console.go(f"/console/t/{one['slug']}/users")
+    expect(page.locator("tbody")).to_contain_text("OpenID Connect, GitHub")
+    answer, _ = decide(console, subject="x", email="x@acme.example", tenant=one["slug"])
+    console.go(f"/console/t/{one['slug']}/decisions")
+    label = page.get_by_label("Reason").locator(f"option[value={answer['reason']}]").inner_text()
+    assert "_" not in label
+    expect(page.locator("tbody")).to_contain_text(label)
+    verified(console, one, f"{one['slug']}.example", sign_up="domain")
+    key = console.api("POST", f"{path}/api-keys", {"name": "Ends", "scopes": ["keys:verify"], "expires_at": "2099-01-02T03:04:05.000Z"})
+    console.go(f"/console/t/{one['slug']}/audit?target={key['id']}")
+    expect(page.locator("tbody")).not_to_contain_text("2099-01-02T03:04:05")
+    console.go(f"/console/t/{one['slug']}/policy")
+    versions = page.locator(".card").filter(has=page.get_by_role("heading", name="Versions"))
+    expect(versions.locator(".diff").first).to_contain_text("Who may sign up")
+    expect(versions.locator("ins").first).to_have_text("Domain")
+    expect(versions).to_contain_text("owner@gatehouse.test")
+
+
+def test_an_error_says_what_it_is_about_at_its_field(console):
+    console.expects_refusals = True
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/invites?new=1")
+    dialog = page.get_by_role("dialog")
+    console.field("Email addresses").fill("not an address")
+    dialog.get_by_role("button", name="Invite", exact=True).click()
+    expect(console.field("Email addresses")).to_have_attribute("aria-invalid", "true")
+    expect(dialog.locator(".wrong:visible")).to_contain_text("must be an email address")
+    console.field("Email addresses").fill("\n".join(f"p{number}@acme.example" for number in range(1001)))
+    dialog.get_by_role("button", name="Invite", exact=True).click()
+    expect(dialog.locator(".wrong:visible")).to_contain_text("1001 addresses are more than 1,000")
+    dialog.get_by_role("button", name="Cancel").click()
+    console.go("/console/tenants?new=1")
+    console.field("Name").fill("Again")
+    console.field("Slug").fill(one["slug"])
+    dialog.get_by_role("button", name="Create tenant").click()
+    expect(console.field("Slug")).to_have_attribute("aria-invalid", "true")
+    expect(dialog.locator(".wrong:visible")).to_contain_text("taken")
+    dialog.get_by_role("button", name="Cancel").click()
+    console.go(f"/console/t/{one['slug']}/policy")
+    console.field("Allowed domains").fill("good.example\nnot a domain")
+    page.get_by_role("button", name="Publish").click()
+    expect(page.locator(".wrong:visible")).to_contain_text("“not a domain” must be a domain name")
+    page.get_by_role("button", name="Start over").count()
+
+
+def test_a_total_that_is_a_floor_is_said_as_one(console):
+    page = console.page
+    page.route(re.compile(r"/users\?"), lambda route: route.fulfill(content_type="application/json", body=json.dumps(
+        {"items": [{"id": "00000000-0000-4000-8000-000000000001", "email": "a@acme.example", "status": "active", "role": "member"}],
+         "next_cursor": None, "total": {"value": 479, "exact": False}})))
+    console.go("/console/t/demo/users")
+    expect(page.locator("main .bar .end")).to_have_text("at least 479 users")
+
+
+def test_targets_on_a_phone_are_large_enough(console):
+    phone = Console(console.server, console.browser, console.cookies(), viewport={"width": 390, "height": 844})
+    page = phone.page
+    for path in ("/console/t/demo/users", "/console/t/demo/keys", "/console/decisions", "/console/audit", "/console/tenants", "/console/"):
+        phone.go(path)
+        small = page.locator("main").evaluate("""main => [...main.querySelectorAll("a, button, input, select, label.target")].filter((one) => {
+            const target = one.closest("label") ?? one
+            const at = target.getBoundingClientRect()
+            return at.width > 0 && getComputedStyle(one).visibility !== "hidden" && (at.height < 27.5 || at.width < 24)
+        }).map((one) => one.outerHTML.slice(0, 90))""")
+        assert not small, (path, small)
+    phone.check_silence()
+    phone.close()
