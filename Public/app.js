@@ -9,7 +9,7 @@ const main = document.querySelector("main")
 // One shell answers every path; the URL is the only state.
 
 const ROUTES = [
-	[/^\/(invite|reset|console\/(setup|sign-in))$/, "outside"],
+	[/^\/(invite|reset|email|console\/(setup|sign-in))$/, "outside"],
 	[/^\/console$/, "overview"],
 	[/^\/console\/t\/(?<slug>[^/]+)(\/(?<tab>[^/]+)(\/(?<id>[^/]+))?)?$/, "tenant"],
 	[/^\/console\/decisions(\/(?<id>[^/]+))?$/, "decisions"],

@@ -99,7 +99,18 @@ async function invite(page, token) {
 		}))
 }
 
-const PAGES = { "/invite": invite, "/reset": reset, "/console/setup": setup }
+function email(page, token) {
+	if (!token) return door(page, "No link here", "Open the link from your mail again; it ends with a long code.")
+	door(page, "Confirm your new address", "From then on your account has this address, and the old one is told.", form([], {
+		submit: "Confirm the address",
+		send: async () => {
+			const { email } = await api("/email-changes/confirm", { body: { token } })
+			door(page, "The address is confirmed", t`Your account has the address ${email} now.`)
+		},
+	}))
+}
+
+const PAGES = { "/invite": invite, "/reset": reset, "/email": email, "/console/setup": setup }
 export default page => {
 	// A link's secret stands behind its `#`, where no server sees it, and leaves the address and the history.
 	const token = new URLSearchParams(location.hash.slice(1)).get("token")

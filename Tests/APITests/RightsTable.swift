@@ -55,6 +55,7 @@ struct RouteRight: Sendable {
         .init("POST /v1/invites/sign-in", .open),
         .init("POST /v1/password-resets", .open),
         .init("POST /v1/password-resets/confirm", .open),
+        .init("POST /v1/email-changes/confirm", .open),
     ]
 
     private static let tenants: [RouteRight] = [
@@ -110,6 +111,9 @@ struct RouteRight: Sendable {
         .init("POST \(acme)/users/{id}/identities", "yy---y--", "users:write"),
         .init("DELETE \(acme)/users/{id}/identities/{identity_id}", "yy---y-o", "users:write"),
         .init("POST \(acme)/users/{id}/link-grants", "yy---y--", "users:write"),
+        .init("POST \(acme)/users/{id}/password-link", "yy---y--", "users:write"),
+        .init("POST \(acme)/users/{id}/email-change", "yy---y--", "users:write"),
+        .init("DELETE \(acme)/users/{id}/email-change", "yy---y--", "users:write"),
         .init("GET \(acme)/users/{id}/sessions", "yyyyyyyo", "users:read"),
         .init("DELETE \(acme)/users/{id}/sessions", "yy-y-y--", "users:write"),
         .init("DELETE \(acme)/users/{id}/sessions/{session_id}", "yy-y-y--", "users:write"),

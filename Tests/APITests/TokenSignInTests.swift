@@ -230,4 +230,49 @@ struct TokenSignInTests {
             #expect(!scene.log.text.contains("canary"))
         }
     }
+
+    @Test func `who was signed out everywhere needs a token from after that`() async throws {
+        try await run { scene in
+            try await scene.register()
+            try await scene.invite("ann@ex.com")
+            func token(_ times: [String: String?]) -> String {
+                var claims: [String: String?] = [
+                    "email": #""ann@ex.com""#, "email_verified": "true",
+                ]
+                for (name, value) in times { claims[name] = value }
+                return scene.mint().token(claims)
+            }
+            let first = try await scene.send(token([:]))
+            let user = try #require(first.json["user"]?["id"]?.string, "\(first.text)")
+            scene.clock.advance(seconds: 100)
+            let cut = scene.clock.now.microseconds / 1_000_000
+            let path = "/v1/tenants/acme/users/\(user)"
+            let one = try await scene.service.send(.post, "\(path)/suspend", as: .platformOwner)
+            #expect(one.status == 200)
+            _ = try await scene.service.send(.post, "\(path)/resume", as: .platformOwner)
+            // A suspension sets no cut.
+            #expect(try await scene.send(token(["iat": "\(cut - 50)"])).status == 200)
+            let ended = try await scene.service.send(
+                .delete, "\(path)/sessions", as: .platformOwner)
+            #expect(ended.status == 204)
+            scene.clock.advance(seconds: 5)
+            let decisions = try await scene.service.storage.platform.read(
+                "SELECT 1 FROM decisions")
+            for times in [
+                ["iat": "\(cut - 1)"], ["iat": "\(cut)"],
+                ["iat": "\(cut + 2)", "auth_time": "\(cut)"],
+            ] as [[String: String?]] {
+                let old = try await scene.send(token(times))
+                #expect(old.status == 401, "\(times) \(old.text)")
+                #expect(old.json["detail"]?.string == "The id token is not accepted.")
+            }
+            let after = try await scene.service.storage.platform.read("SELECT 1 FROM decisions")
+            #expect(after.count == decisions.count)
+            for times in [
+                ["iat": "\(cut + 1)"], ["iat": "\(cut + 2)", "auth_time": "\(cut + 1)"],
+            ] as [[String: String?]] {
+                #expect(try await scene.send(token(times)).status == 200, "\(times)")
+            }
+        }
+    }
 }

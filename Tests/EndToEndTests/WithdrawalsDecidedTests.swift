@@ -21,6 +21,10 @@ struct WithdrawalsDecidedTests {
         "user.password_reset": "sessions are read from the database each time",
         "user.pin_set": "sessions are read from the database each time",
         "user.pin_removed": "sessions are read from the database each time",
+        "user.email_changed": "keys and sessions are the user's, whatever the address",
+        "user.email_change_asked": "nothing changes before it is confirmed",
+        "user.email_change_ended": "nothing had changed before it was confirmed",
+        "user.password_link_made": "gives a way to set a password, and takes none",
         "user.read": "a permission in the words of an app, and no action",
     ]
 

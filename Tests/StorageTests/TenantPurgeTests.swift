@@ -38,7 +38,10 @@ import Text
                 try await administrator.query(RowIsolationTests.rows(of: tenant, in: tables))
             }
             // What has ended by itself is swept whosoever it is.
-            for table in ["sessions", "pending_choices"] {
+            let ending = [
+                "sessions", "pending_choices", "tombstones", "former_addresses", "email_changes",
+            ]
+            for table in ending {
                 try await administrator.query(
                     "UPDATE \(raw: table) SET expires_at = now() + interval '1 day'")
             }

@@ -48,7 +48,8 @@ package struct ConsoleFiles: Sendable {
         self.icon = icon
     }
 
-    /// The answer for `/`, `/console`, `/console/…`, `/invite`, `/reset` and `/favicon.svg`; nil
+    /// The answer for `/`, `/console`, `/console/…`, `/invite`, `/reset`, `/email` and
+    /// `/favicon.svg`; nil
     /// for any other path. To HEAD it holds the body as to GET: leaving it out belongs to the encoder,
     /// which knows the length from it (RFC 9110 §9.3.2).
     package func response(for request: Request) -> Response? {
@@ -81,7 +82,7 @@ package struct ConsoleFiles: Sendable {
         switch path {
         case "/": return .root
         // The pages of people outside stand at short addresses, in the same shell.
-        case "/console", "/invite", "/reset": return .page(shell)
+        case "/console", "/invite", "/reset", "/email": return .page(shell)
         case "/favicon.svg": return .page(icon)
         default: break
         }

@@ -23,6 +23,9 @@ struct Wording {
         case .invite: "You are invited to \(place)"
         case .operatorLink: "Your sign-in link for the console of \(place)"
         case .domainLost: "A domain of \(place) can no longer be verified"
+        case .emailChange: "Confirm your new address for \(place)"
+        case .emailChanged: "Your address for \(place) was changed"
+        case .signInAdded: "A sign-in was added to your account at \(place)"
         case .passwordReset, .resetRequest: "Set a new password for \(place)"
         }
     }
@@ -35,6 +38,11 @@ struct Wording {
         case .operatorLink: "You were made an operator of \(place)."
         case .domainLost:
             "The DNS record that proves a domain of \(place) is missing. It should be there again:"
+        case .emailChange:
+            "Somebody, probably you, asked to use this address for your account at \(place)."
+        case .emailChanged:
+            "Your account at \(place) has another address from now on, and this one no more:"
+        case .signInAdded: "From now on you can also sign in at \(place) by:"
         case .passwordReset, .resetRequest:
             "Somebody, probably you, asked to set a new password for \(place)."
         }
@@ -45,6 +53,8 @@ struct Wording {
         case .invite: "Accept the invite"
         case .operatorLink: "Sign in"
         case .domainLost: "See the domains"
+        case .emailChange: "Confirm the address"
+        case .emailChanged, .signInAdded: ""
         case .passwordReset, .resetRequest: "Set a new password"
         }
     }
@@ -57,6 +67,9 @@ struct Wording {
             return "If it is missing still on \(String(decoding: end.prefix(10), as: UTF8.self)), "
                 + "nobody joins by that domain any more. Members keep their access."
         }
+        if letter.kind == .emailChanged || letter.kind == .signInAdded {
+            return "If that was not you, tell your administrator at once."
+        }
         return "The link works once, until \(String(decoding: end, as: UTF8.self)) UTC. "
             + "If you did not expect this mail, ignore it."
     }
@@ -64,7 +77,8 @@ struct Wording {
     private var text: String {
         var parts = [opening]
         if let message = letter.message { parts.append(message) }
-        parts += ["\(action):\n\(letter.link)", ending]
+        if !letter.link.isEmpty { parts.append("\(action):\n\(letter.link)") }
+        parts.append(ending)
         return parts.joined(separator: "\n\n") + "\n"
     }
 
@@ -77,7 +91,9 @@ struct Wording {
                 "<blockquote>\(lines.map { Self.escaped($0) }.joined(separator: "<br>"))"
                     + "</blockquote>")
         }
-        parts.append("<p><a href=\"\(Self.escaped(letter.link))\">\(action)</a></p>")
+        if !letter.link.isEmpty {
+            parts.append("<p><a href=\"\(Self.escaped(letter.link))\">\(action)</a></p>")
+        }
         parts.append("<p>\(Self.escaped(ending))</p>")
         return "<!doctype html>\n<html lang=\"en\"><body>\n\(parts.joined(separator: "\n"))\n"
             + "</body></html>\n"

@@ -21,11 +21,14 @@ package struct Database: Sendable {
     /// Seals the secrets that have to be read again.
     package let sealer: Sealer
     package let keyUses = KeyUses()
+    let signIns = SignIns()
     /// This process among the others on the database.
     package let replica: Replica
     package let memory: Memory
     let persons: PersonQueue
     package var limits = AttemptLimits()
+    /// Whether what is posted leaves: without a mail server nothing that only tells is written.
+    package var sendsMail = false
     package var retention = Retention()
     /// Told of each decision that was answered, retries too, dry runs not.
     package var onDecision: @Sendable (Outcome) -> Void = { _ in }

@@ -47,6 +47,7 @@ package struct Composition: Sendable {
             replica: Replica(postgres: app, lease: lease),
             secrets: secrets, persons: persons, clock: clock)
         storage.retention = retention
+        storage.sendsMail = outside.mail != nil
         storage.onDecision = { metrics.record($0) }
         let database = storage
         let tokens = try AccessTokens(

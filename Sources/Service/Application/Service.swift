@@ -143,6 +143,7 @@ package final class Service: Sendable {
         await server.drain(deadline: .seconds(10))
         await metricsServer?.drain(deadline: .seconds(1))
         await composition.database.writeKeyUses()
+        await composition.database.writeSignIns()
         await composition.database.leaveSecrets(replica: composition.database.replica.id)
         await composition.database.replica.stop()
         await app.close()

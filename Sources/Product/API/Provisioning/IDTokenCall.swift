@@ -30,6 +30,7 @@ extension ProvisioningCall {
             }
             alias = claims.subject
         }
+        tokenTime = TokenTime(claims: claims.all)
         email = claims.email
         emailVerified = claims.emailVerified
         hostedDomain = claims.hostedDomain

@@ -35,8 +35,13 @@ struct TokenSignIn {
         let actor = Actor(
             type: "hook", id: provider.id.description, name: provider.name,
             requestID: call.request.id, ip: call.request.remoteAddress)
-        let result = try await database.provision(attempt, by: actor) {
-            String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self)
+        let result: ProvisioningResult?
+        do {
+            result = try await database.provision(attempt, by: actor) {
+                String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self)
+            }
+        } catch is TokenOutdated {
+            throw Self.refused("the person was signed out everywhere since")
         }
         guard let result else { throw Problem.internalError }
         return .json(bytes: Array(result.answer.utf8))

@@ -8,7 +8,7 @@ import Text
 enum UserEndpoints {
     static let all: [Endpoint] =
         [list, create, get, update, delete] + UserStatusEndpoints.all + UserIdentityEndpoints.all
-        + UserSessionEndpoints.all
+        + UserSessionEndpoints.all + UserAccountEndpoints.all
 
     static let path = "/v1/tenants/{tenant}/users"
 
@@ -117,7 +117,7 @@ enum UserEndpoints {
                     "This cannot be undone: repeat it with `confirm` to purge \(row.email).",
                     members: [.init("confirm", .string(expected))])
             }
-            try await change.purgeUser(row, database: database)
+            try await change.purgeUser(row, isByHand: true, database: database)
         }
         return .noContent
     }
@@ -141,6 +141,7 @@ enum UserEndpoints {
 
     /// The path's user, who is not there for a caller who sees himself alone.
     static func visible(_ call: Call) async throws -> UserRow {
+        try await call.services.database.writeSignIns(of: call.tenant.id)
         guard let row = try await call.scope.user(call.id()), call.sees(row.id) else {
             throw Problem.notFound("user")
         }

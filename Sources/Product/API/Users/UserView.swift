@@ -83,6 +83,7 @@ protocol IdentityView: JSONView {
     var issuer: Words { get }
     var subject: Words { get }
     var email: Words? { get }
+    var isEmailVouched: Bool { get }
     var createdAt: Timestamp { get }
     var lastUsedAt: Timestamp? { get }
 }
@@ -97,6 +98,7 @@ extension IdentityView {
             $0.member("issuer", text: issuer)
             $0.member("subject", text: subject)
             $0.member("email", text: email)
+            $0.member("email_vouched", isEmailVouched)
             $0.member("created_at", createdAt)
             $0.member("last_used_at", lastUsedAt)
         }
@@ -117,7 +119,8 @@ extension IdentityRow: IdentityView {
             FieldShape(
                 "subject", .string(min: 1, max: 255), "The provider's own name of the person.",
                 example: .string("110169484474386276334")),
-            .nullable("email", .email),
+            .nullable("email", .email, "As the provider told it last."),
+            .readOnly("email_vouched", .bool, "Whether the provider vouched for it there."),
             .readOnly("created_at", .timestamp),
             .readOnly("last_used_at", .timestamp, nullable: true),
         ])

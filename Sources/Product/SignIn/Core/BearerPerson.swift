@@ -36,9 +36,15 @@ extension ClientCall {
         }
     }
 
-    /// What the rules would decide of the person here; nothing is written.
+    /// What the rules would decide of the person here; nothing is written but when a person who is
+    /// in already was here last.
     package func foresee(_ person: BearerPerson) async throws -> ProvisioningResult {
-        try await decide(person.attempt, event: nil, isDryRun: true)
+        let result = try await decide(person.attempt, event: nil, isDryRun: true)
+        // Of a person who is in already, the token with each request is the sign-in.
+        if result.verdict.outcome == .existing {
+            core.database.noteSignIn(result, by: person.attempt)
+        }
+        return result
     }
 
     /// Lets the rules decide of the person here.

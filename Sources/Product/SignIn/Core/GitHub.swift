@@ -27,7 +27,8 @@ extension RemoteProvider {
 
     /// A token that an app brings was issued to our client, which GitHub itself says; any other
     /// app's token would let that app's owner sign in as its people.
-    func requireOurs(_ token: String) async throws {
+    /// Gives when that was: the token itself does not say.
+    func requireOurs(_ token: String) async throws -> TokenTime {
         guard let secret else { throw SignInRefusal.noProvider }
         let set = row.document["endpoints"]?["token_check_endpoint"]?.string
         let url = set ?? "https://api.github.com/applications/\(FormText.escape(clientID))/token"
@@ -40,6 +41,10 @@ extension RemoteProvider {
         guard answer["error"] == nil, answer["user"]?["id"]?.int != nil else {
             throw SignInRefusal.notProved("the GitHub token is not ours")
         }
+        guard let made = answer["created_at"]?.string.flatMap({ Timestamp($0) }) else {
+            return .unknown
+        }
+        return .at(made.microseconds / 1_000_000)
     }
 }
 
@@ -72,8 +77,10 @@ extension ClientCall {
         guard (1...512).contains(token.utf8.count) else {
             throw SignInRefusal.notProved("the token is no token")
         }
-        try await remote.requireOurs(token)
-        return try await remote.gitHubPerson(token)
+        let issuedAt = try await remote.requireOurs(token)
+        var person = try await remote.gitHubPerson(token)
+        person.tokenTime = issuedAt
+        return person
     }
 
     /// The person of a token that `pollDevice` was granted.

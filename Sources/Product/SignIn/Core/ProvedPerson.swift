@@ -16,6 +16,8 @@ package struct ProvedPerson: Sendable {
     package var hostedDomain: String?
     /// The client of ours that the provider's word was given to.
     package var audience: String?
+    /// When the provider's word was given, where it is older than this moment may be.
+    package var tokenTime: TokenTime?
 
     /// One and the same sign-in, whatever else its provider says this time.
     func isSame(as other: ProvedPerson) -> Bool {
@@ -51,6 +53,7 @@ extension ClientCall {
         attempt.hostedDomain = person.hostedDomain
         attempt.name = person.name
         attempt.clientID = person.audience
+        attempt.tokenTime = person.tokenTime
         return attempt
     }
 
@@ -78,7 +81,6 @@ extension ClientCall {
             throw SignInRefusal.refused(
                 result.verdict.reason ?? .approvalPending, reference: result.reference)
         }
-        if let identity = result.identityID { try await scope.noteUse(ofIdentity: identity) }
         return row
     }
 
@@ -88,9 +90,14 @@ extension ClientCall {
         var attempt = attempt
         // No caller of this door reads a kept answer: each sign-in is an attempt of its own.
         attempt.eventID = "sign-in \(event ?? UUID.random().description)"
-        let result = try await core.database.provision(
-            attempt, dryRun: isDryRun, by: clientActor
-        ) { _ in "" }
+        let result: ProvisioningResult?
+        do {
+            result = try await core.database.provision(
+                attempt, dryRun: isDryRun, by: clientActor
+            ) { _ in "" }
+        } catch is TokenOutdated {
+            throw SignInRefusal.signedOut
+        }
         guard let result else { throw Problem.internalError }
         return result
     }

@@ -55,6 +55,8 @@ extension RemoteProvider {
         guard let subject = answer["sub"]?.string, (1...255).contains(subject.utf8.count) else {
             throw SignInRefusal.notProved("the access token is of nobody")
         }
-        return ProvedPerson(provider: row, subject: subject, audience: clientID)
+        return ProvedPerson(
+            provider: row, subject: subject, audience: clientID,
+            tokenTime: TokenTime(claims: answer))
     }
 }

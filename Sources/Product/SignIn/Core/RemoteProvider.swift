@@ -98,7 +98,8 @@ struct RemoteProvider: Sendable {
         return ProvedPerson(
             provider: row, subject: claims.subject, email: claims.email,
             emailVerified: claims.emailVerified, name: claims.name,
-            hostedDomain: claims.hostedDomain, audience: claims.audience)
+            hostedDomain: claims.hostedDomain, audience: claims.audience,
+            tokenTime: TokenTime(claims: claims.all))
     }
 
     private static func name(_ isAccessToken: Bool) -> String {

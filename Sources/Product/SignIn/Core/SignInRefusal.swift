@@ -14,6 +14,8 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     case invalidToken
     /// The API key, with its reason.
     case invalidKey(String)
+    /// The person was signed out everywhere after the provider's token was issued.
+    case signedOut
     case userSuspended, tenantSuspended
     /// The tenant has no provider for this client.
     case noProvider
@@ -51,7 +53,8 @@ extension SignInRefusal {
                 .rateLimited, "Too many tries; wait \(seconds) seconds.",
                 fields: [Field("retry-after", "\(seconds)")])
         case .noCredential: Problem(.unauthorized, "Authentication required")
-        case .invalidToken: Problem(.unauthorized, "The session is over; sign in again.")
+        case .invalidToken, .signedOut:
+            Problem(.unauthorized, "The session is over; sign in again.")
         case .invalidKey(let reason): Problem(.unauthorized, reason)
         case .userSuspended: Problem(.userSuspended, "The account is suspended.")
         case .tenantSuspended: Problem(.tenantSuspended, "The tenant is suspended.")
@@ -97,7 +100,7 @@ extension SignInRefusal {
         switch self {
         case .notProved(let reason): "sign-in: " + reason
         case .refused(let reason, let reference): "sign-in: \(reason.rawValue), ref \(reference)"
-        case .stateUnknown, .wrongVerifier, .verifierMissing, .providerAway:
+        case .stateUnknown, .wrongVerifier, .verifierMissing, .providerAway, .signedOut:
             "sign-in: \(self)"
         default: nil
         }

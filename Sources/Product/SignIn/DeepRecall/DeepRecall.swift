@@ -35,7 +35,7 @@ enum DeepRecall {
         switch refusal {
         case .noCredential, .invalidToken, .invalidKey:
             Problem(.unauthorized, "Authentication required")
-        case .notProved: Problem(.unauthorized, exchangeFailed)
+        case .notProved, .signedOut: Problem(.unauthorized, exchangeFailed)
         case .providerAway: away(exchangeFailed)
         default: nil
         }

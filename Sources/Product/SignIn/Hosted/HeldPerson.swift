@@ -36,6 +36,10 @@ struct HeldPerson: Sendable {
             provider: row, subject: subject, email: value["email"]?.string,
             emailVerified: value["verified"]?.bool, name: value["name"]?.string,
             hostedDomain: value["hosted_domain"]?.string, audience: value["audience"]?.string)
+        switch value["token_time"] {
+        case nil, .null: person.tokenTime = nil
+        case let time?: person.tokenTime = time.int.map { .at(Int64($0)) } ?? .unknown
+        }
         self.tenant = tenant
         user = value["user"]?.string.flatMap { UUID($0) }
     }
@@ -51,10 +55,18 @@ struct HeldPerson: Sendable {
             .init("subject", .string(person.subject)), .init("email", text(person.email)),
             .init("verified", person.emailVerified.map(JSONValue.bool) ?? .null),
             .init("name", text(person.name)), .init("hosted_domain", text(person.hostedDomain)),
-            .init("audience", text(person.audience)),
+            .init("audience", text(person.audience)), .init("token_time", tokenTime),
         ])
         return Base64URL.encode(
             try core.sealer.seal(value.encoded(), context: Self.context))
+    }
+
+    private var tokenTime: JSONValue {
+        switch person.tokenTime {
+        case nil: .null
+        case .at(let seconds): .int(Int(seconds))
+        case .unknown: .string("unknown")
+        }
     }
 
     private static let context = Array("held person".utf8)

@@ -54,7 +54,7 @@ enum Immich {
         switch refusal {
         case .wrongPassword: Problem(.unauthorized, "Incorrect email or password")
         case .noCredential: Problem(.unauthorized, "Authentication required")
-        case .invalidToken: Problem(.unauthorized, "Invalid user token")
+        case .invalidToken, .signedOut: Problem(.unauthorized, "Invalid user token")
         case .invalidKey: Problem(.unauthorized, "Invalid API key")
         case .pinExists: bad("User already has a PIN code")
         case .pinMissing: bad("User does not have a PIN code")

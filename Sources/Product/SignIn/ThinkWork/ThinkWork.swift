@@ -23,7 +23,8 @@ enum ThinkWork {
 
     private static func explain(_ refusal: SignInRefusal) -> Problem? {
         switch refusal {
-        case .notProved, .invalidToken, .invalidKey: Problem(.unauthorized, "Unauthorized")
+        case .notProved, .invalidToken, .signedOut, .invalidKey:
+            Problem(.unauthorized, "Unauthorized")
         default: nil
         }
     }

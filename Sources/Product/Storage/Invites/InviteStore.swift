@@ -236,7 +236,8 @@ extension Change {
         return try rows.only(InviteRow.init)
     }
 
-    private func locator() async throws -> String {
+    /// What the tenant's tokens begin with.
+    func locator() async throws -> String {
         try await query("SELECT locator FROM tenants WHERE id = \(tenant)").only {
             (row) throws(PostgresError) in try row.get(0)
         }

@@ -40,6 +40,7 @@ extension Change {
                     """)
                 return user.id
             }
+            try await requireUnreserved(email.key)
             if let id = try await insertInvited(email, role, database) { return id }
         }
         throw StorageFailure.unavailable

@@ -11,6 +11,12 @@ package struct Letter: Sendable {
         /// Not a mail yet: somebody asked for one, and whether there is anybody to write to is
         /// found out later, so that asking takes the same time for everybody.
         case resetRequest = "reset_request"
+        /// To a new address of a user, which the link confirms.
+        case emailChange = "email_change"
+        /// To a user's old address; `message` is the new one.
+        case emailChanged = "email_changed"
+        /// To a user to whose account a sign-in was added; `message` says which.
+        case signInAdded = "sign_in_added"
         /// The record that proves a domain is missing; `message` says which it is.
         case domainLost = "domain_lost"
     }

@@ -141,18 +141,19 @@ extension Database {
         return try await scope(tenant).change(by: .system) { change in
             let found = try await change.query(
                 """
-                SELECT user_id FROM password_resets
+                SELECT user_id, by_operator FROM password_resets
                 WHERE tenant_id = \(tenant) AND token_hash = \(hash)
                 """)
             guard let user = try found.first?.get(0, as: UUID.self) else { return false }
+            let mayBeFirst = try found.first?.get(1, as: Bool.self) ?? false
             // The user's row first, as everywhere.
             let rows = try await change.query(
                 """
                 UPDATE users SET password_hash = \(passwordHash), must_change_password = false,
-                    password_changed_at = \(change.now), version = version + 1,
-                    updated_at = \(change.now)
+                    password_changed_at = \(change.now), signed_out_at = \(change.now),
+                    version = version + 1, updated_at = \(change.now)
                 WHERE tenant_id = \(tenant) AND id = \(user) AND status = 'active'
-                    AND password_hash IS NOT NULL
+                    AND (password_hash IS NOT NULL OR \(mayBeFirst))
                 RETURNING email
                 """)
             guard let email = try rows.first?.get(0, as: String.self) else { return false }
@@ -189,8 +190,10 @@ extension Change {
 
     /// Links that were mailed before work no more, and those that wait are not mailed: whoever may
     /// read the old mail must not undo a new password.
+    /// A change of the address that waits ends with them.
     func endResets(of user: UUID) async throws(PostgresError) {
         try await dropMail(.passwordReset, about: user)
+        try await endEmailChange(of: user)
         try await query(
             """
             UPDATE password_resets SET used_at = \(now)

@@ -11,9 +11,12 @@ struct EffectWriting: Sendable {
     let call: ProvisioningCall
     let attempt: Attempt
     let identityKey: [UInt8]
+    let isAddressVouched: Bool
     /// A tenant's provider or credential says whose identity it is.
     let isTenantsWord: Bool
     let change: Change
+    /// The identity is not the one by which the person came in first.
+    let addsToActiveUser: Bool
     /// The user that the verdict names, or the one just created.
     private(set) var userID: UUID?
     private(set) var identityID: UUID?
@@ -23,8 +26,10 @@ struct EffectWriting: Sendable {
         call = reading.call
         attempt = reading.attempt
         identityKey = reading.identityKey
+        isAddressVouched = reading.isAddressVouched
         isTenantsWord = reading.call.caller != nil || reading.named.provider?.tenantID != nil
         self.change = change
+        addsToActiveUser = !verdict.effects.contains(where: \.touchesUser)
         userID = verdict.userID
     }
 
@@ -174,9 +179,9 @@ struct EffectWriting: Sendable {
         let rows = try await change.query(
             """
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
-                email_verified, alias, created_at, last_used_at, tenants_word)
+                email_verified, email_vouched, alias, created_at, last_used_at, tenants_word)
             VALUES (\(tenant), \(id), \(user), \(key.provider.rawValue), \(key.issuer),
-                \(key.subject), \(attempt.email?.display), true, \(call.alias),
+                \(key.subject), \(attempt.email?.display), true, \(isAddressVouched), \(call.alias),
                 \(now), \(now), \(isTenantsWord))
             ON CONFLICT DO NOTHING RETURNING id
             """)
@@ -190,7 +195,17 @@ struct EffectWriting: Sendable {
                 WHERE tenant_id = \(tenant) AND id = \(user)
                 """)
         }
+        if addsToActiveUser, let email = try await address(of: user) {
+            try await change.tellOfSignIn(
+                at: key.provider.rawValue, user, email, in: database)
+        }
         try await audit("identity.linked", "identity", id, key.provider.rawValue)
+    }
+
+    private func address(of user: UUID) async throws(PostgresError) -> String? {
+        let rows = try await change.query(
+            "SELECT email FROM users WHERE tenant_id = \(tenant) AND id = \(user)")
+        return try rows.first?.get(0)
     }
 
     /// Once: whoever comes second finds no pending row.

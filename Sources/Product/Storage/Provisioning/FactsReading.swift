@@ -103,6 +103,14 @@ struct FactsReading: Sendable {
         return ids.sorted()
     }
 
+    /// Whether the provider, as it is trusted, vouches for the address that it told.
+    var isAddressVouched: Bool {
+        guard let provider = facts.provider, let email = attempt.email else { return false }
+        let own = provider.tenantID.flatMap { facts.tenants[$0]?.domain }
+        return Vouching.ofProvider(
+            provider, attempt: attempt, domain: email.domain, ownDomain: own) > .none
+    }
+
     /// `a.b.c`, `b.c`, `c`: a claim may cover its subdomains.
     static func suffixes(of domain: String) -> [String] {
         let labels = domain.split(separator: ".")
@@ -127,6 +135,11 @@ struct FactsReading: Sendable {
             tenant.invite = try await change.invite(
                 where: "email_key = \(email.key) AND status = 'pending'", row: tenant.user)
             tenant.domain = try await change.domain(covering: Self.suffixes(of: email.domain))
+            if tenant.user == nil { tenant.user = try await change.formerHolder(of: email.key) }
+        }
+        if tenant.user == nil, tenant.deleted == nil {
+            let address = attempt.email.map { [database.personKey(emailKey: $0.key)] } ?? []
+            tenant.deleted = try await change.buried([identityKey] + address)
         }
         if let token = call.linkGrant, facts.linkGrant == nil {
             facts.linkGrant = try await change.linkGrant(token)

@@ -15,6 +15,8 @@ package struct ProvisionedUser: Sendable {
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
     package var lastSignInAt: Timestamp?
+    /// When all sessions were ended last.
+    var signedOutAt: Timestamp?
     package var identities: [Identity]
 
     package struct Identity: Sendable {
@@ -23,6 +25,7 @@ package struct ProvisionedUser: Sendable {
         package var issuer: String
         package var subject: String
         package var email: String?
+        package var isEmailVouched: Bool
         package var createdAt: Timestamp
         package var lastUsedAt: Timestamp?
     }
@@ -34,7 +37,7 @@ extension Change {
             """
             SELECT u.email, u.email_verified_at, u.name, u.role, u.status, u.source, u.created_at,
                 u.updated_at, u.last_sign_in_at, i.id, i.provider, i.issuer, i.subject, i.email,
-                i.created_at, i.last_used_at
+                i.created_at, i.last_used_at, i.email_vouched, u.signed_out_at
             FROM users u LEFT JOIN identities i ON i.tenant_id = \(tenant) AND i.user_id = u.id
             WHERE u.tenant_id = \(tenant) AND u.id = \(id) ORDER BY i.created_at, i.id
             """)
@@ -45,14 +48,15 @@ extension Change {
             name: try first.get(2, as: String?.self), role: try first.get(3),
             status: try first.get(4), source: try first.get(5), createdAt: try first.get(6),
             updatedAt: try first.get(7), lastSignInAt: try first.get(8, as: Timestamp?.self),
-            identities: [])
+            signedOutAt: try first.get(17, as: Timestamp?.self), identities: [])
         for row in rows {
             guard let id: UUID = try row.get(9, as: UUID?.self) else { continue }
             user.identities.append(
                 ProvisionedUser.Identity(
                     id: id, provider: try row.get(10), issuer: try row.get(11),
                     subject: try row.get(12), email: try row.get(13, as: String?.self),
-                    createdAt: try row.get(14), lastUsedAt: try row.get(15, as: Timestamp?.self)))
+                    isEmailVouched: try row.get(16), createdAt: try row.get(14),
+                    lastUsedAt: try row.get(15, as: Timestamp?.self)))
         }
         return user
     }

@@ -39,6 +39,8 @@ package struct ProvisioningCall: Sendable {
     package var otherUserNames: [String] = []
     /// The PHC string of the password that comes with a password identity.
     package var passwordHash: String?
+    /// When the provider's token was issued; nil where none came along, as with a hook.
+    package var tokenTime: TokenTime?
     /// Run only to complete what a native sign-up reserved.
     package var needsReservation = false
 
@@ -60,6 +62,9 @@ package struct ProvisioningResult: Sendable {
     /// The tenants to choose from.
     package var choices: [TenantRow]
     package var identityID: UUID?
+    /// Whether the attempt's address is one, and whether the provider vouches for it.
+    var isAddressSound = false
+    var isAddressVouched = false
     /// What `render` made of it, the recorded text for a retry.
     package var answer: String
 }

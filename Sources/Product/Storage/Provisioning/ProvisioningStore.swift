@@ -10,13 +10,15 @@ extension Database {
     package typealias Render = @Sendable (ProvisioningResult) -> String
 
     /// nil where `call.needsReservation` and nothing was reserved. A dry run is the same function,
-    /// rolled back.
+    /// rolled back. `TokenOutdated` where the person was signed out everywhere after the token.
     package func provision(
         _ call: ProvisioningCall, dryRun: Bool = false, by actor: Actor, render: @escaping Render
     ) async throws -> ProvisioningResult? {
-        try await persons.alone(as: call.personKeys) {
+        let result = try await persons.alone(as: call.personKeys) {
             try await attempts(at: call, dryRun: dryRun, by: actor, render)
         }
+        if let result, !dryRun { noteSignIn(result, by: call) }
+        return result
     }
 
     private func attempts(
@@ -135,6 +137,11 @@ extension Database {
         _ verdict: Verdict, _ reading: FactsReading, _ place: Change, identity: UUID?
     ) async throws -> ProvisioningResult {
         let user = try await verdict.userID.asyncMap { try await place.provisionedUser($0) }
+        if verdict.isSuccess, let time = reading.call.tokenTime,
+            time.isRefused(signedOutAt: user??.signedOutAt)
+        {
+            throw TokenOutdated()
+        }
         let key = reading.attempt.identity
         let known = user??.identities.first {
             sameBytes($0.provider, key.provider.rawValue) && sameBytes($0.issuer, key.issuer)
@@ -144,7 +151,8 @@ extension Database {
             verdict: verdict, decisionID: nil, reference: "", user: user ?? nil,
             tenant: verdict.tenantID.flatMap { reading.tenants[$0] },
             choices: verdict.choices.compactMap { reading.tenants[$0] },
-            identityID: identity ?? known?.id, answer: "")
+            identityID: identity ?? known?.id, isAddressSound: reading.attempt.email != nil,
+            isAddressVouched: reading.isAddressVouched, answer: "")
     }
 }
 

@@ -30,6 +30,19 @@ extension Change {
         return users
     }
 
+    /// Whose address it was until lately: nobody else's row is there, and nobody gets one.
+    func formerHolder(of emailKey: String) async throws(PostgresError) -> UserFacts? {
+        let rows = try await query(
+            """
+            SELECT \(Self.userFacts) FROM former_addresses f
+            JOIN users u ON u.tenant_id = \(tenant) AND u.id = f.user_id
+            WHERE f.tenant_id = \(tenant) AND f.email_key = \(emailKey)
+                AND f.expires_at > \(now) AND u.status <> 'deleted'
+            FOR UPDATE OF u
+            """)
+        return try rows.first.map { row throws(PostgresError) in try Self.user(row, from: 0) }
+    }
+
     /// By the alias, the provider's own name for the person, before the subject, which a pool's
     /// native user has chosen: who chose another's alias for a name is not that person.
     func known(

@@ -70,6 +70,10 @@ extension Database {
                 """
             ),
             (
+                "marks of purged users",
+                "SELECT count(*) FROM tombstones WHERE substring(key FOR 4) = \(key.id)"
+            ),
+            (
                 "open choices",
                 "SELECT count(*) FROM pending_choices WHERE substring(identity FOR 4) = \(key.id)"
             ),

@@ -54,6 +54,12 @@ extension Database {
                 try row.get(0, as: Int.self)
             }
             if count >= Self.tenantBatch { return .more }
+            let redacted = try await change.query(
+                "SELECT audit_redact_tenant(\(tenant), \(Self.tenantBatch))")
+            let words = try redacted.only { row throws(PostgresError) in
+                try row.get(0, as: Int.self)
+            }
+            if words >= Self.tenantBatch { return .more }
             try await change.query("DELETE FROM tenants WHERE id = \(tenant)")
             try await change.audit("tenant.purged", AuditTarget("tenant", tenant, name))
             return .done

@@ -32,8 +32,23 @@ extension Change {
         }
         let key = database.personKey(provider: provider, issuer: issuer, subject: subject)
         try await query("SELECT directory_add_person(\(key))")
+        try await tellOfSignIn(at: provider, user.id, user.email, in: database)
         try await audit("identity.linked", AuditTarget("identity", id, "\(provider) \(subject)"))
         return (try await touch(user), id)
+    }
+
+    /// Tells the user that a sign-in was added to the account, and ends a change of the address that
+    /// waits: whoever added the one may have asked for the other. A password is told of elsewhere.
+    func tellOfSignIn(
+        at provider: String, _ user: UUID, _ email: String, in database: Database
+    ) async throws {
+        try await endEmailChange(of: user)
+        guard database.sendsMail, provider != ProviderKind.password.rawValue else { return }
+        try await post(
+            Letter(
+                .signInAdded, to: email, tenantName: try await tenantName(), message: provider,
+                expiresAt: now.adding(seconds: Self.noticeSeconds)),
+            about: UUID.random(), in: database)
     }
 
     /// Takes the sign-in away and ends the user's sessions.
@@ -94,16 +109,5 @@ extension UserRow {
     /// By what the user's password is known to the rules.
     package var passwordSubject: String? {
         identities.first { sameBytes($0.provider, ProviderKind.password.rawValue) }?.subject
-    }
-}
-
-extension TenantScope {
-    /// The sign-in was used just now.
-    package func noteUse(ofIdentity id: UUID) async throws {
-        _ = try await write(
-            """
-            UPDATE identities SET last_used_at = \(database.clock())
-            WHERE tenant_id = \(tenant) AND id = \(id)
-            """)
     }
 }

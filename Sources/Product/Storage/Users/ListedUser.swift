@@ -73,7 +73,8 @@ package struct ListedIdentity: Sendable {
     private let row: Row
 
     static let columns: SQL =
-        "i.id AS i1, i.provider, i.issuer, i.subject, i.email AS i2, i.created_at AS i3, i.last_used_at"
+        "i.id AS i1, i.provider, i.issuer, i.subject, i.email AS i2, i.created_at AS i3, i.last_used_at, "
+        + "i.email_vouched"
 
     init(_ row: Row) {
         self.row = row
@@ -86,6 +87,8 @@ package struct ListedIdentity: Sendable {
     package var email: StoredText? { StoredText(row, 15) }
     package var createdAt: Timestamp { row.timestamp(16) ?? Timestamp(microseconds: 0) }
     package var lastUsedAt: Timestamp? { row.timestamp(17) }
+
+    package var isEmailVouched: Bool { (try? row.get(18, as: Bool?.self)) ?? false }
 
     fileprivate static func check(_ row: Row) throws(PostgresError) {
         _ = try row.get(first, as: UUID?.self)

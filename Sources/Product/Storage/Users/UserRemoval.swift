@@ -19,13 +19,17 @@ extension Change {
             "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
+        try await endEmailChange(of: row)
         let before = row.status == "suspended" ? "suspended" : row.status
         _ = try await setStatus(row, "deleted", before: before, action: "user.deleted")
     }
 
     /// Removes the person's data for good: row, identities, sessions, search text, invites to the
-    /// address and what the directory knows.
-    package func purgeUser(_ row: UserRow, database: Database) async throws {
+    /// address and what the directory knows; takes it out of what records the past, and leaves a
+    /// tombstone. `isByHand`: just now, so that kept answers may tell of the user still.
+    package func purgeUser(
+        _ row: UserRow, isByHand: Bool = false, database: Database
+    ) async throws {
         try await revokeInvites(to: row)
         try await query(
             """
@@ -33,11 +37,19 @@ extension Change {
                 version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND owner_user_id = \(row.id) AND revoked_at IS NULL
             """)
+        let others = try await query(
+            """
+            SELECT 1 FROM users WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey)
+                AND id <> \(row.id)
+            """)
+        try await redact(row, isAddressOwn: others.isEmpty, database)
+        if isByHand { try await redactKeptAnswers(of: row) }
+        try await bury(row, withAddress: others.isEmpty, database)
         for identity in row.identities { try await forget(identity, database) }
         try await query("SELECT user_search_drop(\(row.id))")
+        try await query(
+            "DELETE FROM invites WHERE tenant_id = \(tenant) AND accepted_user_id = \(row.id)")
         try await query("DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(row.id)")
-        let others = try await query(
-            "SELECT 1 FROM users WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey)")
         if others.isEmpty {
             try await query(
                 "DELETE FROM invites WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey)")

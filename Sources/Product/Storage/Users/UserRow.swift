@@ -35,7 +35,7 @@ package struct UserRow: ListedRow {
         \(ownColumns),
         (SELECT coalesce(jsonb_agg(jsonb_build_array(i.id, i.provider, i.issuer, i.subject, i.email,
             (extract(epoch FROM i.created_at) * 1000000)::bigint,
-            (extract(epoch FROM i.last_used_at) * 1000000)::bigint)
+            (extract(epoch FROM i.last_used_at) * 1000000)::bigint, i.email_vouched)
             ORDER BY i.created_at, i.id), '[]')
         FROM identities i WHERE i.tenant_id = users.tenant_id AND i.user_id = users.id)
         """
@@ -87,6 +87,7 @@ package struct IdentityRow: Sendable {
     package var issuer: String
     package var subject: String
     package var email: String?
+    package var isEmailVouched: Bool
     package var createdAt: Timestamp
     package var lastUsedAt: Timestamp?
 
@@ -105,7 +106,7 @@ package struct IdentityRow: Sendable {
     }
 
     private init?(_ parts: [JSONValue]) {
-        guard parts.count == 7, let id = parts[0].string.flatMap({ UUID($0) }),
+        guard parts.count == 8, let id = parts[0].string.flatMap({ UUID($0) }),
             let provider = parts[1].string, let issuer = parts[2].string,
             let subject = parts[3].string, let created = parts[5].int
         else { return nil }
@@ -114,6 +115,7 @@ package struct IdentityRow: Sendable {
         self.issuer = issuer
         self.subject = subject
         email = parts[4].string
+        isEmailVouched = parts[7].bool ?? false
         createdAt = Timestamp(microseconds: Int64(created))
         lastUsedAt = parts[6].int.map { Timestamp(microseconds: Int64($0)) }
     }

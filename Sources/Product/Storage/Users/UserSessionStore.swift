@@ -72,12 +72,24 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Ends one session, or all of them for `id` nil. 404 where the one is not the user's.
+    /// What was proved of the user before this moment counts no more. The row is locked.
+    func signOut(_ user: UserRow) async throws {
+        try await query(
+            """
+            UPDATE users SET signed_out_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(user.id)
+            """)
+        try await endEmailChange(of: user)
+    }
+
+    /// Ends one session, or all of them for `id` nil: then providers' tokens from before are refused
+    /// as well, and links that wait are dead. 404 where the one is not the user's.
     package func endSessions(of user: UserRow, id: UUID? = nil) async throws {
         var sql: SQL = "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user.id)"
         if let id { sql += " AND id = \(id)" }
         let ended = try await query(sql).affected
         if id != nil, ended == 0 { throw StorageFailure.notFound("session") }
-        if ended > 0 { try await audit("session.ended", user.target) }
+        if id == nil { try await signOut(user) }
+        if ended > 0 || id == nil { try await audit("session.ended", user.target) }
     }
 }

@@ -9,6 +9,8 @@ extension Change {
         email: EmailAddress, name: String?, role: String, database: Database
     ) async throws -> UserRow {
         try await removeLapsedInvitee(email.key)
+        try await requireUnreserved(email.key)
+        try await endTombstone(email.key, database)
         let id = UUID.random()
         let made = try await query(
             """
@@ -156,7 +158,7 @@ extension Change {
         }
     }
 
-    private func emailTaken(_ emailKey: String) async throws -> StorageFailure {
+    func emailTaken(_ emailKey: String) async throws -> StorageFailure {
         let rows = try await query(
             """
             SELECT id FROM users WHERE tenant_id = \(tenant) AND email_key = \(emailKey)

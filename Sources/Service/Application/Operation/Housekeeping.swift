@@ -50,6 +50,7 @@ final class Housekeeping: Sendable {
                 guard let self, !stopped.load(ordering: .relaxed) else { return }
                 loop.spawn {
                     await self.database.writeKeyUses()
+                    await self.database.writeSignIns()
                     self.nextKeyUses()
                 }
             }

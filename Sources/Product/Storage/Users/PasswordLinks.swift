@@ -1,0 +1,46 @@
+import Domain
+import Postgres
+import Text
+
+/// A link that sets a password, as it is shown, once.
+package struct IssuedPasswordLink: Sendable {
+    /// The tenant's locator (6 characters) and 43 random ones.
+    package var token: String
+    package var expiresAt: Timestamp
+}
+
+extension Change {
+    /// Seconds that an operator's link works.
+    static let passwordLinkSeconds: Int64 = 1800
+
+    /// A link for an operator to hand over, without mail: it sets the user's password, be it the
+    /// first. Links from before are dead, and the apps ask for another password until one is set.
+    /// The user row is locked. 409 `conflict` unless the user is active.
+    package func makePasswordLink(for user: UserRow) async throws -> IssuedPasswordLink {
+        guard user.status == "active" else {
+            throw StorageFailure.conflict(
+                code: "conflict",
+                detail: user.status == "pending"
+                    ? "The user is pending: an invite lets them choose a password."
+                    : "The user is \(user.status).", id: nil)
+        }
+        try await endResets(of: user.id)
+        let link = IssuedPasswordLink(
+            token: TenantToken.make(locator: try await locator()),
+            expiresAt: now.adding(seconds: Self.passwordLinkSeconds))
+        try await query(
+            """
+            INSERT INTO password_resets (tenant_id, id, token_hash, user_id, created_at,
+                expires_at, by_operator)
+            VALUES (\(tenant), \(UUID.random()), \(TenantToken.hash(link.token)), \(user.id),
+                \(now), \(link.expiresAt), true)
+            """)
+        try await query(
+            """
+            UPDATE users SET must_change_password = true
+            WHERE tenant_id = \(tenant) AND id = \(user.id)
+            """)
+        try await audit("user.password_link_made", user.target)
+        return link
+    }
+}

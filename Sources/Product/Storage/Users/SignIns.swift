@@ -1,0 +1,129 @@
+import Domain
+import Postgres
+import Synchronization
+import Text
+
+/// Successful sign-ins as this process saw them: collected in memory, written down in batches, so
+/// that a person who signs in again and again costs one write a minute.
+package final class SignIns: Sendable {
+    /// The last sign-in of one identity that is still to be written.
+    struct Pending: Sendable {
+        var user: UUID
+        var at: Timestamp
+        /// As the provider told it; nil where it told none, and the known one stays.
+        var email: String?
+        var isVouched: Bool
+    }
+
+    /// By the identity.
+    typealias Batch = [UUID: Pending]
+
+    /// Identities that wait to be written; more are noted at their next sign-in.
+    package static let limit = 100_000
+    /// Rows of one statement.
+    static let batch = 500
+
+    private let pending = Mutex<(count: Int, batches: [UUID: Batch])>((0, [:]))
+
+    func note(_ identity: UUID, _ signIn: Pending, of tenant: UUID) {
+        pending.withLock { state in
+            if state.batches[tenant]?[identity] == nil {
+                guard state.count < Self.limit else { return }
+                state.count += 1
+            }
+            state.batches[tenant, default: [:]][identity] = signIn
+        }
+    }
+
+    /// Hands over what is to be written: of one tenant, or of all.
+    func take(_ tenant: UUID?) -> [UUID: Batch] {
+        pending.withLock { state in
+            guard let tenant else {
+                defer { state = (0, [:]) }
+                return state.batches
+            }
+            guard let batch = state.batches.removeValue(forKey: tenant) else { return [:] }
+            state.count -= batch.count
+            return [tenant: batch]
+        }
+    }
+}
+
+extension ProvisioningResult {
+    /// What a successful sign-in leaves to write down; nil for what is none: a refusal, a choice, an
+    /// invite accepted at its page, a native sign-up that nobody has proved.
+    func signIn(by call: ProvisioningCall, at now: Timestamp) -> (UUID, SignIns.Pending)? {
+        guard [.federated, .nativeProved].contains(call.trigger), verdict.maySignIn,
+            let user, let identityID
+        else { return nil }
+        return (
+            identityID,
+            SignIns.Pending(
+                user: user.id, at: now, email: isAddressSound ? call.email : nil,
+                isVouched: isAddressVouched)
+        )
+    }
+}
+
+extension Database {
+    /// Notes a sign-in that succeeded; a refused one is never noted.
+    package func noteSignIn(_ result: ProvisioningResult, by call: ProvisioningCall) {
+        guard let tenant = result.verdict.tenantID,
+            let (identity, signIn) = result.signIn(by: call, at: clock())
+        else { return }
+        signIns.note(identity, signIn, of: tenant)
+    }
+
+    /// Writes down the sign-ins of one tenant, or of all: each few seconds, before a user is shown
+    /// alone, and when the service stops. What fails is tried again the next time.
+    package func writeSignIns(of tenant: UUID? = nil) async {
+        for (tenant, batch) in signIns.take(tenant) {
+            do {
+                // One order for all writers, so that two of them never wait for each other.
+                let all = batch.sorted { ($0.value.user, $0.key) < ($1.value.user, $1.key) }
+                for start in stride(from: 0, to: all.count, by: SignIns.batch) {
+                    try await write(
+                        Array(all[start..<min(start + SignIns.batch, all.count)]), of: tenant)
+                }
+            } catch {
+                for (identity, signIn) in batch { signIns.note(identity, signIn, of: tenant) }
+            }
+        }
+    }
+
+    private func write(
+        _ rows: [(key: UUID, value: SignIns.Pending)], of tenant: UUID
+    ) async throws {
+        let (users, times) = (rows.map(\.value.user), rows.map(\.value.at))
+        try await app.tenantTransaction(tenant) { transaction in
+            try await transaction.query(
+                """
+                SELECT 1 FROM users WHERE tenant_id = \(tenant) AND id = ANY (\(users))
+                ORDER BY id FOR UPDATE
+                """)
+            try await transaction.query(
+                """
+                UPDATE users u SET last_sign_in_at = seen.at
+                FROM (SELECT id, max(at) AS at FROM unnest(\(users), \(times)) AS given (id, at)
+                    GROUP BY id) AS seen
+                WHERE u.tenant_id = \(tenant) AND u.id = seen.id AND (u.last_sign_in_at IS NULL
+                    OR u.last_sign_in_at < seen.at - interval '1 minute')
+                """)
+            try await transaction.query(
+                """
+                UPDATE identities i SET last_used_at = greatest(i.last_used_at, seen.at),
+                    email = coalesce(nullif(seen.email, ''), i.email),
+                    email_vouched = CASE WHEN seen.email = '' THEN i.email_vouched
+                        ELSE seen.vouched = 1 END
+                FROM (SELECT * FROM unnest(\(rows.map(\.key)), \(times),
+                    \(rows.map { $0.value.email ?? "" }),
+                    \(rows.map { $0.value.isVouched ? Int64(1) : 0 }))
+                    AS given (id, at, email, vouched)) AS seen
+                WHERE i.tenant_id = \(tenant) AND i.id = seen.id
+                    AND (i.last_used_at IS NULL OR i.last_used_at < seen.at - interval '1 minute'
+                        OR seen.email <> '' AND (i.email IS DISTINCT FROM seen.email
+                            OR i.email_vouched <> (seen.vouched = 1)))
+                """)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Domain
+import JSON
+import Text
+
+/// When a provider's token was issued, as far as ending all sessions of its person is concerned.
+package enum TokenTime: Sendable, Equatable {
+    /// Whole seconds since 1970.
+    case at(Int64)
+    /// The token does not say, so it may be from before.
+    case unknown
+
+    /// `auth_time`, else `iat` (OpenID Connect Core section 2): a token that was renewed silently is
+    /// as old as the sign-in behind it, where the provider says so.
+    package init(claims: JSONValue) {
+        self =
+            (Self.seconds(claims["auth_time"]) ?? Self.seconds(claims["iat"])).map(Self.at)
+            ?? .unknown
+    }
+
+    /// Whether the token is from before the person was signed out everywhere. In whole seconds: one
+    /// of the same second is refused.
+    package func isRefused(signedOutAt: Timestamp?) -> Bool {
+        guard let signedOutAt else { return false }
+        guard case .at(let seconds) = self else { return true }
+        return seconds <= signedOutAt.microseconds / 1_000_000
+    }
+
+    /// A NumericDate (RFC 7519 section 2) without its fraction; nil for what is none.
+    private static func seconds(_ value: JSONValue?) -> Int64? {
+        guard case .number(let text) = value else { return nil }
+        let whole = text.utf8.prefix { $0 != UInt8(ascii: ".") }
+        guard whole.count <= 12, let seconds = ASCII.number(whole, digits: 12) else { return nil }
+        return Int64(seconds)
+    }
+}
+
+/// The provider's token is from before the person was signed out everywhere: nothing was written.
+package struct TokenOutdated: Error {}

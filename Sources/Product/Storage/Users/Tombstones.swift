@@ -1,0 +1,52 @@
+import Domain
+import Postgres
+import Text
+
+/// What stays of a person who was purged: for 30 days HMACs of the address and the identities, by
+/// which the tenant refuses them, as it does a deleted user.
+extension Change {
+    /// Seconds that a tombstone bars its person.
+    static let tombstoneSeconds: Int64 = 30 * 86_400
+
+    /// `withAddress`: whether the address is nobody else's in this tenant.
+    func bury(_ row: UserRow, withAddress: Bool, _ database: Database) async throws {
+        var keys = row.identities.map {
+            database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
+        }
+        if withAddress { keys.append(database.personKey(emailKey: row.emailKey)) }
+        let person = UUID.random()
+        let end = now.adding(seconds: Self.tombstoneSeconds)
+        for key in keys {
+            try await query(
+                """
+                INSERT INTO tombstones (tenant_id, key, person, expires_at)
+                VALUES (\(tenant), substring(\(key) FOR 36), \(person), \(end))
+                ON CONFLICT (tenant_id, key) DO UPDATE
+                SET person = excluded.person, expires_at = excluded.expires_at
+                """)
+        }
+    }
+
+    /// An operator makes the person anew: the bar ends, of the identities as well.
+    func endTombstone(_ emailKey: String, _ database: Database) async throws(PostgresError) {
+        try await query(
+            """
+            DELETE FROM tombstones WHERE tenant_id = \(tenant) AND person IN (
+                SELECT person FROM tombstones WHERE tenant_id = \(tenant)
+                    AND key = ANY (person_keys(\(database.personKey(emailKey: emailKey)))))
+            """)
+    }
+
+    /// A purged person as the rules see a deleted user; the id names no row any more. `keys`: of
+    /// the identity and the address.
+    func buried(_ keys: [[UInt8]]) async throws(PostgresError) -> UserFacts? {
+        let rows = try await query(
+            """
+            SELECT person FROM tombstones
+            WHERE tenant_id = \(tenant) AND key = ANY (person_keys(\(Array(keys.joined()))))
+                AND expires_at > \(now) LIMIT 1
+            """)
+        guard let row = rows.first else { return nil }
+        return UserFacts(id: try row.get(0), status: .deleted, source: .operator)
+    }
+}

@@ -1,0 +1,88 @@
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// Each successful sign-in is seen on the user and on the identity, and a refused one never.
+@Suite struct SignInTimesTests {
+    @Test func `a later sign-in moves the times and the identity's address, a refused one neither`()
+        async throws
+    {
+        let clock = TestClock()
+        let scene = try await ProvisioningScene.make(clock: { clock.now })
+        let user = try await scene.row("ann@ex.com")
+        let path = "/v1/tenants/acme/users/\(user)"
+        func shown() async throws -> JSONValue {
+            try await scene.service.send(.get, path, as: .tenantAdmin(scene.tenant)).json
+        }
+        _ = try await scene.google("1", "ann@ex.com")
+        let first = try await shown()
+        #expect(first["identities"]?.array?.first?["email_vouched"]?.bool == true)
+        clock.advance(seconds: 30)
+        _ = try await scene.google("1", "ann@ex.com", more: #","event_id":"a""#)
+        // Once a minute for a user.
+        #expect(try await shown()["last_sign_in_at"] == first["last_sign_in_at"])
+        clock.advance(seconds: 90)
+        let again = try await scene.google(
+            "1", "Ann.New@ex.com", verified: false, more: #","event_id":"b""#)
+        #expect(again.json["outcome"]?.string == "existing", "\(again.text)")
+        let later = try await shown()
+        let identity = later["identities"]?.array?.first
+        #expect(later["last_sign_in_at"]?.string == clock.now.description)
+        #expect(identity?["last_used_at"]?.string == clock.now.description)
+        #expect(identity?["email"]?.string == "Ann.New@ex.com")
+        #expect(identity?["email_vouched"]?.bool == false)
+        #expect(later["email"]?.string == "ann@ex.com")
+        clock.advance(seconds: 90)
+        let suspended = try await scene.service.send(
+            .post, "\(path)/suspend", as: .tenantAdmin(scene.tenant))
+        #expect(suspended.status == 200)
+        let refused = try await scene.google("1", "third@ex.com", more: #","event_id":"c""#)
+        #expect(refused.json["reason"]?.string == "user_suspended")
+        let last = try await shown()
+        #expect(last["last_sign_in_at"] == later["last_sign_in_at"])
+        #expect(last["identities"] == later["identities"])
+        await scene.service.stop()
+    }
+
+    @Test func `what could not be written is written later, and an event of a pool counts`()
+        async throws
+    {
+        let clock = TestClock()
+        let scene = try await ProvisioningScene.make(clock: { clock.now })
+        try await scene.row("ann@ex.com")
+        let event = ProvisioningScene.event(
+            "PreSignUp_ExternalProvider", userName: "Google_77", email: "ann@ex.com")
+        #expect(try await scene.cognito(event).status == 200)
+        clock.advance(seconds: 600)
+        #expect(try await scene.cognito(event).status == 200)
+        await scene.service.storage.writeSignIns()
+        let written = try await scene.count(
+            """
+            users WHERE tenant_id = \(scene.tenant.id) AND last_sign_in_at = \(clock.now)
+            """)
+        #expect(written == 1)
+        await scene.service.stop()
+    }
+
+    @Test func `a dry run is no sign-in`() async throws {
+        let clock = TestClock()
+        let scene = try await ProvisioningScene.make(clock: { clock.now })
+        try await scene.row("ann@ex.com")
+        _ = try await scene.google("1", "ann@ex.com")
+        clock.advance(seconds: 600)
+        let dry = try await scene.service.send(
+            .post, "/v1/provisioning/evaluate",
+            json: #"{"provider":"google","subject":"1","email":"ann@ex.com"}"#,
+            as: .tenantAdmin(scene.tenant))
+        #expect(dry.status == 200, "\(dry.text)")
+        await scene.service.storage.writeSignIns()
+        let written = try await scene.count(
+            "users WHERE tenant_id = \(scene.tenant.id) AND last_sign_in_at = \(clock.now)")
+        #expect(written == 0)
+        await scene.service.stop()
+    }
+}
