@@ -21,10 +21,31 @@ enum ThinkWorkOptions {
         guard let pool = try await call.provider(kinds: ["cognito"]),
             let client = clientID(of: pool, in: call.tenant.id)
         else { return document(password: nil, options: []) }
-        let names = (pool.document["upstreams"]?.array ?? []).compactMap { $0["name"]?.string }
         let hasPassword = call.setting("password")?.bool ?? false
+        let upstreams = (pool.document["upstreams"]?.array ?? []).compactMap(ThinkWorkUpstream.init)
         return document(
-            password: hasPassword ? client : nil, options: names.map { option($0, client) })
+            password: hasPassword ? client : nil, options: options(upstreams, client))
+    }
+
+    /// In the pool's order. Keys are unique, and so are labels.
+    private static func options(
+        _ upstreams: [ThinkWorkUpstream], _ client: String
+    ) -> [JSONValue] {
+        var keys: [String] = []
+        return upstreams.map { upstream in
+            let lower = asciiLowercased(upstream.name)
+            var key = lower
+            var number = 2
+            while keys.contains(where: { sameBytes($0, key) }) {
+                key = "\(lower)-\(number)"
+                number += 1
+            }
+            keys.append(key)
+            let isOnly = upstreams.filter { $0.brand == upstream.brand }.count == 1
+            let label = "Continue with \(upstream.brand.label)"
+            return option(
+                upstream, key: key, label: isOnly ? label : "\(label) (\(upstream.name))", client)
+        }
     }
 
     /// The pool's client that leads to the tenant, else the pool's own.
@@ -44,17 +65,19 @@ enum ThinkWorkOptions {
         ])
     }
 
-    private static func option(_ name: String, _ client: String) -> JSONValue {
-        let key = asciiLowercased(name)
-        return .object([
-            .init("key", .string(key)), .init("label", .string("Continue with \(name)")),
-            .init("icon", .string(key)), .init("provider", .string(name)),
+    private static func option(
+        _ upstream: ThinkWorkUpstream, key: String, label: String, _ client: String
+    ) -> JSONValue {
+        .object([
+            .init("key", .string(key)), .init("label", .string(label)),
+            .init("icon", .string(upstream.brand.rawValue)),
+            .init("provider", .string(upstream.provider.rawValue)),
             .init("providerSpecific", .bool(true)),
             .init(
                 "route",
                 .object([
                     .init("type", .string("cognitoHostedUi")), .init("clientId", .string(client)),
-                    .init("identityProvider", .string(name)),
+                    .init("identityProvider", .string(upstream.name)),
                 ])),
         ])
     }
