@@ -73,7 +73,9 @@ struct ImmichKeyTests {
             (#"{"permissions":[7]}"#, "each value in permissions must be a permission"),
             (#"{"name":"","permissions":["all"]}"#, "name should not be empty"),
         ] {
-            expectError(try await send(.post, "", body), 400, text)
+            let answer = try await send(.post, "", body)
+            #expect(answer.status == 400)
+            #expect(answer.json["message"] == .array([.string(text)]), "\(answer.text)")
         }
         expectError(try await stage.send(.get, "/api/api-keys"), 401, "Authentication required")
         expectError(

@@ -9,77 +9,10 @@ import Text
 
 /// Sign-in at a provider of our own, as the mobile app drives it: the app holds the verifier.
 struct ImmichOAuthTests {
-    private static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-    private static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-    private static let redirect = "app.immich:///oauth-callback"
-
-    private struct Scene {
-        let stage: ImmichStage
-        let provider: TestProvider
-
-        static func make(
-            trust: String = "verified_claim", clock: TestClock? = nil
-        ) async throws -> Scene {
-            let stage = try await ImmichStage.make(clock: clock)
-            let provider = try await TestProvider.start()
-            let made = try await stage.service.send(
-                .post, "/v1/providers",
-                json: #"{"kind":"oidc","name":"Test","issuer":"\#(provider.issuer)","#
-                    + #""client_id":"web","secret":"s3cret","email_trust":"\#(trust)"}"#,
-                as: .platformOwner)
-            #expect(made.status == 201, "\(made.text)")
-            return Scene(stage: stage, provider: provider)
-        }
-
-        func stop() async {
-            await provider.stop()
-            await stage.service.stop()
-        }
-
-        func invite(_ email: String) async throws {
-            let answer = try await stage.service.send(
-                .post, "/v1/tenants/acme/invites", json: #"{"email":"\#(email)"}"#,
-                as: .platformOwner)
-            #expect(answer.status == 201, "\(answer.text)")
-        }
-
-        /// Begins and gives the query that the app would be sent to the provider with.
-        func begin(_ state: String, redirect: String = "") async throws -> FormText {
-            let path =
-                "/api/oauth/authorize?code_challenge=\(challenge)&code_challenge_method=S256"
-            let answer = try await stage.send(.get, "\(path)&state=\(state)\(redirect)")
-            let url = answer.json["url"]?.string ?? ""
-            expectAnswer(answer, #"{"url":"\#(url)"}"#)
-            #expect(answer.first("set-cookie") == nil)
-            #expect(url.hasPrefix("\(provider.issuer)/authorize?response_type=code&"))
-            return FormText(String(url.drop { $0 != "?" }.dropFirst()))
-        }
-
-        /// The provider will redeem any code for this person.
-        func grant(
-            _ nonce: String, email: String = "new@acme.example",
-            at now: Timestamp = Timestamp.systemClock()
-        ) {
-            let token = provider.mint(clientID: "web", now: now).token(
-                [
-                    "nonce": "\"\(nonce)\"", "email": "\"\(email)\"", "email_verified": "true",
-                    "sub": "\"\(email)\"",
-                ])
-            provider.set(
-                "/token", .init(#"{"id_token":"\#(token)","access_token":"a"}"#))
-        }
-
-        func end(
-            _ state: String, _ verifier: String? = ImmichOAuthTests.verifier, query: String = "",
-            at redirect: String = ImmichOAuthTests.redirect
-        ) async throws -> TestAnswer {
-            let url = "\(redirect)?code=c0de&state=\(state)\(query)"
-            let proof = verifier.map { #","codeVerifier":"\#($0)""# } ?? ""
-            return try await stage.send(
-                .post, "/api/oauth/callback", #"{"url":"\#(url)"\#(proof)}"#,
-                fields: ImmichStage.device)
-        }
-    }
+    private typealias Scene = ImmichOAuthScene
+    private static let verifier = Scene.verifier
+    private static let challenge = Scene.challenge
+    private static let redirect = Scene.redirect
 
     @Test func `I7 I9 an invited person signs in, with state, nonce and the app's own challenge`()
         async throws
@@ -223,7 +156,14 @@ struct ImmichOAuthTests {
                 .get, "?code_challenge=\(Self.challenge)&redirect_uri=https%3A%2F%2Fevil.example",
                 nil, redirect
             ),
-            (.get, "?code_challenge=short", nil, "OAuth authentication failed"),
+            (
+                .get, "?code_challenge=short", nil,
+                "The code challenge must be the S256 of the verifier, in base64url (RFC 7636)."
+            ),
+            (
+                .get, "?code_challenge=\(Self.challenge)&state=short", nil,
+                "The state must have from 8 to 512 bytes."
+            ),
             (.post, "", #"{"redirectUri":"https://evil.example/"}"#, redirect),
             (.post, "", #"{"redirectUri":"app.immich:///oauth-callback/"}"#, redirect),
         ]
@@ -246,7 +186,11 @@ struct ImmichOAuthTests {
         expectError(try await scene.end("state-verifier"), 400, failed)
         scene.grant(try await scene.begin("state-missing").first("nonce") ?? "")
         expectError(
-            try await scene.end("state-missing", nil), 400, "OAuth code verifier is missing")
+            try await scene.end("state-missing", nil), 400, "OAuth state is missing")
+        let named = #"{"url":"\#(Self.redirect)?code=c&state=state-named","state":"state-named"}"#
+        expectError(
+            try await scene.stage.send(.post, "/api/oauth/callback", named), 400,
+            "OAuth code verifier is missing")
         _ = try await scene.begin("state-nonce")
         scene.grant("another nonce")
         expectError(try await scene.end("state-nonce"), 400, failed)

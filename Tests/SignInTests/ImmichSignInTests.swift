@@ -218,7 +218,7 @@ struct ImmichSignInTests {
             json: #"{"enabled":true,"settings":{"admin_sign_up":true,"single_label_email":true}}"#,
             as: .tenantAdmin(fresh))
         let path = "/t/fresh/immich/api/auth/admin-sign-up"
-        let local = body.replacing("root@acme.example", with: "admin@local")
+        let local = body.replacing("root@acme.example", with: "aDmIn@LOCAL")
         let made = try await stage.service.send(.post, path, json: local)
         let (id, created) = (made.json["id"], made.json["createdAt"])
         expectRandomUUID(id)
@@ -229,7 +229,7 @@ struct ImmichSignInTests {
             #"{"id":"\#(id?.string ?? "")","email":"admin@local","name":"R","#
                 + #""profileImagePath":"","avatarColor":"primary","#
                 + #""profileChangedAt":"\#(created?.string ?? "")","isAdmin":true,"#
-                + #""shouldChangePassword":false,"storageLabel":null,"#
+                + #""shouldChangePassword":true,"storageLabel":"admin","#
                 + #""createdAt":"\#(created?.string ?? "")","#
                 + #""updatedAt":"\#(made.json["updatedAt"]?.string ?? "")","deletedAt":null,"#
                 + #""oauthId":"","quotaSizeInBytes":null,"quotaUsageInBytes":0,"#

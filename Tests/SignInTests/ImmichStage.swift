@@ -25,7 +25,7 @@ struct ImmichStage: ClientStage {
             clock: { clock?.now ?? Timestamp.systemClock() })
         let tenant = try await service.makeTenant("acme")
         try await set(service, tenant, settings)
-        try await allowOrigin(service)
+        try await allowOrigin(service, credentials: true)
         let user = try await service.makeUser(
             "ann@acme.example", name: "Ann", role: "admin", password: password, in: tenant)
         return ImmichStage(service: service, tenant: tenant, user: user)

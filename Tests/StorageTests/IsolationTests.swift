@@ -12,7 +12,7 @@ struct IsolationTests {
         "tenants", "policies", "domains", "users", "identities", "invites", "api_keys",
         "cors_origins", "audit_events", "decisions", "sessions", "link_grants", "clients",
         "known_devices", "login_states", "verification_counts", "password_resets", "api_key_uses",
-        "tombstones", "former_identities", "email_changes", "former_addresses",
+        "tombstones", "former_identities", "email_changes", "former_addresses", "client_profiles",
     ]
     static let directoryTables = [
         "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",

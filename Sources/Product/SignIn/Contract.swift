@@ -11,6 +11,8 @@ package struct Contract: Sendable {
     package var headers: [String] = []
     /// The cookie that carries its session's token, where it has one.
     package var cookie: String?
+    /// The other cookies that it sets.
+    package var otherCookies: [String] = []
     /// Its own settings, beside those that every client has.
     package var settings: [FieldShape] = []
     /// A least length of passwords that this app's people are used to, where it has one.
@@ -20,6 +22,8 @@ package struct Contract: Sendable {
     package var encode: @Sendable (Problem, Request) -> Response
     /// The app's words for what the core refuses; nil takes the core's.
     package var explain: @Sendable (SignInRefusal) -> Problem? = { _ in nil }
+    /// Gives a refusal what depends on the client's settings.
+    package var refine: @Sendable (Problem, ClientCall) -> Problem = { problem, _ in problem }
 
     var description: ClientDescription {
         let common: [FieldShape] = [
@@ -30,7 +34,9 @@ package struct Contract: Sendable {
                 "token_seconds", .integer(60...31_536_000), "How long a session lasts."),
         ]
         return ClientDescription(
-            name: name, profile: OriginProfile(client: headers),
+            name: name,
+            profile: OriginProfile(
+                client: headers, cookies: (cookie.map { [$0] } ?? []) + otherCookies),
             settings: ObjectShape(common + settings))
     }
 }

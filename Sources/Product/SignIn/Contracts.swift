@@ -39,8 +39,11 @@ package enum Contracts {
             id: "\(contract.name) \(route.method.rawValue) \(route.path)", tag: "Clients",
             summary: "", access: .open, body: .raw(["*/*"]), answers: [], maxBody: route.maxBody
         ) { call in
+            var mounted: ClientCall?
             do {
                 let call = try await ClientCall(call, contract, core)
+                mounted = call
+                try call.requireJSON()
                 var answer = try await route.handle(call)
                 if answer.first("cache-control") == nil {
                     answer.set("cache-control", "no-store")
@@ -50,6 +53,8 @@ package enum Contracts {
                 var problem = contract.explain(refusal) ?? refusal.problem
                 problem.cause = refusal.cause
                 throw problem
+            } catch let problem as Problem {
+                throw mounted.map { contract.refine(problem, $0) } ?? problem
             }
         }
         endpoint.isPublicDocument = route.isPublic

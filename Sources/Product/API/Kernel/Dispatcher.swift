@@ -122,6 +122,14 @@ package struct Dispatcher: Sendable {
 
     /// What every answer carries, refusals too.
     private func finish(_ response: inout Response, _ exchange: Exchange) {
+        // A page that may not carry cookies must not be given one either, or it would sign its
+        // visitors in as somebody else.
+        let names = exchange.originFields.map(\.name)
+        if names.contains("access-control-allow-origin"),
+            !names.contains("access-control-allow-credentials")
+        {
+            response.fields.removeAll { $0.name == "set-cookie" }
+        }
         for field in exchange.originFields { response.fields.append(field) }
         response.complete(
             id: exchange.call.request.id, isTLS: exchange.call.request.isTLS,

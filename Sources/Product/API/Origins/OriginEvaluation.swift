@@ -23,7 +23,8 @@ enum OriginEvaluation {
             FieldShape(
                 "request_headers", .any, "Names, as a list or as one text with commas.",
                 example: .array([.string("authorization")])),
-            FieldShape("credentials", .bool, nullable: true),
+            FieldShape(
+                "credentials", .bool, nullable: true, "Whether the request carries a cookie."),
         ])
 
     private static let answer = ObjectShape(
@@ -63,7 +64,8 @@ enum OriginEvaluation {
         let judge = OriginJudge(
             database: try call.services.database, publicURL: call.services.publicURL)
         let asked = OriginRequest(
-            origins: [origin], method: method, routeMethods: routeMethods, profile: profile)
+            origins: [origin], method: method, routeMethods: routeMethods,
+            carriesCookie: call.input.flag("credentials"), profile: profile)
         let before = OriginRequest(
             origins: [origin], method: "OPTIONS", requestMethod: method,
             requestHeaders: names, routeMethods: routeMethods, profile: profile)

@@ -38,7 +38,16 @@ package struct OriginJudge: Sendable {
         if place == .credential, !asked.isPreflight, let tenant = Self.tokenTenant(request) {
             holder = .tenant(tenant)
         }
-        return Self.verdict(try await decide(asked, holder))
+        return Self.verdict(try await decide(asked, holder, own: own(of: request)))
+    }
+
+    /// A bound host's own pages too, at its own mount: the host is known to be the client's by now.
+    /// Where TLS ends before this server, its pages' origin is https all the same.
+    private func own(of request: Request) -> [String] {
+        guard request.isMountedByHost, let host = request.first("host") else { return own }
+        let schemes = request.isTLS ? ["https"] : ["https", "http"]
+        return own
+            + schemes.compactMap { try? Origin(configuring: "\($0)://\(host)").canonical }
     }
 
     /// How long the verdict about this request stands while no list changes: microseconds of the
@@ -48,7 +57,7 @@ package struct OriginJudge: Sendable {
         let place = OriginPlace(path: request.path)
         if place == .publicDocument { return .max }
         let now = database.clock()
-        let bare = OriginPolicy(own: own, rows: []).decide(asked, at: now)
+        let bare = OriginPolicy(own: own(of: request), rows: []).decide(asked, at: now)
         guard bare.reason == .notListed, let origin = asked.origins.first else { return .max }
         let holder = place.holder(
             isPreflight: asked.isPreflight, locator: Self.locator(request))
@@ -57,10 +66,12 @@ package struct OriginJudge: Sendable {
         return found.rows.map { $0.expiresAt?.microseconds ?? .max }.min() ?? .max
     }
 
-    /// The same for a request that was only described.
+    /// The same for a request that was only described. `own`: canonical origins that count as ours
+    /// there; nil takes the service's own.
     func decide(
-        _ asked: OriginRequest, _ holder: Database.OriginHolder
+        _ asked: OriginRequest, _ holder: Database.OriginHolder, own: [String]? = nil
     ) async throws -> OriginDecision {
+        let own = own ?? self.own
         let now = database.clock()
         // What no row can change needs no look at the rows.
         let bare = OriginPolicy(own: own, rows: []).decide(asked, at: now)
@@ -89,6 +100,7 @@ package struct OriginJudge: Sendable {
         _ request: Request, _ match: RouteMatch<Endpoint>?
     ) -> OriginRequest {
         let headers = request.all("access-control-request-headers")
+        let profile = OriginPlace.client(of: request.path).flatMap { profiles[$0] } ?? .management
         return OriginRequest(
             origins: request.all("origin").map { Array($0.utf8) },
             method: request.method.rawValue,
@@ -97,7 +109,15 @@ package struct OriginJudge: Sendable {
             asksPrivateNetwork: request.first("access-control-request-private-network") == "true",
             routeMethods: match.map { $0.allowed.map(\.rawValue) },
             hasConsoleCookie: SessionCookie.token(in: request) != nil,
-            profile: OriginPlace.client(of: request.path).flatMap { profiles[$0] } ?? .management)
+            carriesCookie: Self.carriesCookie(request, of: profile), profile: profile)
+    }
+
+    /// As the contracts read credentials: a cookie counts where no header field holds one.
+    private static func carriesCookie(_ request: Request, of profile: OriginProfile) -> Bool {
+        guard !profile.cookies.isEmpty,
+            OriginProfile.credentialFields.allSatisfy({ request.all($0).allSatisfy(\.isEmpty) })
+        else { return false }
+        return profile.cookies.contains { RequestCookie.value($0, in: request) != nil }
     }
 
     /// Of the key that came along, or of the invite's token in the body.

@@ -7,16 +7,8 @@ package enum SessionCookie {
     private static let secureName = "__Host-gatehouse"
 
     package static func token(in request: Request) -> String? {
-        let name = request.isTLS ? secureName : plainName
-        for line in request.all("cookie") {
-            for part in line.split(separator: ";") {
-                let pair = part.trimmingSpaces.split(separator: "=", maxSplits: 1)
-                if pair.count == 2, pair[0].utf8.elementsEqual(name.utf8) {
-                    return String(pair[1])
-                }
-            }
-        }
-        return nil
+        RequestCookie.value(request.isTLS ? secureName : plainName, in: request)
+            .flatMap { $0.isEmpty ? nil : $0 }
     }
 
     static func set(_ token: String, isTLS: Bool) -> Field {

@@ -27,6 +27,8 @@ package struct OriginDecision: Sendable, Equatable {
         case methodNotAllowed = "method_not_allowed"
         case headerNotAllowed = "header_not_allowed"
         case cookieFromElsewhere = "cookie_from_other_origin"
+        /// The origin is listed, but not for requests that carry cookies.
+        case credentialsNotAllowed = "credentials_not_allowed"
     }
 
     package struct Header: Sendable, Equatable {

@@ -49,7 +49,13 @@ package struct OriginPolicy: Sendable {
         if request.hasConsoleCookie { return refuse(request, .cookieFromElsewhere) }
         if isSuspended { return refuse(request, .tenantSuspended) }
         guard let match = match(first, text, at: now) else { return refuse(request, .notListed) }
-        return request.isPreflight ? preflight(request, match) : allow(request, match)
+        if request.isPreflight { return preflight(request, match) }
+        // The page cannot read the answer, but the write would be done: a listed origin without
+        // credentials must not act with the cookie that the browser adds.
+        if request.carriesCookie, !Self.mayCarryCredentials(request, match) {
+            return refuse(request, .credentialsNotAllowed, rule: match.rule)
+        }
+        return allow(request, match)
     }
 
     /// A document that anyone may read: any origin, no credentials.
@@ -150,8 +156,12 @@ package struct OriginPolicy: Sendable {
         _ request: OriginRequest, _ match: Match
     ) -> [OriginDecision.Header] {
         let origin = OriginDecision.Header("access-control-allow-origin", match.echo)
-        guard match.mayCarryCredentials, request.profile.mayUseCookies else { return [origin] }
+        guard mayCarryCredentials(request, match) else { return [origin] }
         return [origin, .init("access-control-allow-credentials", "true")]
+    }
+
+    private static func mayCarryCredentials(_ request: OriginRequest, _ match: Match) -> Bool {
+        match.mayCarryCredentials && request.profile.mayUseCookies
     }
 
     /// A route's methods with those that the server gives each route.

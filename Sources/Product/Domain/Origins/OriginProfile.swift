@@ -7,17 +7,28 @@ package struct OriginProfile: Sendable, Equatable {
     /// Lower-case names, beside those that every client may send.
     private let additions: [String]
     package let mayUseCookies: Bool
+    /// Names of the cookies that the client sets; one of them makes a request one with credentials.
+    package let cookies: [String]
 
     private init() {
         additions = []
         mayUseCookies = false
+        cookies = []
     }
 
-    /// A client contract's.
-    package init(client additions: [String]) {
+    /// A client contract's. `cookies`: the names of all that it sets.
+    package init(client additions: [String], cookies: [String] = []) {
         self.additions = additions
         mayUseCookies = true
+        self.cookies = cookies
     }
+
+    /// Lower-case names of the fields that hold a credential; where one does, cookies do not count.
+    package static let credentialFields = ["authorization"] + credentialHeaders
+    /// The same without `Authorization`, whose value has a scheme.
+    package static let credentialHeaders = [
+        "x-api-key", "x-immich-user-token", "x-immich-session-token",
+    ]
 
     package static let exposedHeaders =
         "x-request-id, x-immich-cid, retry-after, etag, location, link, www-authenticate, "

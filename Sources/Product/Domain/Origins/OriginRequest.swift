@@ -13,13 +13,16 @@ package struct OriginRequest: Sendable {
     package var routeMethods: [String]?
     /// The console's session cookie came along.
     package var hasConsoleCookie: Bool
+    /// A cookie of the path's client came along, and no credential in a header field: the request
+    /// is one with credentials, whatever its page said.
+    package var carriesCookie: Bool
     package var profile: OriginProfile
 
     package init(
         origins: [[UInt8]], method: String, requestMethod: String? = nil,
         requestHeaders: String? = nil, asksPrivateNetwork: Bool = false,
         routeMethods: [String]? = nil, hasConsoleCookie: Bool = false,
-        profile: OriginProfile = .management
+        carriesCookie: Bool = false, profile: OriginProfile = .management
     ) {
         self.origins = origins
         self.method = method
@@ -28,6 +31,7 @@ package struct OriginRequest: Sendable {
         self.asksPrivateNetwork = asksPrivateNetwork
         self.routeMethods = routeMethods
         self.hasConsoleCookie = hasConsoleCookie
+        self.carriesCookie = carriesCookie
         self.profile = profile
     }
 

@@ -68,8 +68,31 @@ extension ClientCall {
         guard sameBytes(locator, tenant.locator) else { throw Problem.notFound("path") }
     }
 
-    /// By an opaque token or by an access token of ours; either way its session decides.
+    /// Ends the session that the request's token stands for, also a suspended person's: who signs out
+    /// must not be signed in again by what lifts the suspension. A key is none and is only checked.
+    package func endOwnSession() async throws {
+        guard let credential = try Credential(request, cookie: contract.cookie) else {
+            throw SignInRefusal.noCredential
+        }
+        if credential.place == .header, credential.text.utf8.starts(with: "gate_".utf8) {
+            _ = try await caller(byKey: credential.text)
+        } else {
+            try await endSession(holder(of: credential.text))
+        }
+    }
+
     private func person(_ token: String) async throws -> SignedIn {
+        let found = try await holder(of: token)
+        switch found.user.status {
+        case "active": return found
+        case "suspended": throw SignInRefusal.userSuspended
+        default: throw SignInRefusal.invalidToken
+        }
+    }
+
+    /// By an opaque token or by an access token of ours; either way its session decides, whatever the
+    /// person's status.
+    private func holder(of token: String) async throws -> SignedIn {
         let name: TenantScope.SessionName
         if token.utf8.contains(UInt8(ascii: ".")) {
             guard let claims = try await core.tokens.verify(token) else {
@@ -87,10 +110,6 @@ extension ClientCall {
         guard let found = try await scope.signedIn(name),
             sameBytes(found.session.client, client.name)
         else { throw SignInRefusal.invalidToken }
-        switch found.user.status {
-        case "active": return found
-        case "suspended": throw SignInRefusal.userSuspended
-        default: throw SignInRefusal.invalidToken
-        }
+        return found
     }
 }

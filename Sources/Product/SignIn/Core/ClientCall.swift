@@ -78,6 +78,26 @@ package struct ClientCall: Sendable {
         return input
     }
 
+    /// 415 for a body that is not JSON by its type: what a page of any site can send without asking
+    /// before (`text/plain`, forms; a body without a type) must not be read as JSON. An app that names
+    /// no type is no page, which would name its origin.
+    func requireJSON() throws {
+        guard !request.body.isEmpty, request.method != .get, request.method != .head else { return }
+        let sent = request.first("content-type")
+        if sent == nil, request.first("origin") == nil, request.first("sec-fetch-site") == nil {
+            return
+        }
+        let bare = (sent ?? "").utf8.prefix { $0 != UInt8(ascii: ";") }
+        let type = asciiLowercased(String(decoding: bare, as: UTF8.self))
+            .filter { $0 != " " && $0 != "\t" }
+        let isJSON =
+            sameBytes(type, "application/json")
+            || type.utf8.starts(with: "application/".utf8) && type.hasSuffix("+json")
+        guard isJSON else {
+            throw Problem(.unsupportedMediaType, "The body must be application/json.")
+        }
+    }
+
     /// A setting of the client.
     package func setting(_ name: String) -> JSONValue? { client.settings[name] }
 

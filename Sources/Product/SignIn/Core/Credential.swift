@@ -10,7 +10,6 @@ struct Credential: Sendable {
     var place: Place
 
     private static let schemes = ["bearer", "apikey"]
-    private static let headers = ["x-api-key", "x-immich-user-token", "x-immich-session-token"]
 
     /// nil where none came along. Two different ones in header fields are 400, never "pick one";
     /// a cookie counts only where no header field holds one.
@@ -22,7 +21,9 @@ struct Credential: Sendable {
             }
             found.append(text)
         }
-        for name in Self.headers { found += request.all(name).filter { !$0.isEmpty } }
+        for name in OriginProfile.credentialHeaders {
+            found += request.all(name).filter { !$0.isEmpty }
+        }
         if let first = found.first {
             guard found.allSatisfy({ sameBytes($0, first) }) else {
                 throw Problem(.invalidRequest, "Two different credentials: send one.")
@@ -31,7 +32,8 @@ struct Credential: Sendable {
             place = .header
             return
         }
-        guard let cookie, let value = Self.cookie(cookie, in: request), !value.isEmpty else {
+        guard let cookie, let value = RequestCookie.value(cookie, in: request), !value.isEmpty
+        else {
             return nil
         }
         // A page of another site must not act with the cookie (Fetch Metadata).
@@ -58,19 +60,5 @@ struct Credential: Sendable {
             return String(decoding: parts[1], as: UTF8.self)
         default: return nil
         }
-    }
-
-    static func cookie(_ name: String, in request: Request) -> String? {
-        for line in request.all("cookie") {
-            for part in line.utf8.split(separator: UInt8(ascii: ";")) {
-                let trimmed = part.drop { $0 == 0x20 }
-                guard let equals = trimmed.firstIndex(of: UInt8(ascii: "=")) else { continue }
-                if trimmed[..<equals].elementsEqual(name.utf8) {
-                    return String(
-                        decoding: trimmed[trimmed.index(after: equals)...], as: UTF8.self)
-                }
-            }
-        }
-        return nil
     }
 }

@@ -9,6 +9,8 @@ import Text
 package struct LoginWish: Sendable {
     /// Must be one of the client's, byte for byte.
     package var redirectURI: String
+    /// What the provider is given in its place, where an operator has set that; nil: the same.
+    package var sentRedirectURI: String?
     /// The app's own; one is made where it has none.
     package var state: String?
     /// The app's S256 challenge (RFC 7636); nil: the server holds the verifier.
@@ -70,8 +72,8 @@ package struct LoginReturn: Sendable {
 
 extension ClientCall {
     /// The authorization request (RFC 6749 section 4.1.1) with state, nonce and S256. Throws
-    /// `.noProvider`, `.redirectNotRegistered`, `.providerAway`, `.stateUnknown` for a state that
-    /// is in use already.
+    /// `.noProvider`, `.redirectNotRegistered`, `.providerAway`, `.stateUnfit`, `.challengeUnfit`, and
+    /// `.stateUnknown` for a state that is in use already.
     package func beginLogin(_ wish: LoginWish) async throws -> BegunLogin {
         guard let provider = try await provider(), let remote = try await remote(provider) else {
             throw SignInRefusal.noProvider
@@ -80,11 +82,12 @@ extension ClientCall {
             throw SignInRefusal.redirectNotRegistered
         }
         if let challenge = wish.challenge, Base64URL.decode(challenge)?.count != 32 {
-            throw SignInRefusal.wrongVerifier
+            throw SignInRefusal.challengeUnfit
         }
         try await count(.login)
         let state = wish.state ?? TokenSecret.make()
-        guard (8...512).contains(state.utf8.count) else { throw SignInRefusal.stateUnknown }
+        guard (8...512).contains(state.utf8.count) else { throw SignInRefusal.stateUnfit }
+        let redirectURI = wish.sentRedirectURI ?? wish.redirectURI
         let endpoint = try await remote.endpoint(.authorization)
         let nonce = TokenSecret.make()
         let verifier = wish.challenge == nil ? TokenSecret.make() : nil
@@ -94,14 +97,14 @@ extension ClientCall {
         let isKept = try await scope.begin(
             LoginState(
                 hash: hash, client: client.name, provider: provider.id,
-                redirectURI: wish.redirectURI, nonce: nonce, challenge: wish.challenge,
+                redirectURI: redirectURI, nonce: nonce, challenge: wish.challenge,
                 secrets: try verifier.map {
                     try core.sealer.seal(Array($0.utf8), context: tenant.id.bytes + hash)
                 }, browserHash: browser.map(Self.hash), inviteHash: wish.invite))
         guard isKept else { throw SignInRefusal.stateUnknown }
         let query = FormText.encode([
             ("response_type", "code"), ("client_id", remote.clientID),
-            ("redirect_uri", wish.redirectURI), ("scope", remote.scope), ("state", state),
+            ("redirect_uri", redirectURI), ("scope", remote.scope), ("state", state),
             ("nonce", nonce), ("code_challenge", challenge), ("code_challenge_method", "S256"),
         ])
         let joint = endpoint.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"

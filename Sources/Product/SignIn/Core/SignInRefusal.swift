@@ -23,6 +23,8 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     case redirectNotRegistered
     /// The state is unknown, over, used, or of another redirect URI.
     case stateUnknown
+    /// The app's own state or challenge is not of the form that protects anybody.
+    case stateUnfit, challengeUnfit
     /// The verifier does not fit the challenge that the sign-in began with.
     case wrongVerifier, verifierMissing
     /// The provider refused the code, or its token is not good; the reason is for the log.
@@ -63,6 +65,12 @@ extension SignInRefusal {
             Problem(.invalidRequest, "The redirect address is not registered for this client.")
         case .stateUnknown:
             Problem(.invalidRequest, "The sign-in is over or not known; begin again.")
+        case .stateUnfit:
+            Problem(.invalidRequest, "The state must have from 8 to 512 bytes.")
+        case .challengeUnfit:
+            Problem(
+                .invalidRequest,
+                "The code challenge must be the S256 of the verifier, in base64url (RFC 7636).")
         case .wrongVerifier, .verifierMissing, .notProved:
             Problem(.invalidRequest, "The provider's answer could not be verified.")
         case .providerAway:

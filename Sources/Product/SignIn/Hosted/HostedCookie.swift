@@ -1,3 +1,4 @@
+import API
 import HTTP
 
 /// A cookie of the hosted pages. Under TLS its prefix keeps out what a sibling host sets for the whole
@@ -11,7 +12,7 @@ struct HostedCookie: Sendable {
 
     private let plainName: String
 
-    func value(in request: Request) -> String? { Credential.cookie(name(request), in: request) }
+    func value(in request: Request) -> String? { RequestCookie.value(name(request), in: request) }
 
     /// For ten minutes, or taken away where there is no value.
     func field(_ value: String?, for request: Request) -> Field {

@@ -13,6 +13,10 @@ enum Immich {
             "devicetype",
         ],
         cookie: "immich_access_token",
+        otherCookies: [
+            "immich_auth_type", "immich_is_authenticated", ImmichOAuth.stateCookie,
+            ImmichOAuth.verifierCookie,
+        ],
         settings: [
             .optional(
                 "compat", .enumeration(["v2", "v3"]), "The generation of the apps; v3 when absent."),
@@ -27,20 +31,28 @@ enum Immich {
                     ObjectShape(
                         ["major", "minor", "patch"].map { .required($0, .integer(0...9999)) })),
                 "The server's version, which the apps compare with their own."),
+            .nullable(
+                "mobile_redirect_override",
+                .string(min: 1, max: 2048, rule: ImmichOAuth.overrideRule),
+                "Sent to the provider in place of the app's own scheme, where it takes https only; "
+                    + "this server's `/api/oauth/mobile-redirect` leads from there to the app."),
             .optional("button_text", .string(min: 1, max: 64), "On the button of the provider."),
         ],
         leastPassword: { $0.isCompatible("v2") ? TenantPolicy.passwordFloor : nil },
         routes: ImmichServer.routes + ImmichSignIn.routes + ImmichOAuth.routes
             + ImmichPassword.routes
-            + ImmichPin.routes + ImmichUser.routes + ImmichKeys.routes,
-        encode: encode, explain: explain)
+            + ImmichPin.routes + ImmichUser.routes + ImmichProfile.routes + ImmichKeys.routes,
+        encode: encode, explain: explain, refine: refine)
 
     /// The four members are all there are: the apps' own tests compare the whole body.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         var answer = Response.json(
             problem.status,
             bytes: JSONValue.object([
-                .init("message", .string(problem.detail)),
+                .init(
+                    message,
+                    problem.members.first { sameBytes($0.name, message) }?.value
+                        ?? .string(problem.detail)),
                 .init("error", .string(reasonPhrase(problem.status))),
                 .init("statusCode", .int(problem.status)),
                 .init("correlationId", .string(request.id)),
@@ -72,7 +84,27 @@ enum Immich {
         }
     }
 
+    private static let message = "message"
+
+    /// The older apps' server lists what its validator found; the newer one says it in one text.
+    private static func refine(_ problem: Problem, _ call: ClientCall) -> Problem {
+        guard call.isCompatible("v2"), !problem.errors.isEmpty else { return problem }
+        var problem = problem
+        problem.members = [.init(message, .array(problem.errors.map { .string($0.detail) }))]
+        return problem
+    }
+
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
+
+    /// 400 in the words of the app's validator: `email must be an email`.
+    static func invalid(_ name: String, _ fault: String) -> Problem {
+        invalid(name, text: "\(name) \(fault)")
+    }
+
+    /// The same with a text of its own.
+    static func invalid(_ name: String, text: String) -> Problem {
+        Problem(.invalidRequest, text, errors: [FieldError("/\(name)", .invalid, text)])
+    }
 }
 
 extension ClientCall {
@@ -86,16 +118,16 @@ extension Input {
     /// A member that is true or false where it is there. Throws 400 in the validator's words.
     func flag(_ name: String) throws -> Bool? {
         guard let value = self[name], !value.isNull else { return nil }
-        guard let flag = value.bool else { throw Immich.bad("\(name) must be a boolean value") }
+        guard let flag = value.bool else { throw Immich.invalid(name, "must be a boolean value") }
         return flag
     }
 
     /// A member that has to be there as text. Throws 400 in the words of the app's validator.
     func required(_ name: String) throws -> String {
         guard let text = optionalString(name) else {
-            throw Immich.bad("\(name) must be a string")
+            throw Immich.invalid(name, "must be a string")
         }
-        guard !text.isEmpty else { throw Immich.bad("\(name) should not be empty") }
+        guard !text.isEmpty else { throw Immich.invalid(name, "should not be empty") }
         return text
     }
 }

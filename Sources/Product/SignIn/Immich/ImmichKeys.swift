@@ -128,18 +128,19 @@ enum ImmichKeys {
         guard input.has("name") else { return nil }
         let name = try input.required("name")
         guard name.unicodeScalars.count <= 255 else {
-            throw Immich.bad("name must be shorter than 256 characters")
+            throw Immich.invalid("name", "must be shorter than 256 characters")
         }
         return name
     }
 
     private static func permissions(_ input: Input) throws -> [String] {
         guard let given = input["permissions"]?.array, !given.isEmpty, given.count <= 200 else {
-            throw Immich.bad("permissions must contain at least 1 elements")
+            throw Immich.invalid("permissions", "must contain at least 1 elements")
         }
         return try given.map { value in
             guard let text = value.string, isPermission(text) else {
-                throw Immich.bad("each value in permissions must be a permission")
+                throw Immich.invalid(
+                    "permissions", text: "each value in permissions must be a permission")
             }
             return text
         }

@@ -1,7 +1,9 @@
 import API
+import Domain
 import HTTP
 import JSON
 import Storage
+import Text
 
 /// Signing in at the tenant's provider: the app holds the PKCE verifier, or its web page leaves it
 /// to the server.
@@ -16,22 +18,22 @@ enum ImmichOAuth {
                 throw SignInRefusal.verifierMissing
             }
             let begun = try await call.beginLogin(
-                LoginWish(
-                    redirectURI: try redirect(call, call.query("redirect_uri")),
-                    state: call.query("state"), challenge: challenge))
+                wish(
+                    call, call.query("redirect_uri"), state: call.query("state"),
+                    challenge: challenge))
             return .ok(.object([.init("url", .string(begun.url))]))
         },
         ContractRoute(.post, "/api/oauth/authorize") { try await begin($0) },
         ContractRoute(.post, "/api/oauth/callback") { try await end($0) },
         ContractRoute(.get, "/api/oauth/mobile-redirect") { call in
             let query = call.request.query.isEmpty ? "" : "?\(call.request.query)"
-            return Response(307, fields: [Field("location", appRedirect + query)])
+            return Response(307, fields: [Field("location", appRedirect(call) + query)])
         },
     ]
 
-    private static let appRedirect = "app.immich:///oauth-callback"
-    private static let stateCookie = "immich_oauth_state"
-    private static let verifierCookie = "immich_oauth_code_verifier"
+    private static let mobileRedirect = "app.immich:///oauth-callback"
+    static let stateCookie = "immich_oauth_state"
+    static let verifierCookie = "immich_oauth_code_verifier"
 
     /// What is not set up is said before anything is held against what was sent.
     private static func requireProvider(_ call: ClientCall) async throws {
@@ -42,11 +44,11 @@ enum ImmichOAuth {
         try await requireProvider(call)
         let input = try call.object()
         let challenge = input.optionalString("codeChallenge")
-        let begun = try await call.beginLogin(
-            LoginWish(
-                redirectURI: try redirect(call, input.optionalString("redirectUri")),
-                state: input.optionalString("state"), challenge: challenge,
-                isBrowsers: challenge == nil))
+        var wish = try wish(
+            call, input.optionalString("redirectUri"), state: input.optionalString("state"),
+            challenge: challenge)
+        wish.isBrowsers = challenge == nil
+        let begun = try await call.beginLogin(wish)
         var answer = Response.json(
             201, bytes: JSONValue.object([.init("url", .string(begun.url))]).encoded())
         for (name, value) in [(stateCookie, begun.state), (verifierCookie, begun.browser ?? "")]
@@ -56,12 +58,45 @@ enum ImmichOAuth {
         return answer
     }
 
-    /// The older apps name none: then the client's first is meant.
-    private static func redirect(_ call: ClientCall, _ given: String?) throws -> String {
+    /// Without a redirect address, as the older apps ask, the client's first is meant. The app's own
+    /// scheme goes out as the override where one is set.
+    private static func wish(
+        _ call: ClientCall, _ given: String?, state: String?, challenge: String?
+    ) throws -> LoginWish {
         guard let uri = given ?? call.client.redirectURIs.first else {
             throw SignInRefusal.redirectNotRegistered
         }
-        return uri
+        var wish = LoginWish(redirectURI: uri, state: state, challenge: challenge)
+        if isApps(uri) { wish.sentRedirectURI = call.setting(overrideName)?.string }
+        return wish
+    }
+
+    /// Where the provider's answer leads on from the override: the app's address that the client has.
+    private static func appRedirect(_ call: ClientCall) -> String {
+        let apps = call.client.redirectURIs.filter(isApps)
+        return apps.contains { sameBytes($0, mobileRedirect) }
+            ? mobileRedirect : apps.first ?? mobileRedirect
+    }
+
+    /// Of a scheme that only an app answers to.
+    private static func isApps(_ uri: String) -> Bool {
+        !["https://", "http://"].contains { asciiLowercased(uri).utf8.starts(with: $0.utf8) }
+    }
+
+    static let overrideName = "mobile_redirect_override"
+
+    static let overrideRule = TextRule(
+        detail: "must be an https address without a fragment, or http on this machine",
+        example: "https://id.example.com/t/acme/immich/api/oauth/mobile-redirect"
+    ) { text in
+        let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }
+        let local = ["127.0.0.1", "localhost", "[::1]"].flatMap {
+            ["http://\($0)/", "http://\($0):"]
+        }
+        return isPlain
+            && (["https://"] + local).contains { start in
+                text.utf8.starts(with: start.utf8) && text.utf8.count > start.utf8.count
+            }
     }
 
     private static func end(_ call: ClientCall) async throws -> Response {
@@ -77,24 +112,23 @@ enum ImmichOAuth {
             !query.isRepeated("state")
         else { throw SignInRefusal.notProved("no code") }
         let expected =
-            input.optionalString("state") ?? Credential.cookie(stateCookie, in: call.request)
+            input.optionalString("state") ?? RequestCookie.value(stateCookie, in: call.request)
         if let expected, !expected.utf8.elementsEqual(state.utf8) {
             throw SignInRefusal.stateUnknown
         }
-        let verifier = input.optionalString("codeVerifier")
-        let browser = Credential.cookie(verifierCookie, in: call.request)
-        if expected != nil, verifier == nil, browser?.isEmpty ?? true {
-            throw SignInRefusal.verifierMissing
-        }
-        let answer = LoginReturn(
-            state: state, code: code, verifier: verifier, issuer: query.first("iss"),
-            browser: verifier ?? browser)
-        let user: UserRow
-        do {
-            user = try await call.completeLogin(answer)
-        } catch SignInRefusal.stateUnknown where expected == nil && verifier == nil {
+        // The documented app names its verifier alone; whoever names nothing lacks the state first.
+        guard expected != nil || input.has("codeVerifier") else {
             throw Immich.bad("OAuth state is missing")
         }
+        // A cookie may hold the app's own verifier, or our secret for the browser that began.
+        let verifier =
+            input.optionalString("codeVerifier")
+            ?? RequestCookie.value(verifierCookie, in: call.request)
+        guard let verifier, !verifier.isEmpty else { throw SignInRefusal.verifierMissing }
+        let user = try await call.completeLogin(
+            LoginReturn(
+                state: state, code: code, verifier: verifier, issuer: query.first("iss"),
+                browser: verifier))
         return try await ImmichSession.begin(call, of: user, .oauth)
     }
 }

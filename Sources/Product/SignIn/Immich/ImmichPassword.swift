@@ -16,13 +16,15 @@ enum ImmichPassword {
             }
             let user = try await call.changePassword(
                 of: person, to: new, endsOthers: try input.flag("invalidateSessions") ?? true)
-            return .ok(ImmichUser.json(user, mustChangePassword: false, call))
+            return .ok(try await ImmichUser.shown(user, mustChangePassword: false, call))
         },
         ContractRoute(.put, "/api/auth/change-password") { call in
             let input = try call.object()
             let person = try await call.personForbiddingKeys()
-            let user = try await setWithoutOld(call, person, try input.required("password"))
-            return .ok(ImmichUser.json(user, mustChangePassword: false, call))
+            let password = try input.required("password")
+            try requireFresh(call, person)
+            let user = try await call.changePassword(of: person, to: password)
+            return .ok(try await ImmichUser.shown(user, mustChangePassword: false, call))
         },
     ]
 
@@ -31,13 +33,10 @@ enum ImmichPassword {
 
     /// Only where an operator chose the password, or the session is fresh: else whoever picks up
     /// an unlocked phone would take the account over.
-    static func setWithoutOld(
-        _ call: ClientCall, _ person: SignedIn, _ password: String
-    ) async throws -> UserRow {
+    static func requireFresh(_ call: ClientCall, _ person: SignedIn) throws {
         guard
             person.secrets.mustChangePassword
                 || call.now < person.session.createdAt.adding(seconds: freshFor)
         else { throw Immich.bad("Sign in again to change the password") }
-        return try await call.changePassword(of: person, to: password)
     }
 }

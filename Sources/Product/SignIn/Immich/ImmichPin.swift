@@ -67,7 +67,7 @@ enum ImmichPin {
 
     private static func pin(_ name: String, _ input: Input) throws -> String {
         guard let text = input.optionalString(name), ClientCall.isPin(text) else {
-            throw Immich.bad("\(name) must be 4 to 8 digits")
+            throw Immich.invalid(name, "must be 4 to 8 digits")
         }
         return text
     }

@@ -17,17 +17,19 @@ enum ImmichSession {
         let seconds = call.tokenSeconds(default: lifetime)
         let (token, row) = try await call.startSession(
             of: user.id, method, device(call.request), seconds: seconds)
+        let profile = try await call.immichProfile(of: row)
         var answer = Response.json(
             201,
             bytes: JSONValue.object([
                 .init("accessToken", .string(token)),
                 .init("userId", .string(row.id.description)),
-                .init("userEmail", .string(row.email)),
+                .init("userEmail", .string(ImmichUser.email(of: row))),
                 .init("name", .string(row.name ?? "")),
                 .init("isAdmin", .bool(row.role == "admin")),
-                .init("shouldChangePassword", .bool(mustChangePassword)),
+                .init(
+                    "shouldChangePassword", .bool(mustChangePassword || profile.hasFirstPassword)),
                 .init("profileImagePath", .string("")),
-                .init("isOnboarded", .bool(true)),
+                .init("isOnboarded", .bool(profile.isOnboarded)),
             ]).encoded())
         for (name, value, isHidden) in [
             ("immich_access_token", token, true), ("immich_auth_type", method.rawValue, true),

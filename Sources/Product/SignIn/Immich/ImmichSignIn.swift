@@ -1,4 +1,5 @@
 import API
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -24,7 +25,7 @@ enum ImmichSignIn {
         let email = try input.required("email")
         let password = try input.required("password")
         guard (try? EmailAddress(email, allowSingleLabel: call.allowsSingleLabel)) != nil else {
-            throw Immich.bad("email must be an email")
+            throw Immich.invalid("email", "must be an email")
         }
         let (user, secrets) = try await call.user(
             email: email, password: password, device: ImmichSession.device(call.request))
@@ -33,9 +34,7 @@ enum ImmichSignIn {
     }
 
     private static func signOut(_ call: ClientCall) async throws -> Response {
-        if case .person(let person) = try await call.caller() {
-            try await call.endSession(person)
-        }
+        try await call.endOwnSession()
         return ImmichSession.ended(call)
     }
 
@@ -47,18 +46,19 @@ enum ImmichSignIn {
         guard try await call.offersAdminSignUp() else {
             throw Immich.bad("The server already has an admin")
         }
-        guard let address = try? EmailAddress(email, allowSingleLabel: call.allowsSingleLabel)
-        else { throw Immich.bad("email must be an email") }
+        let lower = asciiLowercased(email)
+        guard let address = try? EmailAddress(lower, allowSingleLabel: call.allowsSingleLabel)
+        else { throw Immich.invalid("email", "must be an email") }
         let hash = try await call.newPasswordHash(
             password, about: [email, name])
         let database = call.core.database
         let user = try await call.scope.change(by: call.actor()) {
             try await $0.makeFirstAdmin(
                 email: address, name: name, passwordHash: hash, client: call.client.name,
-                database: database)
+                profile: ImmichProfile.firstAdmin, database: database)
         }
         guard let user else { throw Immich.bad("The server already has an admin") }
-        return .json(
-            201, bytes: ImmichUser.json(user, mustChangePassword: false, call).encoded())
+        let shown = try await ImmichUser.shown(user, mustChangePassword: false, call)
+        return .json(201, bytes: shown.encoded())
     }
 }

@@ -14,49 +14,103 @@ enum ImmichUser {
             guard let user = caller.user else { throw Problem.forbidden("Forbidden") }
             var mustChange = false
             if case .person(let person) = caller { mustChange = person.secrets.mustChangePassword }
-            return .ok(json(user, mustChangePassword: mustChange, call))
+            return .ok(try await shown(user, mustChangePassword: mustChange, call))
         },
         ContractRoute(.put, "/api/users/me") { try await update($0) },
     ]
+
+    /// What the body asks for, all of it checked before any of it is done.
+    private struct Wish {
+        var name: String?
+        var password: String?
+        var profile: [JSONValue.Member] = []
+
+        init(_ input: Input, of user: UserRow, _ call: ClientCall) throws {
+            if input.has("email") { try Self.check(email: input.required("email"), user, call) }
+            if input.has("name") {
+                let text = try input.required("name")
+                guard text.unicodeScalars.count <= 200 else {
+                    throw Immich.invalid("name", "must be shorter than or equal to 200 characters")
+                }
+                name = text
+            }
+            if input.has("password") { password = try input.required("password") }
+            if let color = input[ImmichProfile.avatarColorName] {
+                let text = color.string ?? ""
+                guard color.isNull || ImmichProfile.colors.contains(where: { sameBytes($0, text) })
+                else {
+                    throw Immich.invalid(
+                        ImmichProfile.avatarColorName,
+                        "must be one of the following values: "
+                            + ImmichProfile.colors.joined(separator: ", "))
+                }
+                profile.append(.init(ImmichProfile.avatarColorName, color))
+            }
+        }
+
+        /// A new address has to be proved first, which this app has no way to ask for.
+        private static func check(email: String, _ user: UserRow, _ call: ClientCall) throws {
+            guard
+                let address = try? EmailAddress(email, allowSingleLabel: call.allowsSingleLabel)
+            else { throw Immich.invalid("email", "must be an email") }
+            guard sameBytes(address.key, user.emailKey) else {
+                throw Immich.bad("email is changed by an administrator of the server")
+            }
+        }
+    }
 
     /// The mobile app changes its password here.
     private static func update(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
         let person = try await call.personForbiddingKeys()
-        var user = person.user
-        var mustChange = person.secrets.mustChangePassword
-        if let name = input.optionalString("name") {
-            guard (1...200).contains(name.unicodeScalars.count) else {
-                throw Immich.bad("name must be from 1 to 200 characters")
-            }
-            user = try await call.scope.change(by: call.actor(user)) { change in
-                let row = try await change.lockUser(person.user.id)
-                return try await change.editUser(row, name: name, role: row.role)
-            }
+        let wish = try Wish(input, of: person.user, call)
+        var hash: String?
+        if let password = wish.password {
+            try ImmichPassword.requireFresh(call, person)
+            hash = try await call.newPasswordHash(
+                password, about: [person.user.email, wish.name ?? person.user.email])
         }
-        if input.has("password") {
-            user = try await ImmichPassword.setWithoutOld(
-                call, person, try input.required("password"))
-            mustChange = false
+        let user = try await call.scope.change(by: call.actor(person.user)) { [hash] change in
+            var row = try await change.lockUser(person.user.id)
+            if let name = wish.name {
+                row = try await change.editUser(row, name: name, role: row.role)
+            }
+            if !wish.profile.isEmpty {
+                try await change.editClientProfile(
+                    of: row.id, at: call.client.name, wish.profile)
+            }
+            guard let hash else { return row }
+            return try await change.setPassword(
+                hash, of: row.id, keeping: .only(person.session.id))
         }
-        return .ok(json(user, mustChangePassword: mustChange, call))
+        let mustChange = hash == nil && person.secrets.mustChangePassword
+        return .ok(try await shown(user, mustChangePassword: mustChange, call))
+    }
+
+    /// The user with what the app keeps of them.
+    static func shown(
+        _ user: UserRow, mustChangePassword: Bool, _ call: ClientCall
+    ) async throws -> JSONValue {
+        let profile = try await call.immichProfile(of: user)
+        return json(user, profile, mustChangePassword: mustChangePassword, call)
     }
 
     /// The whole of the app's user, in its order.
-    static func json(
-        _ user: UserRow, mustChangePassword: Bool, _ call: ClientCall
+    private static func json(
+        _ user: UserRow, _ profile: ImmichProfile, mustChangePassword: Bool, _ call: ClientCall
     ) -> JSONValue {
         let identity = user.identities.first { $0.provider != "password" }
         var members: [JSONValue.Member] = [
             .init("id", .string(user.id.description)),
-            .init("email", .string(user.email)),
+            .init("email", .string(email(of: user))),
             .init("name", .string(user.name ?? "")),
             .init("profileImagePath", .string("")),
-            .init("avatarColor", .string("primary")),
+            .init("avatarColor", .string(profile.avatarColor)),
             .init("profileChangedAt", .string(user.createdAt.description)),
             .init("isAdmin", .bool(sameBytes(user.role, "admin"))),
-            .init("shouldChangePassword", .bool(mustChangePassword)),
-            .init("storageLabel", .null),
+            .init(
+                "shouldChangePassword", .bool(mustChangePassword || profile.hasFirstPassword)),
+            .init("storageLabel", profile.storageLabel.map(JSONValue.string) ?? .null),
             .init("createdAt", .string(user.createdAt.description)),
             .init("updatedAt", .string(user.updatedAt.description)),
             .init("deletedAt", .null),
@@ -72,6 +126,9 @@ enum ImmichUser {
         }
         return .object(members)
     }
+
+    /// The app's own server keeps addresses in lower case, and its tests compare them so.
+    static func email(of user: UserRow) -> String { asciiLowercased(user.email) }
 }
 
 extension ClientCall {

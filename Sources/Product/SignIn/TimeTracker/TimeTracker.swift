@@ -12,6 +12,7 @@ enum TimeTracker {
         name: "timetracker",
         headers: ["x-api-key"],
         cookie: TimeTrackerWeb.sessionCookie,
+        otherCookies: [TimeTrackerWeb.stateCookie],
         settings: [
             .optional(
                 "app_url", .string(min: 1, max: 2048, rule: webAddress),

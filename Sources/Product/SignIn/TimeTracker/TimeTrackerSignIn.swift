@@ -71,15 +71,13 @@ enum TimeTrackerSignIn {
     /// The app forgets its token whatever comes back: a session that is over is signed out already.
     private static func signOut(_ call: ClientCall) async throws -> Response {
         do {
-            if case .person(let person) = try await call.caller() {
-                try await call.endSession(person)
-            }
+            try await call.endOwnSession()
         } catch SignInRefusal.noCredential, SignInRefusal.invalidToken,
-            SignInRefusal.invalidKey, SignInRefusal.userSuspended
+            SignInRefusal.invalidKey
         {}
         var answer = Response.ok(
             .object([.init("message", .string("Logged out successfully"))]))
-        if Credential.cookie(TimeTrackerWeb.sessionCookie, in: call.request) != nil {
+        if RequestCookie.value(TimeTrackerWeb.sessionCookie, in: call.request) != nil {
             answer.fields.append(call.clearedCookie(TimeTrackerWeb.sessionCookie))
         }
         return answer

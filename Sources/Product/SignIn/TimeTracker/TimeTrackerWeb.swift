@@ -7,7 +7,7 @@ import Storage
 /// The web page's way in: this server is the redirect address, and a cookie is the session.
 enum TimeTrackerWeb {
     static let sessionCookie = "timetracker_session"
-    private static let stateCookie = "timetracker_state"
+    static let stateCookie = "timetracker_state"
     private static let path = "/auth/callback"
     private static let lifetime = 3600
 
@@ -60,7 +60,7 @@ enum TimeTrackerWeb {
 
     /// The cookie names the sign-in that it is for, so that another's leaves this one alone.
     private static func secret(of state: String, _ call: ClientCall) -> String? {
-        guard let cookie = Credential.cookie(stateCookie, in: call.request),
+        guard let cookie = RequestCookie.value(stateCookie, in: call.request),
             cookie.utf8.starts(with: (state + ".").utf8)
         else { return nil }
         return String(decoding: cookie.utf8.dropFirst(state.utf8.count + 1), as: UTF8.self)

@@ -15,9 +15,10 @@ extension TenantScope {
 extension Change {
     /// nil where the tenant has somebody already, or the client does not allow it any more. The
     /// client's row is locked, so that of several only one is the first; the setting goes with it.
+    /// `profile`: what the app keeps of the person from the start.
     package func makeFirstAdmin(
         email: EmailAddress, name: String, passwordHash: String, client: String,
-        database: Database
+        profile: [JSONValue.Member] = [], database: Database
     ) async throws -> UserRow? {
         let row = try await lockClient(client)
         guard row.settings["admin_sign_up"]?.bool == true else { return nil }
@@ -35,6 +36,9 @@ extension Change {
         try await query("SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
         let user = try await lockUser(id)
         try await putInSearch(user)
+        if !profile.isEmpty {
+            try await editClientProfile(of: id, at: client, profile)
+        }
         try await audit("user.created", user.target, user.firstState)
         var next = row
         next.settings = .object(

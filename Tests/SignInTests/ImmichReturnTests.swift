@@ -1,0 +1,64 @@
+import HTTP
+import JSON
+import SignIn
+import TestSupport
+import Testing
+
+/// What comes back from the provider, and by which way.
+struct ImmichReturnTests {
+    private typealias Scene = ImmichOAuthScene
+    private static let verifier = Scene.verifier
+    private static let redirect = Scene.redirect
+
+    @Test func `I7 I9 the app's own verifier may come back in the cookie`() async throws {
+        let scene = try await Scene.make()
+        try await scene.invite("new@acme.example")
+        scene.grant(try await scene.begin("state-cookie").first("nonce") ?? "")
+        let done = try await scene.stage.send(
+            .post, "/api/oauth/callback",
+            #"{"url":"\#(Self.redirect)?code=c0de&state=state-cookie"}"#,
+            fields: [
+                Field(
+                    "cookie",
+                    "immich_oauth_state=state-cookie; immich_oauth_code_verifier=\(Self.verifier)")
+            ])
+        #expect(done.status == 201, "\(done.text)")
+        await scene.stop()
+    }
+
+    @Test func `I8 a provider that takes https alone gets the override, and its answer leads on`()
+        async throws
+    {
+        let scene = try await Scene.make()
+        try await scene.invite("new@acme.example")
+        let override = "https://id.acme.example/t/acme/immich/api/oauth/mobile-redirect"
+        try await ImmichStage.set(
+            scene.stage.service, scene.stage.tenant,
+            #"{"mobile_redirect_override":"\#(override)"}"#)
+        for redirect in ["app.immich%3A%2F%2F%2Foauth-callback", "immich%3A%2F%2Foauth-callback"] {
+            let asked = try await scene.begin("state-sent", redirect: "&redirect_uri=\(redirect)")
+            #expect(asked.first("redirect_uri") == override)
+            scene.grant(asked.first("nonce") ?? "")
+            let done = try await scene.end("state-sent")
+            #expect(done.status == 201, "\(done.text)")
+            // What the code is redeemed with is what the provider was given.
+            let form = FormText(scene.provider.lastBody(of: "/token"))
+            #expect(form.first("redirect_uri") == override)
+        }
+        let led = try await scene.stage.send(.get, "/api/oauth/mobile-redirect?code=c&state=s")
+        #expect(led.status == 307)
+        #expect(led.first("location") == "\(Self.redirect)?code=c&state=s")
+        // An address that is not the client's own stays refused, override or not.
+        let evil = try await scene.stage.send(
+            .post, "/api/oauth/authorize", #"{"redirectUri":"evil.app:///x"}"#)
+        expectError(evil, 400, "The redirect address is not registered for this client.")
+        for bad in ["http://id.acme.example/x", "app.immich:///x", "https://a.example/#f"] {
+            let answer = try await scene.stage.service.send(
+                .put, "/v1/tenants/acme/clients/immich",
+                json: #"{"enabled":true,"settings":{"mobile_redirect_override":"\#(bad)"}}"#,
+                as: .platformOwner)
+            #expect(answer.status == 422, "\(answer.text)")
+        }
+        await scene.stop()
+    }
+}
