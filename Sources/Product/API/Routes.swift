@@ -21,6 +21,7 @@ package enum Routes {
         + UserEndpoints.all
         + PolicyEndpoints.all
         + ClientEndpoints.all
+        + FailedSignInEndpoints.all
         + DomainEndpoints.all
         + InviteEndpoints.all
 }
