@@ -21,7 +21,6 @@ package enum Routes {
         + UserEndpoints.all
         + PolicyEndpoints.all
         + ClientEndpoints.all
-        + FailedSignInEndpoints.all
         + DomainEndpoints.all
         + InviteEndpoints.all
 }

@@ -40,7 +40,7 @@ struct DevelopmentCommand {
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
             signingKey: settings.signingKey?.text, lease: settings.lease,
             outside: try Outside(settings, isDevelopment: true),
-            logger: Logger(level: .notice, format: .text),
+            logger: Logger(level: .warning, format: .text),
             metricsListen: settings.metricsListen?.text, retention: settings.retention,
             trustedProxies: settings.trustedProxies)
         let helm = EventLoop(index: -1)

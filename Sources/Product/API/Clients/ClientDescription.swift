@@ -7,19 +7,10 @@ package struct ClientDescription: Sendable {
     /// What its pages may send.
     package var profile: OriginProfile
     package var settings: ObjectShape
-    /// Kinds of the provider that the setting `client_id` is of.
-    package var providerKinds: [String]
 
-    /// Kinds that a person can be sent to.
-    package static let signInKinds = ["oidc", "google", "github"]
-
-    package init(
-        name: String, profile: OriginProfile, settings: ObjectShape,
-        providerKinds: [String] = Self.signInKinds
-    ) {
+    package init(name: String, profile: OriginProfile, settings: ObjectShape) {
         self.name = name
         self.profile = profile
         self.settings = settings
-        self.providerKinds = providerKinds
     }
 }

@@ -1,4 +1,3 @@
-import Domain
 import HTTP
 import JSON
 import Routing
@@ -213,19 +212,12 @@ extension Access {
         switch self {
         case .open: nil
         case .principal: "Any valid credential."
-        case .right(let right): "Needs \(Self.scope(right))."
-        case .own(let right): "Needs \(Self.scope(right)), be it over own things alone."
+        case .right(let right): "Needs `\(right)`."
+        case .own(let right): "Needs `\(right)`, be it over own things alone."
         case .anyOf(let rights):
-            "Needs " + rights.map(Self.scope).joined(separator: " or ") + ", as the request asks."
-        case .platform(let right):
-            "Needs \(Self.scope(right)) with a credential of the platform."
+            "Needs " + rights.map { "`\($0)`" }.joined(separator: " or ") + ", as the request asks."
+        case .platform(let right): "Needs `\(right)` with a credential of the platform."
         }
-    }
-
-    /// A right as keys have it: by the management scope around it, where a key may have it at all.
-    private static func scope(_ right: String) -> String {
-        guard let known = Right(rawValue: right) else { return "`\(right)`" }
-        return known.scope.map { "`\($0.rawValue)`" } ?? "an operator's right `\(right)`"
     }
 }
 

@@ -51,11 +51,6 @@ struct ProviderInput {
         if ["oidc", "google", "github"].contains(kind), document["client_id"]?.string == nil {
             errors.append(FieldError("/client_id", .required, "is required for \(kind)"))
         }
-        if kind == "cognito", !issuer.isEmpty, !Self.isPoolID(issuer) {
-            errors.append(
-                FieldError(
-                    "/issuer", .invalid, "must be the pool's id, as us-east-1_AbCdEf123"))
-        }
         if kind == "password" {
             errors.append(FieldError("/kind", .notAllowed, "is built in and not registered"))
         }
@@ -73,21 +68,6 @@ struct ProviderInput {
             )
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
-    }
-
-    /// `[\w-]+_[0-9a-zA-Z]+`, at most 55 characters (Amazon Cognito API reference, UserPoolIdType).
-    private static func isPoolID(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        guard bytes.count <= 55, let last = bytes.lastIndex(of: UInt8(ascii: "_")) else {
-            return false
-        }
-        func isWord(_ byte: UInt8) -> Bool { ASCII.isDigit(byte) || (byte | 0x20) &- 0x61 < 26 }
-        let region = bytes[..<last]
-        let name = bytes[last...].dropFirst()
-        return !region.isEmpty && !name.isEmpty && name.allSatisfy(isWord)
-            && region.allSatisfy {
-                isWord($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
-            }
     }
 
     /// Opening a pool to this machine's processes is for who runs the machine: a tenant that named

@@ -58,10 +58,9 @@ extension ProviderRow: JSONView {
                 "kind", .enumeration(["oidc", "google", "github", "cognito", "password"]),
                 "Does not change.", example: .string("oidc")),
             FieldShape("name", .string(min: 1, max: 200), example: .string("Acme sign-in")),
-            FieldShape(
-                "issuer", .string(min: 1, max: 1024), nullable: true,
-                "The issuer's address; of a Cognito pool its id.",
-                example: .string("https://sign-in.example.com")),
+            .nullable(
+                "issuer", .string(min: 1, max: 1024),
+                "The issuer's address; of a Cognito pool its id."),
             .nullable("client_id", .string(min: 1, max: 255)),
             FieldShape(
                 "email_trust", trust, nullable: true,

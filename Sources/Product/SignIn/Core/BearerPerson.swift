@@ -31,7 +31,8 @@ extension ClientCall {
             attempt.tenant = tenant.id.description
             return BearerPerson(provider: provider, attempt: attempt)
         } catch {
-            throw SignInRefusal(error, of: "id token")
+            guard case .token(let fault) = error else { throw SignInRefusal.providerAway }
+            throw SignInRefusal.notProved("id token: " + fault.rawValue)
         }
     }
 
@@ -55,7 +56,7 @@ extension ClientCall {
     private func issuer(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
         var found: [(ProviderRow, RelyingParty)] = []
         for row in try await core.database.providers(issuing: token.claimedIssuer) {
-            guard row.tenantID == nil || row.tenantID == tenant.id, let party = party(of: row),
+            guard row.tenantID == nil || row.tenantID == tenant.id, let party = row.relyingParty,
                 party.isIssuer(token.claimedIssuer), party.takesOne(of: token.claimedAudiences)
             else { continue }
             found.append((row, party))
