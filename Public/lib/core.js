@@ -252,8 +252,10 @@ const masked = (name, value) => (SECRET.test(name) && typeof value === "string" 
 export const shown = (path, { body, method = body ? "POST" : "GET", ...more } = {}) =>
 	({ ...more, method, path: `/v1${path}`, body: body && JSON.stringify(body, masked, 2) })
 
+// So often an act that is under way is asked about again, twice a second.
+const MOST_TRIES = 20
 /** The server's answer, of a 2xx; any other is thrown. `accept`: the type that is wanted. */
-export async function ask(path, { body, method = body ? "POST" : "GET", signal, etag, accept } = {}) {
+export async function ask(path, { body, method = body ? "POST" : "GET", signal, etag, accept, tries = 0 } = {}) {
 	const text = body && JSON.stringify(body)
 	const headers = { accept: accept ?? "application/json", "x-gatehouse-console": "1" }
 	if (text) headers["content-type"] = "application/json"
@@ -277,8 +279,15 @@ export async function ask(path, { body, method = body ? "POST" : "GET", signal, 
 	}
 	if (answer.status < 500) pending.delete(act)
 	if (answer.ok) return answer
+	const problem = await answer.json().catch(() => ({ title: answer.statusText }))
+	// The same act is under way, as after a lost connection: its answer is asked for until it is there.
+	if (problem.code === "request_in_progress" && tries < MOST_TRIES) {
+		pending.set(act, headers["idempotency-key"])
+		await new Promise(done => setTimeout(done, 500))
+		return ask(path, { body, method, signal, etag, accept, tries: tries + 1 })
+	}
 	if (answer.status === 401 && !/^\/(session|setup)/.test(path)) dispatchEvent(new CustomEvent("session-over"))
-	throw new Problem(answer.status, await answer.json().catch(() => ({ title: answer.statusText })), answer.headers.get("retry-after"))
+	throw new Problem(answer.status, problem, answer.headers.get("retry-after"))
 }
 
 export async function api(path, options) {
@@ -286,12 +295,6 @@ export async function api(path, options) {
 	const data = answer.status === 204 ? null : await answer.json().catch(() => ({}))
 	if (data && answer.headers.get("etag")) etags.set(data, answer.headers.get("etag"))
 	return data
-}
-
-/** Asks with an API key alone, as a machine would: does it work? */
-export async function probe(key) {
-	const answer = await fetch("/v1/me", { headers: { authorization: `Bearer ${key}` }, credentials: "omit" })
-	return { status: answer.status, ...(await answer.json()) }
 }
 
 function remember(entry) {

@@ -1,5 +1,5 @@
 // Messages, dialogs, and where the focus stays.
-import { api, button, fill, h, news, note, probe, shown, t } from "./core.js"
+import { api, button, fill, h, news, note, shown, t } from "./core.js"
 
 const stack = document.querySelector("toast-stack")
 addEventListener("keydown", event => {
@@ -68,6 +68,12 @@ export function save(name, parts, type) {
 	const href = URL.createObjectURL(new Blob(parts, { type }))
 	h("a", { href, download: name }).click()
 	URL.revokeObjectURL(href)
+}
+
+/** Asks with an API key alone, as a machine would: does it work? */
+async function probe(key) {
+	const answer = await fetch("/v1/me", { headers: { authorization: `Bearer ${key}` }, credentials: "omit" })
+	return { status: answer.status, ...(await answer.json()) }
 }
 
 /**

@@ -76,7 +76,7 @@ const VOUCHING = {
 	native: "It will be proved when the sign-up is confirmed.",
 }
 const DETAILS = {
-	"not authoritative": "The domain is verified, but the provider is not its authority.",
+	none: "None.", "not authoritative": "The domain is verified, but the provider is not its authority.",
 	invite_only: "The policy is “Invite only”.", closed: "The policy is “Closed”.", domain: "The policy is “Domain”.",
 	approval: "The policy is “Approval”.", "outside the allowed domains": "The domain is not among the allowed domains.",
 }

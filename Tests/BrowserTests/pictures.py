@@ -20,8 +20,9 @@ LOOKS = {"light": (1280, 800), "dark": (1280, 800), "rtl": (1280, 800), "phone":
 def dialogs(page):
     """Name, path, and what opens it."""
     yield "add-user", "/console/t/demo/users", lambda: page.keyboard.press("Shift+N")
-    yield "client", "/console/t/demo/clients", lambda: page.locator("tr:has-text('relate') td.end button").first.click()
-    yield "revoke", "/console/t/demo/keys", lambda: page.locator("td.end button >> nth=1").click()
+    yield "client", "/console/t/demo/clients", lambda: (page.locator("tr:has-text('relate') [aria-haspopup]").click(), page.locator(".of-row .btn:has-text('Edit')").click())
+    yield "row-menu", "/console/t/demo/keys", lambda: page.locator("td.end [aria-haspopup]").first.click()
+    yield "revoke", "/console/t/demo/keys", lambda: (page.locator("td.end [aria-haspopup]").first.click(), page.locator(".of-row .btn").first.click())
     yield "palette", "/console/t/demo/users", lambda: page.keyboard.press("Control+k")
     yield "requests", "/console/t/demo/users", lambda: page.locator(".top > button >> nth=2").click()
     yield "menu", "/console/t/demo/users", lambda: page.locator(".top > button >> nth=3").click()

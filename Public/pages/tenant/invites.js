@@ -1,5 +1,5 @@
 import {
-	act, api, ago, closer, confirm, created, dialog, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast,
+	ago, api, closer, confirm, created, dialog, etagOf, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast,
 	user, words,
 } from "../../lib/ui.js"
 import { ROLE } from "./users.js"
@@ -27,6 +27,7 @@ export default async page => {
 			text: "New link",
 			run: () => resend(one, { title: t`Make a new link for ${one.email}?`, act: "Make a link", body: { delivery: "link" } }, reload),
 		},
+		one.status === "pending" && { text: "Edit", run: () => edit(path, one, reload) },
 		one.status === "pending" && { text: "Revoke", run: () => revoke(path, one, reload) },
 	])
 	await list(page, {
@@ -55,6 +56,24 @@ const revoke = (path, one, reload) => confirm({
 	text: "Its link stops working now. This is final; the address can be invited again.",
 	said: t`The invite of ${one.email} is revoked`, after: reload,
 })
+
+const ENDS = [["", "As it is"], ["1", "In 1 day"], ["7", "In 7 days"], ["30", "In 30 days"], ["90", "In 90 days"]]
+
+/** Changes role, end or message of an invite that waits; its link stays. */
+async function edit(path, { id, email }, reload) {
+	const one = await api(`${path}/${id}`)
+	return formDialog({
+		title: t`Edit the invite of ${email}`, lead: "The link that was sent stays the same.", edits: one,
+		fields: [ROLE, ["days", "Ends", { options: ENDS }], ["message", "Message", { type: "textarea" }]],
+		request: ({ days, ...values }) => [`${path}/${id}`, {
+			method: "PATCH", etag: etagOf(one), body: days ? { ...values, expires_at: daysFromNow(days) } : values,
+		}],
+		done: () => (toast("Saved"), reload()),
+	})
+}
+
+/** A time in so many days, a minute early: the longest that is taken is 90 days from the server's now. */
+const daysFromNow = days => new Date(Date.now() + Number(days) * 86_400_000 - 60_000).toISOString()
 
 /** So many addresses are taken at once. */
 const MOST = 1000

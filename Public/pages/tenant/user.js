@@ -1,6 +1,6 @@
 import {
 	act, add, ago, blink, button, buttons, card, confirm, day, deed, facts, fill, formDialog, h, may, none, note, part, redraw,
-	restorableUntil, reveal, t, tag, time, user, who, words,
+	restorableUntil, reveal, t, tag, time, undoable, user, who, words,
 } from "../../lib/ui.js"
 import { actions, KINDS, ROLE, SUBJECT } from "./users.js"
 
@@ -22,6 +22,8 @@ export default async page => {
 	}
 	add(page.body, [
 		h("div.head.person", h("h2.vh", "User"), who(one), h("div.acts", tag(one.status), edits && button("Edit", () => edit(path, one)),
+			edits && one.status === "active" && button("Change address", () => changeAddress(path, one)),
+			may("linkIdentities") && lives && one.status === "active" && button("Password link", () => passwordLink(path, one)),
 			buttons(page.isGone ? [] : actions(page, one, redraw)))),
 		one.status === "deleted" && note("danger", "alert", "Deleted ", time(one.updated_at), "; ",
 			t`the account can be restored until ${restorableUntil(one)}.`),
@@ -72,6 +74,23 @@ const grant = (path, one) => act(`${path}/link-grants`, {}, "", made => reveal({
 const endAll = (path, one) => confirm({
 	title: "End all sessions?", act: "End all", text: t`${one.email} is signed out everywhere, at once.`,
 	path: `${path}/sessions`, said: "All sessions have ended", after: redraw,
+})
+
+const passwordLink = (path, one) => confirm({
+	title: t`Make a password link for ${one.email}?`, act: "Make a link", keep: "Cancel", path: `${path}/password-link`, method: "POST",
+	text: "Whoever has it can set the password of this account, once, within 30 minutes. When it is set, all sessions end.",
+	done: made => reveal({
+		title: "Password link", secret: made.url, name: "PASSWORD_LINK",
+		text: t`Send it to ${one.email}. It works once, until ${day(made.expires_at, { timeStyle: "short" })}, and is shown only now.`,
+	}),
+})
+
+const changeAddress = (path, one) => formDialog({
+	title: t`Change the address of ${one.email}`, submit: "Mail a link",
+	lead: "A link goes to the new address. It becomes the account's when it is confirmed, within 30 minutes; the old one is told.",
+	fields: [["email*", "New address", { type: "email", unique: true }]], path: `${path}/email-change`,
+	done: made => undoable(t`A link is on its way to ${made.email}`,
+		() => act(`${path}/email-change`, { method: "DELETE" }, "The change of address is called off")),
 })
 
 const edit = (path, one) => formDialog({
