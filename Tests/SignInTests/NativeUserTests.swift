@@ -190,7 +190,8 @@ struct NativeUserTests {
                 ]), scene)
         #expect(answer.json["outcome"]?.string == "created", "\(answer.text)")
         let identity = answer.json["user"]?["identities"]?.array?.first
-        #expect(identity?["subject"]?.string == "okta_78", "\(answer.text)")
+        #expect(identity?["subject"]?.string == "78", "\(answer.text)")
+        #expect(identity?["issuer"]?.string?.hasSuffix("/okta") == true, "\(answer.text)")
         await scene.stop()
     }
 }

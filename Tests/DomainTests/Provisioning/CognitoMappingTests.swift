@@ -17,7 +17,8 @@ import Text
         #expect(external("google_1_2") == google)
         #expect(external("Google_1_2") == google)
         #expect(external("OKTA_x")?.issuer == "https://okta.example")
-        #expect(external("Saml_x")?.subject == "saml_x")
+        #expect(external("Saml_x_Y")?.issuer == "us-east-1_abc/saml")
+        #expect(external("Saml_x_Y")?.subject == "x_Y")
         #expect(external("Google") == nil)
     }
 
@@ -25,7 +26,33 @@ import Text
         var own = pool
         own.tenantID = Scene.acme
         let person = CognitoMapping.federated(pool: own, upstream: "Google", subject: "1")
-        #expect(person.identity.provider == .cognito)
+        #expect(person?.identity.provider == .cognito)
+        #expect(person?.identity.issuer == "us-east-1_abc/google")
+    }
+
+    @Test func `no native name and no upstream's person share a key, nor two upstreams`() {
+        let names = [
+            "a", "A", "a_b", "azuread_x", "x", "_", "a_", "Saml_a_b", "saml/a", "a/b", "/",
+        ]
+        var seen: [IdentityKey: String] = [:]
+        for name in names {
+            let native = CognitoMapping.native(pool: pool, userName: name).identity
+            #expect(seen.updateValue("native \(name)", forKey: native) == nil, "\(name)")
+        }
+        for upstream in ["azuread", "Saml", "a", "a/b", "x"] {
+            for name in names {
+                let key = CognitoMapping.federated(pool: pool, upstream: upstream, subject: name)
+                guard let key = key?.identity else { continue }
+                #expect(seen.updateValue("\(upstream) \(name)", forKey: key) == nil, "\(name)")
+                #expect(!key.isNativeName)
+            }
+        }
+        #expect(CognitoMapping.federated(pool: pool, upstream: "a_b", subject: "x") == nil)
+        #expect(CognitoMapping.federated(pool: pool, upstream: "a", subject: "") == nil)
+        #expect(CognitoMapping.canonical(issuer: "Pool_A/AzureAD") == "Pool_A/azuread")
+        #expect(CognitoMapping.looksFederated("AZUREAD_x", among: ["AzureAD"]))
+        #expect(!CognitoMapping.looksFederated("azureadx", among: ["AzureAD"]))
+        #expect(!CognitoMapping.looksFederated("azu_read_x", among: ["AzureAD"]))
     }
 
     @Test func `U13 a native user name is never taken apart`() {

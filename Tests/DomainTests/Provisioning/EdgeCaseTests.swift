@@ -140,7 +140,7 @@ import Text
         let scene = Scene(.cognito, trigger: .nativeProved).tenant().with {
             $0.facts.invite = invite
             $0.facts.reservation = Reservation(
-                id: UUID(high: 7, low: 1), tenantID: Scene.acme, inviteID: invite.invite.id)
+                caller: UUID(high: 7, low: 1), tenantID: Scene.acme, inviteID: invite.invite.id)
         }
         #expect(scene.answer == "refused invite_revoked")
     }

@@ -48,6 +48,12 @@ struct ProviderInput {
         if issuer.isEmpty {
             errors.append(FieldError("/issuer", .required, "is required for \(kind)"))
         }
+        if kind == "cognito", !issuer.isEmpty, !Self.isPool(issuer) {
+            errors.append(
+                FieldError(
+                    "/issuer", .invalid,
+                    "must be a pool's id: letters, digits, - and _, at most 55"))
+        }
         if ["oidc", "google", "github"].contains(kind), document["client_id"]?.string == nil {
             errors.append(FieldError("/client_id", .required, "is required for \(kind)"))
         }
@@ -68,6 +74,20 @@ struct ProviderInput {
             )
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
+    }
+
+    /// UserPoolIdType of the Cognito API, without its `_` in the middle, which emulators do not
+    /// keep to. With a `/` it would read as another pool's upstream.
+    private static func isPool(_ text: String) -> Bool {
+        (1...55).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
     }
 
     /// Opening a pool to this machine's processes is for who runs the machine: a tenant that named

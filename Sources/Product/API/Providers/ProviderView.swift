@@ -43,7 +43,14 @@ extension ProviderRow: JSONView {
     private static let upstream = ObjectShape(
         "ProviderUpstream",
         [
-            .required("name", .string(min: 1, max: 64)),
+            .required(
+                "name",
+                .string(
+                    min: 1, max: 64,
+                    rule: TextRule(
+                        detail: "must hold no _, where an event's user name is split",
+                        example: "Okta"
+                    ) { !$0.utf8.contains(0x5F) })),
             .nullable("kind", .enumeration(["oidc", "google", "github"])),
             .nullable("issuer", .string(min: 1, max: 1024)),
             .nullable("email_trust", trust),

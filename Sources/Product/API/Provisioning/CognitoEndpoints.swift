@@ -111,13 +111,8 @@ enum CognitoEndpoints {
         guard event.trigger.isSame(as: CognitoMapping.Trigger.confirmSignUp.rawValue),
             let attempt = event.call(for: call)
         else { return event.document }
-        let database = try call.services.database
-        if attempt.emailVerified == true {
-            _ = try await database.provision(attempt, by: call.hookActor) {
-                String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self)
-            }
-        } else {
-            try await database.bindAlias(of: attempt, by: call.hookActor)
+        _ = try await call.services.database.provision(attempt, by: call.hookActor) {
+            String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self)
         }
         return event.document
     }

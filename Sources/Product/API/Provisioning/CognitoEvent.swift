@@ -66,7 +66,9 @@ struct CognitoEvent: Sendable {
         call.onlyProvider = request.principal.provider
         call.needsReservation = kind == .nativeProved
         // The id token of a native user names its `sub`, which the sign-up's event had not.
-        if kind == .nativeProved { call.alias = attribute("sub") }
+        if kind == .nativeProved {
+            call.alias = attribute("sub").map { PoolAlias(pool: pool, sub: $0) }
+        }
         if kind.isUnprovedNative {
             let metadata = document["request"]?["clientMetadata"]
             call.tenant = metadata?["tenant"]?.string

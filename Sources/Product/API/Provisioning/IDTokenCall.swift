@@ -15,22 +15,25 @@ extension ProvisioningCall {
         } else {
             let names = (claims.all["identities"]?.array ?? []).compactMap { identity in
                 identity["providerName"]?.string.flatMap { upstream in
-                    identity["userId"]?.string.map { "\(upstream)_\($0)" }
+                    identity["userId"]?.string.map {
+                        FederatedName(upstream: upstream, subject: $0)
+                    }
                 }
             }
             if let first = names.first {
-                self.init(provider: .pool(provider.issuer, .externalProvider, userName: first))
+                self.init(provider: .federated(pool: provider.issuer, first))
                 // A pool links few of them to one user.
-                otherUserNames = Array(names.dropFirst().prefix(9))
+                otherNames = Array(names.dropFirst().prefix(9))
             } else {
                 let name = claims.all["cognito:username"]?.string ?? claims.subject
                 self.init(
                     provider: .pool(provider.issuer, .confirmSignUp, userName: name),
                     trigger: .nativeProved)
             }
-            alias = claims.subject
+            alias = PoolAlias(pool: provider.issuer, sub: claims.subject)
         }
         tokenTime = TokenTime(claims: claims.all)
+        isInPerson = true
         email = claims.email
         emailVerified = claims.emailVerified
         hostedDomain = claims.hostedDomain

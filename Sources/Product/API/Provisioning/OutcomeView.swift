@@ -73,6 +73,7 @@ extension ProvisionedUser {
                             .init("issuer", text($0.issuer)), .init("subject", text($0.subject)),
                             .init("email", text($0.email)),
                             .init("email_vouched", .bool($0.isEmailVouched)),
+                            .init("alias_count", .int($0.aliasCount)),
                             .init("created_at", text($0.createdAt)),
                             .init("last_used_at", text($0.lastUsedAt)),
                         ])

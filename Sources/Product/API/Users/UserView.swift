@@ -86,6 +86,7 @@ protocol IdentityView: JSONView {
     var isEmailVouched: Bool { get }
     var createdAt: Timestamp { get }
     var lastUsedAt: Timestamp? { get }
+    var aliasCount: Int { get }
 }
 
 extension ListedIdentity: IdentityView {}
@@ -99,6 +100,7 @@ extension IdentityView {
             $0.member("subject", text: subject)
             $0.member("email", text: email)
             $0.member("email_vouched", isEmailVouched)
+            $0.member("alias_count", aliasCount)
             $0.member("created_at", createdAt)
             $0.member("last_used_at", lastUsedAt)
         }
@@ -115,12 +117,16 @@ extension IdentityRow: IdentityView {
             FieldShape("provider", .enumeration(providers), "The provider's kind."),
             FieldShape(
                 "issuer", .string(min: 1, max: 512),
+                "Of a Cognito pool its id, or `<pool>/<upstream>` for people of an upstream.",
                 example: .string("https://accounts.google.com")),
             FieldShape(
                 "subject", .string(min: 1, max: 255), "The provider's own name of the person.",
                 example: .string("110169484474386276334")),
             .nullable("email", .email, "As the provider told it last."),
             .readOnly("email_vouched", .bool, "Whether the provider vouched for it there."),
+            .readOnly(
+                "alias_count", .integer(0...Int.max),
+                "How many of a pool's `sub`s are bound to it; a native name has one at most."),
             .readOnly("created_at", .timestamp),
             .readOnly("last_used_at", .timestamp, nullable: true),
         ])

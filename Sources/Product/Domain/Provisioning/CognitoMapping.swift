@@ -45,13 +45,20 @@ package enum CognitoMapping {
         }
     }
 
+    /// A pool's own users: issuer the pool's id, subject the user name, bytes as sent.
     package static func native(pool: Provider, userName: String) -> Person {
         Person(
             identity: IdentityKey(provider: .cognito, issuer: pool.issuer, subject: userName))
     }
 
     /// One entry of an id token's `identities` (`providerName`, `userId`), or an event's user name.
-    package static func federated(pool: Provider, upstream: String, subject: String) -> Person {
+    /// An upstream that is not mapped is an issuer of its own, `<pool>/<upstream>`: its people never
+    /// meet the pool's own users, whose names are their own choice. nil: a name that no upstream has
+    /// (AWS allows no `_` in one, and events are split there).
+    package static func federated(pool: Provider, upstream: String, subject: String) -> Person? {
+        guard !upstream.utf8.isEmpty, !upstream.utf8.contains(0x5F), !subject.utf8.isEmpty else {
+            return nil
+        }
         if let listed = pool.upstream(named: upstream), let kind = listed.kind,
             let issuer = listed.issuer
         {
@@ -69,9 +76,34 @@ package enum CognitoMapping {
         }
         return Person(
             identity: IdentityKey(
-                provider: .cognito, issuer: pool.issuer,
-                subject: asciiLowercased(upstream) + "_" + subject),
+                provider: .cognito, issuer: "\(pool.issuer)/\(asciiLowercased(upstream))",
+                subject: subject),
             upstream: upstream)
+    }
+
+    /// `<pool>` or `<pool>/<upstream>`: the registered pool, and the upstream as it was written.
+    package static func parts(ofIssuer issuer: String) -> (pool: String, upstream: String?) {
+        let bytes = Array(issuer.utf8)
+        guard let slash = bytes.firstIndex(of: 0x2F) else { return (issuer, nil) }
+        return (
+            String(decoding: bytes[..<slash], as: UTF8.self),
+            String(decoding: bytes[(slash + 1)...], as: UTF8.self)
+        )
+    }
+
+    /// The issuer of a pool's identities as it is stored: the upstream in ASCII lower case.
+    package static func canonical(issuer: String) -> String {
+        let (pool, upstream) = parts(ofIssuer: issuer)
+        return upstream.map { "\(pool)/\(asciiLowercased($0))" } ?? pool
+    }
+
+    /// Whether a native user name begins as the names of federated users do: with one of these
+    /// upstreams, in any ASCII case, before its first `_`.
+    package static func looksFederated(_ userName: String, among upstreams: [String]) -> Bool {
+        let bytes = Array(userName.utf8)
+        guard let at = bytes.firstIndex(of: 0x5F) else { return false }
+        let start = String(decoding: bytes[..<at], as: UTF8.self)
+        return upstreams.contains { sameBytesIgnoringASCIICase($0, start) }
     }
 
     /// The pool that issued an id token: the last path segment of `iss`.

@@ -10,6 +10,11 @@ package struct Facts: Sendable {
     package var tenants: [UUID: TenantFacts] = [:]
     /// The users of this identity, one a tenant at most, deleted ones included.
     package var known: [KnownIdentity] = []
+    /// Users of a pool's native name that is somebody else's by now: the pool gave another `sub`
+    /// under it.
+    package var formerHolders: [KnownIdentity] = []
+    /// Upstreams of the pool that events have shown, beside those that it lists.
+    package var shownUpstreams: [String] = []
     /// The invite that the token (or the reservation) names, live or not.
     package var invite: InviteFacts?
     package var linkGrant: LinkGrant?
@@ -100,17 +105,20 @@ package struct KnownIdentity: Sendable {
     package var user: UserFacts
     /// The tenant alone vouches that the identity is that user's, so it counts there alone.
     package var isTenantsWord: Bool
+    /// The pool's `sub` of this attempt stands beside the identity already.
+    package var hasThisSub: Bool
     /// A live invite to that user's own address, which may differ from the attempt's.
     package var invite: InviteFacts?
 
     package init(
         identityID: UUID, tenantID: UUID, user: UserFacts, isTenantsWord: Bool = false,
-        invite: InviteFacts? = nil
+        hasThisSub: Bool = false, invite: InviteFacts? = nil
     ) {
         self.identityID = identityID
         self.tenantID = tenantID
         self.user = user
         self.isTenantsWord = isTenantsWord
+        self.hasThisSub = hasThisSub
         self.invite = invite
     }
 }
@@ -171,13 +179,27 @@ package struct Reservation: Sendable, Equatable {
     /// Seconds.
     package static let lifetime: Int64 = 86_400
 
-    package var id: UUID
+    /// Who told of the sign-up: a tenant, or the nil id for the platform.
+    package var caller: UUID
     package var tenantID: UUID?
+    /// Only of an invite whose token came along: one that was found by the address alone would count
+    /// as a token later, for another address.
     package var inviteID: UUID?
+    /// The `sub` that the pool gave to the user who signed up, once it was told.
+    package var sub: String?
 
-    package init(id: UUID, tenantID: UUID? = nil, inviteID: UUID? = nil) {
-        self.id = id
+    package init(
+        caller: UUID, tenantID: UUID? = nil, inviteID: UUID? = nil, sub: String? = nil
+    ) {
+        self.caller = caller
         self.tenantID = tenantID
         self.inviteID = inviteID
+        self.sub = sub
+    }
+
+    /// Bound to another `sub` than this one: another person's, of the same name.
+    package func isAnothers(_ other: String?) -> Bool {
+        guard let sub, let other else { return false }
+        return !sameBytes(sub, other)
     }
 }

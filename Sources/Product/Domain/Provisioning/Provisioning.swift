@@ -18,6 +18,7 @@ package enum Provisioning {
             verdict = Verdict(.reserved)
         }
         if verdict.outcome == .refused { verdict.effects = [] }
+        verdict.toldReason = run.toldReason(verdict)
         verdict.trace = run.trace
         return verdict
     }
@@ -42,6 +43,8 @@ struct Evaluation {
     /// The token is in the hands of another address, and the policy allows it.
     var otherAddress = false
     var vouching: Vouching = .none
+    /// The rule that refused.
+    private(set) var refusingRule: String?
 
     init(attempt: Attempt, facts: Facts, now: Timestamp) {
         self.attempt = attempt
@@ -60,12 +63,15 @@ struct Evaluation {
             return refuse("provider", .providerUnknown, "an upstream that is not listed")
         }
         note("provider", "known", provider.id.description)
+        if let verdict = userName(provider) { return verdict }
         if let verdict = resolveAskedTenant() { return verdict }
         if let verdict = knownIdentity(in: asked) { return verdict }
-        if let verdict = address() { return verdict }
         vouching = computeVouching(provider)
+        if let verdict = formerHolder() { return verdict }
+        if let verdict = address() { return verdict }
         if let verdict = inviteToken() { return verdict }
         if let verdict = candidateTenants() { return verdict }
+        if let verdict = formerHolderUninvited() { return verdict }
         if let verdict = trustInAddress() { return verdict }
         guard let tenant = candidate else { return refuse("4", .noTenant, "no candidate") }
         if let verdict = liveInvite(tenant) { return verdict }
@@ -84,6 +90,7 @@ struct Evaluation {
         user: UUID? = nil, invite: UUID? = nil
     ) -> Verdict {
         note(rule, reason.rawValue, detail)
+        refusingRule = rule
         var verdict = Verdict(.refused, reason: reason)
         verdict.tenantID = tenant ?? candidate?.id ?? asked?.id
         verdict.userID = user
@@ -102,7 +109,9 @@ struct Evaluation {
             var verdict = Verdict(.reserved)
             verdict.tenantID = tenant.id
             verdict.inviteID = invite
-            verdict.effects = [.reserve(tenant: tenant.id, invite: invite)]
+            verdict.effects = [
+                .reserve(tenant: tenant.id, invite: attempt.hasInviteToken ? invite : nil)
+            ]
             return verdict
         }
         note(rule, outcome.rawValue, user?.description ?? "a new user")
@@ -118,7 +127,7 @@ struct Evaluation {
     func closing(_ tenant: UUID) -> [Effect] {
         var effects: [Effect] = []
         if let reservation = facts.reservation {
-            effects.append(.endReservation(reservation: reservation.id))
+            effects.append(.endReservation(caller: reservation.caller))
         }
         if facts.pendingChoices.contains(tenant) { effects.append(.removeChoice(tenant: tenant)) }
         return effects

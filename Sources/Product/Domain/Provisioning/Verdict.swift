@@ -53,7 +53,8 @@ package enum Effect: Sendable, Equatable {
     case auditOtherAddress(invite: UUID)
     case consumeLinkGrant(grant: UUID)
     case reserve(tenant: UUID?, invite: UUID?)
-    case endReservation(reservation: UUID)
+    /// Of the caller who made it.
+    case endReservation(caller: UUID)
     case recordChoices(tenants: [UUID])
     case removeChoice(tenant: UUID)
 
@@ -93,6 +94,10 @@ package struct Verdict: Sendable, Equatable {
     package var choices: [UUID] = []
     package var effects: [Effect] = []
     package var trace: [TraceEntry] = []
+    /// Of a refusal, what a person who calls in person is told instead of `reason`; nil: that.
+    package var toldReason: Reason?
+    /// The identity of a native user name that is another person's by now; set where that refuses.
+    package var nameGivenAnew: UUID?
 
     package init(_ outcome: Outcome, reason: Reason? = nil) {
         self.outcome = outcome

@@ -13,6 +13,10 @@ package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
         self.subject = subject
     }
 
+    /// A user of a pool's own, by a name that the person chose; an upstream's people have another
+    /// issuer.
+    package var isNativeName: Bool { provider == .cognito && !issuer.utf8.contains(0x2F) }
+
     package static func == (left: IdentityKey, right: IdentityKey) -> Bool {
         left.provider == right.provider && sameBytes(left.issuer, right.issuer)
             && sameBytes(left.subject, right.subject)

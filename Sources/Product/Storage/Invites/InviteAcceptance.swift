@@ -34,6 +34,7 @@ extension ProvisioningCall {
             provider: .attempt(
                 ProviderKind.password.rawValue, issuer: nil, subject: invite.id.description),
             trigger: .invitePage)
+        isInPerson = true
         email = invite.email
         inviteToken = token
         self.passwordHash = passwordHash

@@ -2,19 +2,60 @@ import Domain
 import Postgres
 import Text
 
-/// The second names of a pool's users: the pool's own `sub` beside the name that a person chose.
-extension Database {
-    /// Binds the alias of a native user whose address is not proved yet to what they reserved.
-    package func bindAlias(of call: ProvisioningCall, by actor: Actor) async throws {
-        guard let alias = call.alias else { return }
-        try await persons.alone(as: call.personKeys) {
-            try await platformScope.change(by: actor) { change in
-                let named = try await change.named(call)
-                guard named.provider != nil else { return }
-                try await FactsReading(self, call, named, change).lock()
-                try await change.bind(alias, toReservationOf: named.attempt.identity)
-            }
-        }
+/// The second names of a pool's users: the pool's own `sub` beside the name or the subject that is
+/// the identity's key.
+extension Change {
+    /// How many `sub`s of one federated identity are kept; the oldest goes first.
+    private static let aliasLimit = 10
+
+    /// Binds the `sub` of a native user to what their sign-up reserved. One that is bound stays.
+    func bind(_ alias: PoolAlias, toReservationOf key: IdentityKey, caller: UUID) async throws {
+        let rows = try await query(
+            """
+            UPDATE reservations SET alias = \(alias.sub)
+            WHERE caller = \(caller) AND provider = \(key.provider.rawValue)
+                AND issuer = \(key.issuer) AND subject = \(key.subject) AND expires_at > \(now)
+                AND alias IS NULL
+            RETURNING tenant_id
+            """)
+        guard let row = rows.first else { return }
+        let tenant = try row.get(0, as: UUID?.self) ?? .platform
+        let place = try await switching(to: tenant)
+        try await place.audit(
+            "sign_up.bound", AuditTarget("identity", tenant, key.provider.rawValue))
+    }
+
+    /// Binds a `sub` to an identity of this tenant: of a native name the first and no other, of an
+    /// upstream's person each that comes. One that names another identity stays where it is.
+    func bind(_ alias: PoolAlias, to identity: UUID, _ key: IdentityKey) async throws {
+        let unbound: SQL =
+            key.isNativeName
+            ? """
+             WHERE NOT EXISTS (SELECT 1 FROM identity_aliases
+                WHERE tenant_id = \(tenant) AND identity_id = \(identity))
+            """ : ""
+        let made = try await query(
+            """
+            INSERT INTO identity_aliases (tenant_id, pool, alias, identity_id, created_at)
+            SELECT \(tenant), \(alias.pool)::text, \(alias.sub)::text, \(identity), \(now)\(unbound)
+            ON CONFLICT DO NOTHING
+            """)
+        guard made.affected == 1 else { return }
+        try await query(
+            """
+            DELETE FROM identity_aliases WHERE tenant_id = \(tenant) AND (pool, alias) IN (
+                SELECT pool, alias FROM identity_aliases
+                WHERE tenant_id = \(tenant) AND identity_id = \(identity)
+                ORDER BY created_at DESC, alias OFFSET \(raw: "\(Self.aliasLimit)"))
+            """)
+        try await query(
+            """
+            UPDATE identities SET alias_count = (SELECT count(*) FROM identity_aliases
+                WHERE tenant_id = \(tenant) AND identity_id = \(identity))
+            WHERE tenant_id = \(tenant) AND id = \(identity)
+            """)
+        try await audit(
+            "identity.bound", AuditTarget("identity", identity, key.provider.rawValue))
     }
 }
 
@@ -23,13 +64,13 @@ extension Database {
     func knownFirst(
         _ named: NamedFacts, _ call: ProvisioningCall, _ change: Change
     ) async throws -> NamedFacts {
-        guard !call.otherUserNames.isEmpty, let provider = named.provider,
-            case .pool(_, let trigger, let userName) = call.provider
+        guard !call.otherNames.isEmpty, let provider = named.provider,
+            case .federated(_, let first) = call.provider
         else { return named }
-        for name in [userName] + call.otherUserNames {
+        for name in [first] + call.otherNames {
             guard
-                let person = CognitoMapping.person(
-                    pool: provider, trigger: trigger, userName: name)
+                let person = CognitoMapping.federated(
+                    pool: provider, upstream: name.upstream, subject: name.subject)
             else { continue }
             let identity = person.identity
             let key = personKey(
@@ -44,39 +85,5 @@ extension Database {
             return named
         }
         return named
-    }
-}
-
-extension Change {
-    fileprivate func bind(
-        _ alias: String, toReservationOf key: IdentityKey
-    ) async throws {
-        let rows = try await query(
-            """
-            UPDATE reservations SET alias = \(alias)
-            WHERE provider = \(key.provider.rawValue) AND issuer = \(key.issuer)
-                AND subject = \(key.subject) AND expires_at > \(now)
-                AND alias IS DISTINCT FROM \(alias)
-            RETURNING tenant_id
-            """)
-        guard let row = rows.first else { return }
-        let tenant = try row.get(0, as: UUID?.self) ?? .platform
-        let place = try await switching(to: tenant)
-        try await place.audit(
-            "sign_up.bound", AuditTarget("identity", tenant, key.provider.rawValue))
-    }
-
-    /// The same of an identity that had none, at its first sign-in that tells of one.
-    func bind(_ alias: String, to key: IdentityKey) async throws {
-        let rows = try await query(
-            """
-            UPDATE identities SET alias = \(alias)
-            WHERE tenant_id = \(tenant) AND provider = \(key.provider.rawValue)
-                AND issuer = \(key.issuer) AND subject = \(key.subject) AND alias IS NULL
-            RETURNING id
-            """)
-        guard let row = rows.first else { return }
-        try await audit(
-            "identity.bound", AuditTarget("identity", try row.get(0), key.provider.rawValue))
     }
 }

@@ -6,8 +6,9 @@ import Text
 /// refused `rate_limited` whatever the rules say, so that refusals do not tell who exists. A
 /// success is never held back: nobody is locked out by somebody else's failures.
 package struct AttemptLimits: Sendable {
+    /// Of one address, by one caller: a tenant's hook does not use up another's.
     package var perAddress = 30
-    /// Of one provider, by one caller: a tenant's hook does not use up another's.
+    /// Of one provider, by one caller.
     package var perProvider = 600
 
     package init() {}
@@ -21,13 +22,13 @@ extension Database {
     ) async throws -> Limit? {
         var over: Limit?
         if let provider = named.provider {
-            let key = "provider \(provider.id) \(call.caller ?? .platform)"
+            let key = "provider \(provider.id) \(call.callerName)"
             if try await isOver(limits.perProvider, of: key, in: change) {
                 over = Limit(key: key, detail: "\(limits.perProvider) a minute of the provider")
             }
         }
         if let email = named.attempt.email {
-            let key = "address \(email.key)"
+            let key = "address \(email.key) \(call.callerName)"
             if try await isOver(limits.perAddress, of: key, in: change) {
                 over = Limit(key: key, detail: "\(limits.perAddress) a minute of the address")
             }
@@ -54,7 +55,7 @@ struct Limit: Sendable {
     /// writes nothing.
     func digest(_ call: ProvisioningCall, _ tenant: UUID?, at now: Timestamp) -> [UInt8] {
         let parts = [
-            "limited", key, (call.caller ?? .platform).description, tenant?.description ?? "",
+            "limited", key, call.callerName, tenant?.description ?? "",
             "\(now.microseconds / 60_000_000)",
         ]
         return SHA256.hash(Array(parts.joined(separator: "\0").utf8))

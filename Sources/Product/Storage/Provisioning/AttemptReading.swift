@@ -10,6 +10,8 @@ struct NamedFacts: Sendable {
     /// Tenants that the token's locator may mean.
     var tokenTenants: [UUID] = []
     var tokenHash: [UInt8]?
+    /// Whose reservations count for this call, the first that has one before the others.
+    var reservers: [UUID] = []
 }
 
 extension Change {
@@ -25,10 +27,10 @@ extension Change {
         var provider = try await provider(
             call, near: asked.compactMap(\.tenantID) + tokenTenants)
         var (identity, upstream) = Self.person(call, provider)
-        // A federated user's name without an upstream in it is nobody's, not a native user's.
-        if case .pool(_, .externalProvider, _) = call.provider, upstream == nil { provider = nil }
-        if let alias = call.alias, sameBytes(alias, identity.subject) {
-            identity = try await reserved(alias, identity) ?? identity
+        if let named = provider, call.misnames(named, upstream: upstream) { provider = nil }
+        if let alias = call.alias, identity.isNativeName, sameBytes(alias.sub, identity.subject) {
+            identity =
+                try await reserved(alias, identity, callers(call, provider, asked)) ?? identity
         }
         var attempt = Attempt(
             trigger: call.trigger, identity: identity, upstream: upstream,
@@ -45,7 +47,17 @@ extension Change {
         }
         return NamedFacts(
             attempt: attempt, provider: provider, asked: asked, tokenTenants: tokenTenants,
-            tokenHash: tokenHash)
+            tokenHash: tokenHash, reservers: callers(call, provider, asked))
+    }
+
+    /// Whose reservations count: a hook's own; for a person's token what the provider's owner
+    /// reserved, before what the credentials of the tenant that was asked for did.
+    private func callers(
+        _ call: ProvisioningCall, _ provider: Provider?, _ asked: [AskedTenant]
+    ) -> [UUID] {
+        guard call.isInPerson else { return [call.caller ?? .platform] }
+        let tenants = asked.filter { $0.source == call.tenantSource }.compactMap(\.tenantID)
+        return [provider?.tenantID ?? .platform] + tenants
     }
 
     private func tenantID(_ text: String) async throws(PostgresError) -> UUID? {
@@ -80,13 +92,17 @@ extension Change {
     ) async throws(PostgresError) -> Provider? {
         let rows: Rows
         switch call.provider {
-        case .pool(let pool, _, _):
+        case .pool(let pool, _, _), .federated(let pool, _):
             rows = try await query(
                 """
                 SELECT \(ProviderRow.columns) FROM providers
                 WHERE kind = 'cognito' AND issuer = \(pool)
                 """)
-        case .attempt(let text, let issuer, _):
+        case .attempt(let text, var issuer, _):
+            // Of a pool's upstream the pool is what is registered.
+            if sameBytes(text, ProviderKind.cognito.rawValue) {
+                issuer = issuer.map { CognitoMapping.parts(ofIssuer: $0).pool }
+            }
             if let id = UUID(text) {
                 rows = try await query(
                     "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(id)")
@@ -130,6 +146,11 @@ extension Change {
         switch call.provider {
         case .attempt(let text, let issuer, let subject):
             let kind = provider?.kind ?? ProviderKind(rawValue: text) ?? .oidc
+            if kind == .cognito, let issuer,
+                let upstream = CognitoMapping.parts(ofIssuer: issuer).upstream
+            {
+                return ofUpstream(upstream, subject, provider, issuer: issuer)
+            }
             return (
                 IdentityKey(
                     provider: kind, issuer: provider?.issuer ?? issuer ?? text, subject: subject),
@@ -143,18 +164,33 @@ extension Change {
                 return (person.identity, person.upstream)
             }
             return (IdentityKey(provider: .cognito, issuer: pool, subject: userName), nil)
+        case .federated(let pool, let name):
+            return ofUpstream(
+                name.upstream, name.subject, provider, issuer: "\(pool)/\(name.upstream)")
         }
     }
 
-    /// The identity of a native sign-up that this second name was bound to.
+    private static func ofUpstream(
+        _ upstream: String, _ subject: String, _ provider: Provider?, issuer: String
+    ) -> (IdentityKey, upstream: String?) {
+        let person = provider.flatMap {
+            CognitoMapping.federated(pool: $0, upstream: upstream, subject: subject)
+        }
+        if let person { return (person.identity, person.upstream) }
+        let issuer = CognitoMapping.canonical(issuer: issuer)
+        return (IdentityKey(provider: .cognito, issuer: issuer, subject: subject), nil)
+    }
+
+    /// The identity of a native sign-up that this `sub` was bound to.
     private func reserved(
-        _ alias: String, _ key: IdentityKey
+        _ alias: PoolAlias, _ key: IdentityKey, _ callers: [UUID]
     ) async throws(PostgresError) -> IdentityKey? {
         let rows = try await query(
             """
             SELECT subject FROM reservations
-            WHERE provider = \(key.provider.rawValue) AND issuer = \(key.issuer)
-                AND alias = \(alias) AND expires_at > \(now) LIMIT 1
+            WHERE caller = ANY(\(callers)) AND provider = \(key.provider.rawValue)
+                AND issuer = \(key.issuer) AND alias = \(alias.sub) AND expires_at > \(now)
+            ORDER BY array_position(\(callers)::uuid[], caller) LIMIT 1
             """)
         return try rows.first.map { (row) throws(PostgresError) in
             IdentityKey(provider: key.provider, issuer: key.issuer, subject: try row.get(0))
@@ -166,5 +202,21 @@ extension Change {
         guard let email = try? EmailAddress(text) else { return .malformed }
         return .parsed(
             Email(key: email.key, display: email.original, domain: email.domain.ascii))
+    }
+}
+
+extension ProvisioningCall {
+    /// Whether the provider is not what the call names, or an upstream was to be named and is not: a
+    /// federated user's name without an upstream in it is nobody's, not a native user's.
+    fileprivate func misnames(_ provider: Provider, upstream: String?) -> Bool {
+        switch self.provider {
+        case .pool(_, let trigger, _): return trigger == .externalProvider && upstream == nil
+        case .federated: return upstream == nil
+        case .attempt(_, let issuer, _):
+            guard provider.kind == .cognito, let issuer else { return false }
+            let parts = CognitoMapping.parts(ofIssuer: issuer)
+            return !sameBytes(parts.pool, provider.issuer)
+                || parts.upstream != nil && upstream == nil
+        }
     }
 }

@@ -179,15 +179,16 @@ struct EffectWriting: Sendable {
         let rows = try await change.query(
             """
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
-                email_verified, email_vouched, alias, created_at, last_used_at, tenants_word)
+                email_verified, email_vouched, created_at, last_used_at, tenants_word)
             VALUES (\(tenant), \(id), \(user), \(key.provider.rawValue), \(key.issuer),
-                \(key.subject), \(attempt.email?.display), true, \(isAddressVouched), \(call.alias),
-                \(now), \(now), \(isTenantsWord))
+                \(key.subject), \(attempt.email?.display), true, \(isAddressVouched), \(now),
+                \(now), \(isTenantsWord))
             ON CONFLICT DO NOTHING RETURNING id
             """)
         guard rows.count == 1 else { throw ProvisioningRace() }
         try await change.query("SELECT directory_add_person(\(identityKey))")
         identityID = id
+        if let alias = call.alias { try await change.bind(alias, to: id, key) }
         if let hash = call.passwordHash {
             try await change.query(
                 """

@@ -48,7 +48,10 @@ struct FactsReading: Sendable {
     }
 
     mutating func read() async throws(PostgresError) {
-        guard facts.provider != nil else { return }
+        guard let provider = facts.provider else { return }
+        if attempt.trigger == .nativeSignUp {
+            facts.shownUpstreams = try await change.shownUpstreams(of: provider, by: call)
+        }
         try await readKept()
         for id in try await candidates() { try await readTenant(id) }
         if named.attempt.hasInviteToken || facts.reservation?.inviteID != nil {
@@ -58,17 +61,9 @@ struct FactsReading: Sendable {
 
     /// What earlier calls of this identity left behind.
     private mutating func readKept() async throws(PostgresError) {
-        let identity = attempt.identity
-        let kept = try await change.query(
-            """
-            SELECT tenant_id, invite_id FROM reservations
-            WHERE provider = \(identity.provider.rawValue) AND issuer = \(identity.issuer)
-                AND subject = \(identity.subject) AND expires_at > \(change.now)
-            """)
-        if let row = kept.first {
-            facts.reservation = Reservation(
-                id: .platform, tenantID: try row.get(0, as: UUID?.self),
-                inviteID: try row.get(1, as: UUID?.self))
+        // A sign-up says by itself what it asks for; one under the same name before it does not.
+        if attempt.identity.isNativeName, !attempt.trigger.isUnprovedNative {
+            facts.reservation = try await reservation()
         }
         let choices = try await change.query(
             """
@@ -76,6 +71,28 @@ struct FactsReading: Sendable {
             WHERE identity = ANY (person_keys(\(identityKey))) AND expires_at > \(change.now)
             """)
         for row in choices { facts.pendingChoices.append(try row.get(0)) }
+    }
+
+    /// What the caller's own sign-up reserved; for a token also what the asked tenant's did. Of a name
+    /// with another `sub` a token completes nothing: it is another person's.
+    private func reservation() async throws(PostgresError) -> Reservation? {
+        let identity = attempt.identity
+        let rows = try await change.query(
+            """
+            SELECT caller, tenant_id, invite_id, alias FROM reservations
+            WHERE caller = ANY(\(named.reservers)) AND provider = \(identity.provider.rawValue)
+                AND issuer = \(identity.issuer) AND subject = \(identity.subject)
+                AND expires_at > \(change.now)
+            ORDER BY array_position(\(named.reservers)::uuid[], caller)
+            """)
+        for row in rows {
+            let kept = Reservation(
+                caller: try row.get(0), tenantID: try row.get(1, as: UUID?.self),
+                inviteID: try row.get(2, as: UUID?.self), sub: try row.get(3, as: String?.self))
+            if call.isInPerson, kept.isAnothers(call.alias?.sub) { continue }
+            return kept
+        }
+        return nil
     }
 
     /// The asked tenants alone, or all that may know this person, in the order of their ids.
@@ -123,7 +140,9 @@ struct FactsReading: Sendable {
         tenants[id] = row
         var tenant = TenantFacts(
             id: id, status: Tenant.Status(rawValue: row.status) ?? .suspended, policy: policy)
-        facts.known += try await change.known(attempt.identity, alias: call.alias)
+        let named = try await change.known(attempt.identity, alias: call.alias)
+        facts.known += named.known
+        facts.formerHolders += named.former
         if let email = attempt.email {
             for user in try await change.usersAt(email.key) {
                 if user.status == .deleted {

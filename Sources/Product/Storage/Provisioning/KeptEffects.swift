@@ -8,25 +8,28 @@ extension EffectWriting {
         let key = attempt.identity
         let now = change.now
         let address = attempt.email?.key ?? ""
+        let caller = call.caller ?? .platform
         let target = AuditTarget("identity", change.tenant, key.provider.rawValue)
         switch effect {
         case .reserve(let tenant, let invite):
             try await change.query(
                 """
-                INSERT INTO reservations (provider, issuer, subject, tenant_id, invite_id,
+                INSERT INTO reservations (caller, provider, issuer, subject, tenant_id, invite_id,
                     email_key, expires_at)
-                VALUES (\(key.provider.rawValue), \(key.issuer), \(key.subject), \(tenant),
-                    \(invite), \(address), \(now.adding(seconds: Reservation.lifetime)))
-                ON CONFLICT (provider, issuer, subject) DO UPDATE
+                VALUES (\(caller), \(key.provider.rawValue), \(key.issuer), \(key.subject),
+                    \(tenant), \(invite), \(address),
+                    \(now.adding(seconds: Reservation.lifetime)))
+                ON CONFLICT (caller, provider, issuer, subject) DO UPDATE
                 SET tenant_id = excluded.tenant_id, invite_id = excluded.invite_id,
-                    email_key = excluded.email_key, expires_at = excluded.expires_at
+                    email_key = excluded.email_key, expires_at = excluded.expires_at, alias = NULL
                 """)
             try await change.audit("sign_up.reserved", target)
-        case .endReservation:
+        case .endReservation(let caller):
             try await change.query(
                 """
-                DELETE FROM reservations WHERE provider = \(key.provider.rawValue)
-                    AND issuer = \(key.issuer) AND subject = \(key.subject)
+                DELETE FROM reservations WHERE caller = \(caller)
+                    AND provider = \(key.provider.rawValue) AND issuer = \(key.issuer)
+                    AND subject = \(key.subject)
                 """)
             try await change.audit("sign_up.completed", target)
         case .recordChoices(let tenants):

@@ -9,6 +9,19 @@ package struct ProvisioningCall: Sendable {
         case attempt(String, issuer: String?, subject: String)
         /// A Cognito pool: the person follows from its event.
         case pool(String, CognitoMapping.Trigger, userName: String)
+        /// A pool's id token of a user who came from an upstream.
+        case federated(pool: String, FederatedName)
+    }
+
+    /// One of a token's `identities`.
+    package struct FederatedName: Sendable {
+        package var upstream: String
+        package var subject: String
+
+        package init(upstream: String, subject: String) {
+            self.upstream = upstream
+            self.subject = subject
+        }
     }
 
     package var provider: ProviderName
@@ -30,13 +43,15 @@ package struct ProvisioningCall: Sendable {
     package var eventID: String?
     /// The tenant that the caller's credential leads to; nil is the platform's.
     package var caller: UUID?
+    /// The person calls, with a provider's token or at a page of ours: no hook's credential speaks.
+    package var isInPerson = false
     /// The only provider that the credential speaks for; nil: any that the caller may name.
     package var onlyProvider: UUID?
-    /// A second name of the identity at its issuer, by which it is found as well.
-    package var alias: String?
+    /// The pool's `sub`: who a native user name stands for now, and an alias of the identity.
+    package var alias: PoolAlias?
     /// More names of one federated user, in the order of their provider's token: the first that is
     /// known names the person, else the one of `provider`.
-    package var otherUserNames: [String] = []
+    package var otherNames: [FederatedName] = []
     /// The PHC string of the password that comes with a password identity.
     package var passwordHash: String?
     /// When the provider's token was issued; nil where none came along, as with a hook.
@@ -47,6 +62,17 @@ package struct ProvisioningCall: Sendable {
     package init(provider: ProviderName, trigger: Attempt.Trigger = .federated) {
         self.provider = provider
         self.trigger = trigger
+    }
+}
+
+/// The `sub` of a user in one pool.
+package struct PoolAlias: Sendable {
+    package var pool: String
+    package var sub: String
+
+    package init(pool: String, sub: String) {
+        self.pool = pool
+        self.sub = sub
     }
 }
 
@@ -69,7 +95,25 @@ package struct ProvisioningResult: Sendable {
     package var answer: String
 }
 
+extension ProvisioningResult {
+    /// The reason of a refusal as a person who calls in person is told it.
+    package var toldReason: Reason { verdict.toldReason ?? verdict.reason ?? .approvalPending }
+
+    /// What a person who calls in person is told: the user and the tenant on success alone, and of
+    /// a refusal no more than its told reason and the reference. The recorded decision has it all.
+    package var told: ProvisioningResult {
+        guard verdict.outcome == .refused else { return self }
+        let verdict = Verdict(.refused, reason: toldReason)
+        return ProvisioningResult(
+            verdict: verdict, decisionID: decisionID, reference: reference, user: nil, tenant: nil,
+            choices: [], identityID: nil, answer: answer)
+    }
+}
+
 extension ProvisioningCall {
+    /// Under whom retries and limits are kept: another's calls neither repeat nor use up these.
+    var callerName: String { isInPerson ? "person" : (caller ?? .platform).description }
+
     /// What tries of one person have in common before anything is looked up: the subject, and the
     /// address. Coarser than the locks of the rows, never finer.
     var personKeys: [String] {
@@ -79,6 +123,7 @@ extension ProvisioningCall {
         case .pool(_, .externalProvider, let userName):
             subject = userName.split(separator: "_", maxSplits: 1).last.map(String.init) ?? userName
         case .pool(_, _, let userName): subject = userName
+        case .federated(_, let name): subject = name.subject
         }
         subject = "subject " + subject
         guard let email else { return [subject] }

@@ -64,9 +64,7 @@ extension Database {
             dryRun
             ? nil : try await change.recordedAnswer(digest, isEvent: call.eventID != nil)
         try await reading.read()
-        if call.needsReservation, reading.facts.reservation == nil { return nil }
-        var verdict = Provisioning.decide(
-            attempt: named.attempt, facts: reading.facts, now: change.now)
+        guard var verdict = try await verdict(call, reading, change) else { return nil }
         var isRepeated =
             earlier.map { Retry.isSame(recorded: $0.recorded, recomputed: verdict) } ?? false
             && !Self.changesSomething(verdict)
@@ -88,9 +86,7 @@ extension Database {
         if !dryRun {
             for effect in verdict.effects { try await writing.write(effect) }
             verdict.userID = verdict.isSuccess ? writing.userID : verdict.userID
-            if verdict.outcome == .existing, let alias = call.alias {
-                try await place.bind(alias, to: named.attempt.identity)
-            }
+            try await note(verdict, of: reading, place)
         }
         var result = try await result(verdict, reading, place, identity: writing.identityID)
         if !dryRun {
@@ -103,10 +99,53 @@ extension Database {
                 milliseconds: Double(took.seconds) * 1000 + Double(took.attoseconds) / 1e15)
             try await place.record(result, for: digest)
             if let id = result.decisionID { try await place.countAttempt(id) }
+            try await place.noteUpstream(of: named, by: call)
         } else {
             result.answer = render(result)
         }
         return result
+    }
+
+    /// The rules' answer; nil where the call was to complete a sign-up and there is nothing to
+    /// complete, or the address is not proved yet: then the `sub` is bound and no more.
+    private func verdict(
+        _ call: ProvisioningCall, _ reading: FactsReading, _ change: Change
+    ) async throws -> Verdict? {
+        let (attempt, facts) = (reading.attempt, reading.facts)
+        guard call.needsReservation else {
+            return Provisioning.decide(attempt: attempt, facts: facts, now: change.now)
+        }
+        guard facts.provider != nil else { return nil }
+        guard let reservation = facts.reservation else {
+            let former = facts.formerHolders.first
+            return former.map { .anotherSub(in: $0.tenantID, of: $0.identityID) }
+        }
+        if reservation.isAnothers(call.alias?.sub) {
+            return .anotherSub(in: reservation.tenantID, of: nil)
+        }
+        if call.emailVerified == true {
+            return Provisioning.decide(attempt: attempt, facts: facts, now: change.now)
+        }
+        if let alias = call.alias {
+            try await change.bind(
+                alias, toReservationOf: attempt.identity, caller: reservation.caller)
+        }
+        return nil
+    }
+
+    /// What goes beside a verdict that no effect tells of.
+    private func note(_ verdict: Verdict, of reading: FactsReading, _ place: Change) async throws {
+        let key = reading.attempt.identity
+        if let identity = verdict.nameGivenAnew {
+            try await place.audit(
+                "identity.name_given_anew", AuditTarget("identity", identity, key.subject))
+        }
+        // An event's word binds only what it links: a token is the pool's own.
+        guard verdict.outcome == .existing, reading.call.isInPerson, let alias = reading.call.alias,
+            let row = reading.facts.known.first(where: { $0.tenantID == verdict.tenantID }),
+            !row.hasThisSub
+        else { return }
+        try await place.bind(alias, to: row.identityID, key)
     }
 
     /// Whether a recomputed verdict would do more than repeat what was recorded.
@@ -147,11 +186,15 @@ extension Database {
             sameBytes($0.provider, key.provider.rawValue) && sameBytes($0.issuer, key.issuer)
                 && sameBytes($0.subject, key.subject)
         }
+        let found = reading.facts.known.first {
+            $0.tenantID == verdict.tenantID && $0.user.id == verdict.userID
+        }
         return ProvisioningResult(
             verdict: verdict, decisionID: nil, reference: "", user: user ?? nil,
             tenant: verdict.tenantID.flatMap { reading.tenants[$0] },
             choices: verdict.choices.compactMap { reading.tenants[$0] },
-            identityID: identity ?? known?.id, isAddressSound: reading.attempt.email != nil,
+            identityID: identity ?? known?.id ?? found?.identityID,
+            isAddressSound: reading.attempt.email != nil,
             isAddressVouched: reading.isAddressVouched, answer: "")
     }
 }

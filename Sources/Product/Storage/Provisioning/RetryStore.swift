@@ -16,8 +16,7 @@ struct RecordedAnswer: Sendable {
 extension ProvisioningCall {
     /// 32 bytes by which a second call is known to be the first one again.
     func retryDigest(_ named: NamedFacts) -> [UInt8] {
-        let caller = caller?.description ?? "platform"
-        var bytes = Array(caller.utf8) + [0]
+        var bytes = Array(callerName.utf8) + [0]
         if let eventID {
             let key = named.attempt.identity
             for text in ["event", key.provider.rawValue, key.issuer, key.subject, eventID] {

@@ -43,28 +43,53 @@ extension Change {
         return try rows.first.map { row throws(PostgresError) in try Self.user(row, from: 0) }
     }
 
-    /// By the alias, the provider's own name for the person, before the subject, which a pool's
-    /// native user has chosen: who chose another's alias for a name is not that person.
+    /// The identity of a key. A native user name is its person's choice and may be given anew, so a
+    /// `sub`, the pool's own word, goes before it: who comes with another one than the name's is not
+    /// that person, and who comes with a known one is, whatever the name. An upstream's people are
+    /// known by its subject alone.
     func known(
-        _ key: IdentityKey, alias: String?
-    ) async throws(PostgresError) -> [KnownIdentity] {
+        _ key: IdentityKey, alias: PoolAlias?
+    ) async throws(PostgresError) -> (known: [KnownIdentity], former: [KnownIdentity]) {
+        let isByAlias: SQL =
+            """
+            EXISTS (SELECT 1 FROM identity_aliases a WHERE a.tenant_id = \(tenant)
+                AND a.pool = \(alias?.pool) AND a.alias = \(alias?.sub) AND a.identity_id = i.id)
+            """
+        var ids: SQL =
+            """
+            SELECT id FROM identities WHERE tenant_id = \(tenant)
+                AND provider = \(key.provider.rawValue) AND issuer = \(key.issuer)
+                AND subject = \(key.subject)
+            """
+        if let alias, key.isNativeName {
+            ids += """
+                 UNION ALL SELECT identity_id FROM identity_aliases WHERE tenant_id = \(tenant)
+                    AND pool = \(alias.pool) AND alias = \(alias.sub)
+                """
+        }
         let rows = try await query(
             """
-            SELECT \(Self.userFacts), i.id, u.email_key, i.tenants_word
+            SELECT \(Self.userFacts), i.id, u.email_key, i.tenants_word, \(isByAlias),
+                i.alias_count
             FROM identities i JOIN users u ON u.tenant_id = \(tenant) AND u.id = i.user_id
-            WHERE i.tenant_id = \(tenant) AND i.provider = \(key.provider.rawValue)
-                AND i.issuer = \(key.issuer)
-                AND (i.subject = \(key.subject) OR i.alias = \(alias))
-            ORDER BY coalesce(i.alias = \(alias), false) DESC LIMIT 1 FOR UPDATE OF u
+            WHERE i.tenant_id = \(tenant) AND i.id IN (\(ids))
+            ORDER BY 11 DESC LIMIT 2 FOR UPDATE OF u
             """)
-        guard let row = rows.first else { return [] }
-        var known = KnownIdentity(
-            identityID: try row.get(7), tenantID: tenant, user: try Self.user(row, from: 0),
-            isTenantsWord: try row.get(9))
+        guard let row = rows.first else { return ([], []) }
+        var found: [KnownIdentity] = []
+        for row in rows {
+            found.append(
+                KnownIdentity(
+                    identityID: try row.get(7), tenantID: tenant, user: try Self.user(row, from: 0),
+                    isTenantsWord: try row.get(9), hasThisSub: try row.get(10)))
+        }
+        if key.isNativeName, alias != nil, !found[0].hasThisSub, try row.get(11, as: Int.self) > 0 {
+            return ([], [found[0]])
+        }
         let address: String = try row.get(8)
-        known.invite = try await invite(
-            where: "email_key = \(address) AND status = 'pending'", row: known.user)
-        return [known]
+        found[0].invite = try await invite(
+            where: "email_key = \(address) AND status = 'pending'", row: found[0].user)
+        return ([found[0]], [])
     }
 
     /// Identities of a row that was never pending were linked by a rule or an operator: proved.

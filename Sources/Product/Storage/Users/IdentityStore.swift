@@ -11,6 +11,8 @@ extension Change {
         isTenantsWord: Bool, database: Database
     ) async throws -> (user: UserRow, identity: UUID) {
         try require(user, user.status != "deleted")
+        let isPools = sameBytes(provider, ProviderKind.cognito.rawValue)
+        let issuer = isPools ? CognitoMapping.canonical(issuer: issuer) : issuer
         let id = UUID.random()
         let made = try await query(
             """

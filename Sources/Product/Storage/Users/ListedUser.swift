@@ -74,7 +74,7 @@ package struct ListedIdentity: Sendable {
 
     static let columns: SQL =
         "i.id AS i1, i.provider, i.issuer, i.subject, i.email AS i2, i.created_at AS i3, i.last_used_at, "
-        + "i.email_vouched"
+        + "i.email_vouched, i.alias_count"
 
     init(_ row: Row) {
         self.row = row
@@ -87,6 +87,7 @@ package struct ListedIdentity: Sendable {
     package var email: StoredText? { StoredText(row, 15) }
     package var createdAt: Timestamp { row.timestamp(16) ?? Timestamp(microseconds: 0) }
     package var lastUsedAt: Timestamp? { row.timestamp(17) }
+    package var aliasCount: Int { (try? row.get(19, as: Int?.self)) ?? 0 }
 
     package var isEmailVouched: Bool { (try? row.get(18, as: Bool?.self)) ?? false }
 
@@ -94,5 +95,6 @@ package struct ListedIdentity: Sendable {
         _ = try row.get(first, as: UUID?.self)
         for column in 12...15 { _ = try row.get(column, as: String?.self) }
         for column in 16...17 { _ = try row.get(column, as: Timestamp?.self) }
+        _ = try row.get(19, as: Int?.self)
     }
 }

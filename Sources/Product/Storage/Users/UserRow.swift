@@ -35,7 +35,7 @@ package struct UserRow: ListedRow {
         \(ownColumns),
         (SELECT coalesce(jsonb_agg(jsonb_build_array(i.id, i.provider, i.issuer, i.subject, i.email,
             (extract(epoch FROM i.created_at) * 1000000)::bigint,
-            (extract(epoch FROM i.last_used_at) * 1000000)::bigint, i.email_vouched)
+            (extract(epoch FROM i.last_used_at) * 1000000)::bigint, i.email_vouched, i.alias_count)
             ORDER BY i.created_at, i.id), '[]')
         FROM identities i WHERE i.tenant_id = users.tenant_id AND i.user_id = users.id)
         """
@@ -90,6 +90,8 @@ package struct IdentityRow: Sendable {
     package var isEmailVouched: Bool
     package var createdAt: Timestamp
     package var lastUsedAt: Timestamp?
+    /// How many `sub`s of a pool are bound to it.
+    package var aliasCount: Int
 
     static func list(_ document: JSONB) throws(PostgresError) -> [IdentityRow] {
         guard let parsed = try? JSONValue(parsing: Array(document.text.utf8)),
@@ -106,9 +108,9 @@ package struct IdentityRow: Sendable {
     }
 
     private init?(_ parts: [JSONValue]) {
-        guard parts.count == 8, let id = parts[0].string.flatMap({ UUID($0) }),
+        guard parts.count == 9, let id = parts[0].string.flatMap({ UUID($0) }),
             let provider = parts[1].string, let issuer = parts[2].string,
-            let subject = parts[3].string, let created = parts[5].int
+            let subject = parts[3].string, let created = parts[5].int, let aliases = parts[8].int
         else { return nil }
         self.id = id
         self.provider = provider
@@ -118,5 +120,6 @@ package struct IdentityRow: Sendable {
         isEmailVouched = parts[7].bool ?? false
         createdAt = Timestamp(microseconds: Int64(created))
         lastUsedAt = parts[6].int.map { Timestamp(microseconds: Int64($0)) }
+        aliasCount = aliases
     }
 }

@@ -86,9 +86,11 @@ extension Evaluation {
             rule, .created, tenant: tenant, user: nil, invite: invite, effects: effects + also)
     }
 
-    /// A deleted user's row of this identity must not name anybody again.
+    /// A deleted user's row of this identity must not name anybody again, nor that of the person
+    /// who had this user name before.
     private func tombstones(_ tenant: TenantFacts) -> [Effect] {
-        facts.known.filter { $0.tenantID == tenant.id && $0.user.status == .deleted }
+        let deleted = facts.known.filter { $0.user.status == .deleted }
+        return (deleted + facts.formerHolders).filter { $0.tenantID == tenant.id }
             .map { .tombstoneIdentity(identity: $0.identityID) }
     }
 }
