@@ -38,7 +38,7 @@ struct TokenSignIn {
         let result: ProvisioningResult?
         do {
             result = try await database.provision(attempt, by: actor) {
-                String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self)
+                String(decoding: $0.told.json(withTrace: false).encoded(), as: UTF8.self)
             }
         } catch is TokenOutdated {
             throw Self.refused("the person was signed out everywhere since")

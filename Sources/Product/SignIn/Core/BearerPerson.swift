@@ -44,12 +44,12 @@ extension ClientCall {
         if result.verdict.outcome == .existing {
             core.database.noteSignIn(result, by: person.attempt)
         }
-        return result
+        return result.told
     }
 
     /// Lets the rules decide of the person here.
     package func provision(_ person: BearerPerson) async throws -> ProvisioningResult {
-        try await decide(person.attempt, event: nil)
+        try await decide(person.attempt, event: nil).told
     }
 
     /// The tenant's own provider before the platform's; another tenant's is not asked.

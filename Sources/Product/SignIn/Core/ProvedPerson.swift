@@ -78,8 +78,7 @@ extension ClientCall {
         guard result.verdict.maySignIn, let user = result.user, user.tenantID == tenant.id,
             let row = try await scope.user(user.id)
         else {
-            throw SignInRefusal.refused(
-                result.verdict.reason ?? .approvalPending, reference: result.reference)
+            throw SignInRefusal.refused(result.toldReason, reference: result.reference)
         }
         return row
     }
@@ -88,6 +87,7 @@ extension ClientCall {
         _ attempt: ProvisioningCall, event: String?, isDryRun: Bool = false
     ) async throws -> ProvisioningResult {
         var attempt = attempt
+        attempt.isInPerson = true
         // No caller of this door reads a kept answer: each sign-in is an attempt of its own.
         attempt.eventID = "sign-in \(event ?? UUID.random().description)"
         let result: ProvisioningResult?

@@ -55,7 +55,7 @@ enum HostedSteps {
                 "You are signed up", of: result.tenant?.name ?? client.tenant.name,
                 as: result.user?.email, client)
         }
-        let reason = result.verdict.reason ?? .approvalPending
+        let reason = result.toldReason
         if invite != nil, reason != .identityLinkRequired {
             throw UnacceptedInvite.problem(reason, reference: result.reference)
         }
