@@ -23,6 +23,7 @@ struct IsolationTests {
     private static let systemTables: Set<String> = [
         "operators", "providers", "mail", "provisioning_retries", "pending_choices", "reservations",
         "shown_upstreams",
+        "reset_asks",
     ]
 
     /// Tables that the owner's functions read across tenants: whose an origin is, and the searched

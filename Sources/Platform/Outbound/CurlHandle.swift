@@ -12,6 +12,18 @@ final class CurlHandle {
     init?() {
         guard Self.isReady, let made = curl_easy_init() else { return nil }
         raw = made
+        setDefaults()
+    }
+
+    /// As if it were new, with its open connections kept.
+    func reset() {
+        curl_easy_reset(raw)
+        for list in lists { curl_slist_free_all(list) }
+        lists = []
+        setDefaults()
+    }
+
+    private func setDefaults() {
         // Time-outs by signals would hit any thread, and a resolver that hangs must not hold the
         // worker beyond the deadline.
         set(CURLOPT_NOSIGNAL, 1)

@@ -90,8 +90,7 @@ package struct MailMessage: Sendable {
         var words: [String] = []
         var word: [UInt8] = []
         for scalar in text.unicodeScalars {
-            let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
-            let bytes = isControl ? [0x20] : Array(String(scalar).utf8)
+            let bytes = DisplayText.isDeceptive(scalar) ? [0x20] : Array(String(scalar).utf8)
             if word.count + bytes.count > 36 {
                 words.append("=?UTF-8?B?\(Base64.encode(word))?=")
                 word = []

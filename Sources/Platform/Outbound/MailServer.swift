@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import Synchronization
 import Text
 import Workers
 
@@ -18,7 +19,8 @@ package struct MailFailure: Error, Sendable {
 
 /// The SMTP server of the settings (RFC 5321): `smtp://` with STARTTLS, `smtps://`.
 package final class MailServer: Sendable {
-    package static let threads = 2
+    /// Mails at once, each over a connection of its own.
+    package static let connections = 4
     package static let queueLimit = 64
     /// For one mail, connecting included.
     package static let total: Duration = .seconds(30)
@@ -26,7 +28,10 @@ package final class MailServer: Sendable {
     private let url: String
     private let authorities: String?
     private let workers = WorkerPool(
-        threads: MailServer.threads, queueLimit: MailServer.queueLimit)
+        threads: MailServer.connections, queueLimit: MailServer.queueLimit)
+
+    /// Of mails that were taken: the next ones go over the same connections.
+    private let idle = Mutex<[IdleHandle]>([])
 
     /// `url` may name a user and a password, which then travel under TLS only, unless the server
     /// is on this machine. `authorities`: PEM to trust in place of the system's.
@@ -37,9 +42,15 @@ package final class MailServer: Sendable {
 
     package func send(_ message: MailMessage) async throws(MailFailure) {
         let (url, authorities) = (url, authorities)
-        let result = await workers.run { () -> Result<Void, MailFailure> in
+        let result = await workers.run { [self] () -> Result<Void, MailFailure> in
             Result { () throws(MailFailure) in
-                try MailTransfer(message).run(url, authorities: authorities)
+                let kept = idle.withLock { $0.popLast() }?.handle
+                guard let handle = kept ?? CurlHandle() else {
+                    throw MailFailure(isFinal: false, words: "no memory")
+                }
+                handle.reset()
+                try MailTransfer(message).run(url, authorities: authorities, handle)
+                idle.withLock { $0.append(IdleHandle(handle: handle)) }
             }
         }
         guard let result else {
@@ -47,6 +58,14 @@ package final class MailServer: Sendable {
         }
         try result.get()
     }
+}
+
+extension MailServer {
+    /// Ends the connections that wait for further mails.
+    package func closeIdle() { idle.withLock { $0 = [] } }
+
+    /// `@unchecked`: a handle is used by the one thread that took it out of the list.
+    private struct IdleHandle: @unchecked Sendable { let handle: CurlHandle }
 }
 
 /// One mail on the thread that calls `run`; libcurl calls back into it during that call alone.
@@ -63,11 +82,11 @@ private final class MailTransfer {
         rest = message.bytes[...]
     }
 
-    func run(_ url: String, authorities: String?) throws(MailFailure) {
-        guard let handle = CurlHandle(),
-            handle.setTimeouts(
-                until: ContinuousClock.now + MailServer.total, connecting: .seconds(10))
-        else { throw MailFailure(isFinal: false, words: "no memory") }
+    func run(
+        _ url: String, authorities: String?, _ handle: CurlHandle
+    ) throws(MailFailure) {
+        _ = handle.setTimeouts(
+            until: ContinuousClock.now + MailServer.total, connecting: .seconds(10))
         handle.set(CURLOPT_URL, url)
         handle.set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
         handle.set(CURLOPT_USE_SSL, Self.needsTLS(url) ? 3 : 1)

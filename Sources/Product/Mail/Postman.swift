@@ -1,5 +1,6 @@
 import Outbound
 import Storage
+import Synchronization
 import Text
 
 /// Carries the letters that wait in the database to the mail server. Any number of replicas may
@@ -17,35 +18,45 @@ package final class Postman: Sendable {
     private let server: MailServer
     private let from: EmailAddress
     private let database: Database
-    private let publicURL: String
+    private let isStopped = Atomic<Bool>(false)
     private let report: @Sendable (Report) -> Void
 
     package init(
-        server: MailServer, from: EmailAddress, database: Database, publicURL: String,
+        server: MailServer, from: EmailAddress, database: Database,
         report: @escaping @Sendable (Report) -> Void = { _ in }
     ) {
         self.server = server
         self.from = from
         self.database = database
-        self.publicURL = publicURL
         self.report = report
     }
 
-    /// Carries what is due now, at most a batch; how many letters that were.
+    /// Sends what is due until a batch comes back short, over as many connections as the mail server
+    /// is given; how many mails that were.
     @discardableResult
     package func round() async throws -> Int {
-        let due = try await database.takeDueMail()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for mail in due { group.addTask { try await self.deliver(mail) } }
-            try await group.waitForAll()
+        defer { server.closeIdle() }
+        return try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<MailServer.connections { group.addTask { try await self.drain() } }
+            return try await group.reduce(0, +)
         }
-        return due.count
+    }
+
+    /// Begins no further mail; those under way are finished.
+    package func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    private func drain() async throws -> Int {
+        var sent = 0
+        while !isStopped.load(ordering: .relaxed) {
+            let due = try await database.takeDueMail()
+            for mail in due { try await deliver(mail) }
+            sent += due.count
+            if due.count < Database.mailBatch { break }
+        }
+        return sent
     }
 
     private func deliver(_ mail: DueMail) async throws {
-        if mail.letter.kind == .resetRequest {
-            return try await database.answerResetRequest(mail, publicURL: publicURL)
-        }
         let message = Wording(letter: mail.letter)
             .message(from: from, id: mail.id, date: database.clock())
         guard let message else { return try await end(mail, "no address") }

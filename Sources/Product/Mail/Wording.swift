@@ -6,15 +6,14 @@ import Text
 struct Wording {
     let letter: Letter
 
-    private var place: String { letter.tenantName ?? "Gatehouse" }
+    private var place: String { DisplayText.cleaned(letter.tenantName ?? "Gatehouse") }
 
-    /// Nil for what is no mail, and for an address that is none.
+    /// Nil for an address that is none.
     func message(from: EmailAddress, id: UUID, date: Timestamp) -> MailMessage? {
-        guard letter.kind != .resetRequest,
-            let to = try? EmailAddress(letter.to, allowSingleLabel: true)
-        else { return nil }
+        guard let to = try? EmailAddress(letter.to, allowSingleLabel: true) else { return nil }
         return MailMessage(
-            from: from, fromName: letter.tenantName.map { "\($0) via Gatehouse" } ?? "Gatehouse",
+            from: from,
+            fromName: letter.tenantName.map { _ in "\(place) via Gatehouse" } ?? "Gatehouse",
             to: to, subject: subject, text: text, html: html, id: id, date: date)
     }
 
@@ -26,14 +25,14 @@ struct Wording {
         case .emailChange: "Confirm your new address for \(place)"
         case .emailChanged: "Your address for \(place) was changed"
         case .signInAdded: "A sign-in was added to your account at \(place)"
-        case .passwordReset, .resetRequest: "Set a new password for \(place)"
+        case .passwordReset: "Set a new password for \(place)"
         }
     }
 
     private var opening: String {
         switch letter.kind {
         case .invite:
-            "\(letter.inviter ?? "An administrator") invites you to join \(place)"
+            "\(DisplayText.cleaned(letter.inviter ?? "An administrator")) invites you to join \(place)"
                 + (letter.role.map { " as \($0)." } ?? ".")
         case .operatorLink: "You were made an operator of \(place)."
         case .domainLost:
@@ -43,7 +42,7 @@ struct Wording {
         case .emailChanged:
             "Your account at \(place) has another address from now on, and this one no more:"
         case .signInAdded: "From now on you can also sign in at \(place) by:"
-        case .passwordReset, .resetRequest:
+        case .passwordReset:
             "Somebody, probably you, asked to set a new password for \(place)."
         }
     }
@@ -55,7 +54,7 @@ struct Wording {
         case .domainLost: "See the domains"
         case .emailChange: "Confirm the address"
         case .emailChanged, .signInAdded: ""
-        case .passwordReset, .resetRequest: "Set a new password"
+        case .passwordReset: "Set a new password"
         }
     }
 

@@ -27,6 +27,7 @@ package struct Composition: Sendable {
     let record: @Sendable (RequestRecord) -> Void
     /// Nil where no mail server is set.
     package let postman: Postman?
+    package let resetAnswers: ResetAnswers
     package let domainChecks: DomainChecks
 
     /// With a `principal` every request is that caller's, whatever it carries: for the command line.
@@ -75,9 +76,10 @@ package struct Composition: Sendable {
         postman = outside.mail.map { mail in
             Postman(
                 server: MailServer(url: mail.url, authorities: mail.authorities), from: mail.from,
-                database: database, publicURL: publicURL
+                database: database
             ) { Self.log($0, logger) }
         }
+        resetAnswers = ResetAnswers(database: database, publicURL: publicURL)
         services.clients = Contracts.descriptions
         let core = SignInCore(
             database: database, passwords: passwords, publicURL: publicURL,

@@ -118,10 +118,15 @@ package final class Service: Sendable {
             }
         ]
         if let postman = composition.postman {
+            let answers = composition.resetAnswers
+            // What fails is there still, so the next round finds it.
             rounds.append(
-                Rounds("mail is not looked after", every: 2, on: loops[0], logger: logger) {
-                    // What fails is there still, so the next round finds it.
+                Rounds("mail is not sent", every: 1, on: loops[0], logger: logger) {
                     try await postman.round()
+                })
+            rounds.append(
+                Rounds("resets are not answered", every: 1, on: loops[0], logger: logger) {
+                    try await answers.round()
                 })
         }
         if configuration.secrets.previous != nil {
@@ -140,6 +145,7 @@ package final class Service: Sendable {
     package func stop() async {
         housekeeping.stop()
         for one in rounds { one.stop() }
+        composition.postman?.stop()
         await server.drain(deadline: .seconds(10))
         await metricsServer?.drain(deadline: .seconds(1))
         await composition.database.writeKeyUses()

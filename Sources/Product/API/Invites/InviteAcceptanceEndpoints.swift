@@ -73,7 +73,7 @@ enum InviteAcceptanceEndpoints {
                 "InviteAcceptance",
                 [
                     token, .required("password", .string(max: 1024)),
-                    .nullable("name", .string(min: 1, max: 200)),
+                    .nullable("name", .string(min: 1, max: 200, rule: .displayName)),
                 ])),
         answers: [
             .ok(

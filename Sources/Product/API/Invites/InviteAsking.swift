@@ -80,6 +80,9 @@ enum InviteAsking {
         case .roleTooWide: return .forbidden("The role is beyond what this credential may give.")
         case nil: break
         }
+        if let limit = error as? MailLimitReached {
+            return .rateLimited(limit.detail, limit: limit.limit, retryAfter: limit.seconds)
+        }
         return storageProblem(error)
     }
 
@@ -108,7 +111,11 @@ enum InviteAsking {
         do {
             let made = try await call.scope.change(by: call.actor) { change in
                 var results = checked
+                var left = try await change.mailsLeft(.invite)
                 for (index, request) in requests {
+                    var request = request
+                    request.mailsLeft = left
+                    if request.delivery == .mail { left -= 1 }
                     results[index] = try await line(index, request, change, database, call)
                 }
                 if call.isDryRun { throw DryRun(results: results) }

@@ -42,7 +42,7 @@ enum InviteEndpoints {
             Answer(200, .object(InviteRow.withToken.or(whenHas: "results", InviteRow.results))),
             Answer(409, .problem([.userSuspended, .signUpClosed])),
         ],
-        problems: [.conflict, .emailTaken, .signUpClosed], idempotent: true,
+        problems: [.conflict, .emailTaken, .signUpClosed, .rateLimited], idempotent: true,
         secret: true
     ) { call in
         if let inputs = call.input.optionalObjects("invites") {
@@ -51,10 +51,14 @@ enum InviteEndpoints {
         if call.isDryRun {
             throw Problem.invalid([FieldError("?dry_run", .notAllowed, "is for lists")])
         }
-        let request = try InviteAsking.request(call.input, call)
+        let asked = try InviteAsking.request(call.input, call)
         let database = try call.services.database
         let result = try await InviteAsking.answering {
             try await call.scope.change(by: call.actor) { change in
+                var request = asked
+                if request.delivery == .mail {
+                    request.mailsLeft = try await change.mailsLeft(.invite)
+                }
                 let made = try await change.invite(request, in: database)
                 return try await InviteAsking.posted(made, change, database, call)
             }
@@ -83,7 +87,7 @@ enum InviteEndpoints {
         access: .right("manageInvites"),
         body: .json(
             ObjectShape("InviteResend", [.optional("delivery", .enumeration(["mail", "link"]))])),
-        answers: [.ok(InviteRow.withToken)], problems: [.inviteUsed, .inviteRevoked],
+        answers: [.ok(InviteRow.withToken)], problems: [.inviteUsed, .inviteRevoked, .rateLimited],
         idempotent: true, secret: true, exists: exists
     ) { call in
         let id = try call.id()
@@ -96,7 +100,7 @@ enum InviteEndpoints {
                     throw Problem.invalid([fault])
                 }
                 let sent = try await change.resend(
-                    row, InviteAsking.delivery(call.input, call))
+                    row, InviteAsking.delivery(call.input, call), in: database)
                 return try await InviteAsking.posted(sent, change, database, call)
             }
         }

@@ -45,7 +45,7 @@ enum OperatorEndpoints {
                             "sign_in_url", .string(max: 2048), nullable: true,
                             "null where it was mailed.")
                     ]))
-        ], problems: [.emailTaken, .notFound], secret: true
+        ], problems: [.emailTaken, .notFound, .rateLimited], secret: true
     ) { call in
         let address = try address(call.input.string("email"), at: "/email")
         let role = try call.input.string("role")
@@ -60,6 +60,13 @@ enum OperatorEndpoints {
         let url = "\(call.services.publicURL)/console/sign-in#token=\(token)"
         let database = try call.services.database
         let row = try await database.scope(tenant ?? .platform).change(by: call.actor) { change in
+            if isMailed {
+                try await InviteAsking.answering {
+                    try await change.checkMail(
+                        .operatorLink, to: address.original, about: nil,
+                        left: change.mailsLeft(.operatorLink), in: database)
+                }
+            }
             guard
                 let row = try await change.insertOperator(
                     email: address.original, emailKey: address.key,

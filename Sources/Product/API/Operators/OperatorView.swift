@@ -25,7 +25,7 @@ extension OperatorRow: JSONView {
         "Operator",
         [
             .readOnly("id", .uuid), FieldShape("email", .email),
-            FieldShape("name", .string(min: 1, max: 200), nullable: true),
+            FieldShape("name", .string(min: 1, max: 200, rule: .displayName), nullable: true),
             FieldShape("role", .enumeration(roles)),
             FieldShape(
                 "scope",

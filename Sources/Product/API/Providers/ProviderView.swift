@@ -64,7 +64,9 @@ extension ProviderRow: JSONView {
             FieldShape(
                 "kind", .enumeration(["oidc", "google", "github", "cognito", "password"]),
                 "Does not change.", example: .string("oidc")),
-            FieldShape("name", .string(min: 1, max: 200), example: .string("Acme sign-in")),
+            FieldShape(
+                "name", .string(min: 1, max: 200, rule: .displayName),
+                example: .string("Acme sign-in")),
             .nullable(
                 "issuer", .string(min: 1, max: 1024),
                 "The issuer's address; of a Cognito pool its id."),

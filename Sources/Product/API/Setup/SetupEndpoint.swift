@@ -17,7 +17,8 @@ enum SetupEndpoint {
                 "SetUp",
                 [
                     .required("token", .string(min: 1, max: 128)),
-                    .required("name", .string(min: 1, max: 200)), .required("email", .email),
+                    .required("name", .string(min: 1, max: 200, rule: .displayName)),
+                    .required("email", .email),
                     .required("password", .string(min: 15, max: 1024)),
                 ])),
         answers: [.created(OperatorRow.shape)], problems: [.notFound, .unauthorized, .rateLimited]

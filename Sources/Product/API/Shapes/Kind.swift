@@ -40,6 +40,11 @@ package struct TextRule: Sendable {
         pattern: "^[!-~]([ -~]*[!-~])?$", detail: "must be one line of printable ASCII"
     ) { text in text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 
+    /// A name that people see beside others' texts.
+    package static let displayName = TextRule(
+        detail: "must have no control characters and none that turn the direction of text"
+    ) { DisplayText.isPlain($0) }
+
     /// A tenant's slug: not shaped like a UUID, since a path takes either.
     package static let slug = TextRule(
         pattern: "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$",

@@ -43,7 +43,8 @@ extension TenantRow: JSONView {
             FieldShape(
                 "slug", .string(min: 2, max: 63, rule: .slug),
                 "Its name in addresses; never given again.", example: .string("acme")),
-            FieldShape("name", .string(min: 1, max: 200), example: .string("Acme")),
+            FieldShape(
+                "name", .string(min: 1, max: 200, rule: .displayName), example: .string("Acme")),
             .readOnly("status", .enumeration(["active", "suspended", "deleted"])),
             .readOnly("created_at", .timestamp),
             .readOnly("updated_at", .timestamp),

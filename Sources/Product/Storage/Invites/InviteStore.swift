@@ -19,6 +19,8 @@ package struct InviteRequest: Sendable {
     package var rolePrevails = false
     /// The widest role that the inviter may give; nil is none.
     package var widest: UserRole?
+    /// Mails that the tenant may still cause; as of `Change.mailsLeft`.
+    package var mailsLeft = MailLimit.ofTenant
 
     package init(
         email: EmailAddress, role: UserRole? = nil, expiresAt: Timestamp? = nil,
@@ -74,6 +76,7 @@ extension Change {
         }
         let allowed = policy.allows(domain: request.email.domain.ascii)
         guard allowed || policy.externalInvites else { throw InviteRefusal.outsideDomains }
+        try await checkMail(of: request, database)
         let user = try await invitedUser(request.email, role, database)
         if let pending = try await lockPending(request.email.key) {
             if pending.status(at: now) == .pending {
@@ -112,6 +115,21 @@ extension Change {
         return InviteResult(outcome: .created, invite: invite, token: token)
     }
 
+    /// An invite that is there already is mailed only where that is asked for.
+    private func checkMail(of request: InviteRequest, _ database: Database) async throws {
+        guard request.delivery == .mail else { return }
+        let rows = try await query(
+            """
+            SELECT id FROM invites WHERE tenant_id = \(tenant) AND email_key = \(request.email.key)
+                AND status = 'pending' AND expires_at > \(now)
+            """)
+        let pending: UUID? = try rows.first?.get(0)
+        if pending != nil, !request.resend { return }
+        try await checkMail(
+            .invite, to: request.email.original, about: pending, left: request.mailsLeft,
+            in: database)
+    }
+
     /// The invite, locked after the live user at its address, as everywhere.
     package func lockInvite(_ id: UUID) async throws -> InviteRow {
         _ = try await policy()
@@ -129,9 +147,9 @@ extension Change {
     }
 
     /// A new token for a locked invite; the old one is dead from then on. An expired invite lives
-    /// again.
+    /// again. Throws `MailLimitReached` where it was mailed too often.
     package func resend(
-        _ invite: InviteRow, _ delivery: Invite.Delivery
+        _ invite: InviteRow, _ delivery: Invite.Delivery, in database: Database
     ) async throws -> InviteResult {
         guard try await policy().policy.signUp != .closed else {
             throw StorageFailure.conflict(
@@ -144,8 +162,13 @@ extension Change {
         case .revoked:
             throw StorageFailure.conflict(
                 code: "invite_revoked", detail: "The invite was revoked.", id: nil)
-        case .pending, .expired: return try await renew(invite, delivery)
+        case .pending, .expired: break
         }
+        if delivery == .mail {
+            try await checkMail(
+                .invite, to: invite.email, about: invite.id, left: mailsLeft(.invite), in: database)
+        }
+        return try await renew(invite, delivery)
     }
 
     /// The pending invite as it is; 409 with its id where it was asked for with another role.

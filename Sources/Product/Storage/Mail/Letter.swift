@@ -8,9 +8,6 @@ package struct Letter: Sendable {
         case invite
         case operatorLink = "operator_link"
         case passwordReset = "password_reset"
-        /// Not a mail yet: somebody asked for one, and whether there is anybody to write to is
-        /// found out later, so that asking takes the same time for everybody.
-        case resetRequest = "reset_request"
         /// To a new address of a user, which the link confirms.
         case emailChange = "email_change"
         /// To a user's old address; `message` is the new one.
@@ -19,6 +16,14 @@ package struct Letter: Sendable {
         case signInAdded = "sign_in_added"
         /// The record that proves a domain is missing; `message` says which it is.
         case domainLost = "domain_lost"
+
+        /// A person waits for it in front of a page.
+        var isUrgent: Bool {
+            switch self {
+            case .passwordReset, .operatorLink, .emailChange: true
+            case .invite, .domainLost, .emailChanged, .signInAdded: false
+            }
+        }
     }
 
     package var kind: Kind

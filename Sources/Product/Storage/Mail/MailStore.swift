@@ -20,10 +20,16 @@ extension Change {
         try await dropMail(letter.kind, about: thing)
         let id = UUID.random()
         let sealed = try database.seal(letter.bytes, .mail, of: tenant, row: id)
+        let isUrgent = letter.kind.isUrgent
+        let step = isUrgent ? Database.urgentMailStep : Database.mailStep
         try await query(
             """
-            INSERT INTO mail (id, tenant_id, kind, about, letter, next_at, created_at)
-            VALUES (\(id), \(tenant), \(letter.kind.rawValue), \(thing), \(sealed), \(now), \(now))
+            INSERT INTO mail (id, tenant_id, kind, about, letter, recipient, urgent, turn, next_at,
+                created_at)
+            VALUES (\(id), \(tenant), \(letter.kind.rawValue), \(thing), \(sealed),
+                \(database.recipient(letter.to)), \(isUrgent), greatest(\(now), (
+                    SELECT max(turn) FROM mail WHERE tenant_id = \(tenant) AND urgent = \(isUrgent)
+                        AND next_at IS NOT NULL) + \(step) * interval '1 second'), \(now), \(now))
             """)
     }
 
@@ -68,18 +74,25 @@ extension Change {
 extension Database {
     /// Seconds that a replica has for a mail that it took; after a crash another takes it then.
     static let mailLease: Int64 = 300
-    package static let mailBatch = 10
+    package static let mailBatch = 5
     package static let mailAttempts = 8
+    /// Seconds between the turns of a tenant's mails: longer than a mail takes, so that a tenant with
+    /// many is always behind one with few.
+    static let mailStep: Int64 = 60
+    static let urgentMailStep: Int64 = 1
 
-    /// Takes mails that are due. Each goes to one replica alone until its lease is over.
+    /// Takes mails that are due, whose turn is first. Each goes to one replica alone until its lease
+    /// is over.
     package func takeDueMail() async throws -> [DueMail] {
         let now = clock()
         let rows = try await app.query(
             """
-            UPDATE mail SET attempts = attempts + 1, next_at = \(now.adding(seconds: Self.mailLease))
-            WHERE id IN (SELECT id FROM mail WHERE next_at <= \(now) ORDER BY next_at, id
+            WITH taken AS (UPDATE mail SET attempts = attempts + 1,
+                next_at = \(now.adding(seconds: Self.mailLease))
+            WHERE id IN (SELECT id FROM mail WHERE next_at <= \(now) ORDER BY turn, id
                 LIMIT \(Self.mailBatch) FOR UPDATE SKIP LOCKED)
-            RETURNING id, tenant_id, kind, about, letter, attempts
+            RETURNING id, tenant_id, kind, about, letter, attempts, turn)
+            SELECT * FROM taken ORDER BY turn, id
             """)
         var found: [DueMail] = []
         for row in rows {
@@ -112,10 +125,10 @@ extension Database {
 
     /// Tries a mail again after a while that doubles: 1 minute to 2 hours.
     package func retryMail(_ mail: DueMail, failure: String) async throws(PostgresError) {
-        let wait: Int64 = 60 << Int64(min(mail.attempts - 1, 7))
+        let next = clock().adding(seconds: 60 << Int64(min(mail.attempts - 1, 7)))
         _ = try await app.query(
             """
-            UPDATE mail SET next_at = \(clock().adding(seconds: wait)), failure = \(failure)
+            UPDATE mail SET next_at = \(next), turn = greatest(turn, \(next)), failure = \(failure)
             WHERE id = \(mail.id) AND attempts = \(mail.attempts) AND next_at IS NOT NULL
             """)
     }

@@ -7,47 +7,6 @@ import Text
 extension Database {
     /// Seconds that a reset's link works.
     package static let resetSeconds: Int64 = 3600
-    /// Mails to one address within the hour.
-    private static let resetsAnHour = 5
-
-    /// Writes down that a reset was asked for. Does the same whether or not there is an account.
-    package func askForReset(emailKey: String, tenant: UUID?, by actor: Actor) async throws {
-        let place = "\(tenant ?? .platform) \(emailKey)"
-        let digest = SHA256.authenticate(Array("reset \(place)".utf8), key: directoryKey)
-        let number = digest.prefix(16).map { UInt64($0) }
-        let about = UUID(
-            high: number[..<8].reduce(0) { $0 << 8 | $1 },
-            low: number[8...].reduce(0) { $0 << 8 | $1 })
-        try await scope(tenant ?? .platform).change(by: actor) { change in
-            let since = change.now.adding(seconds: -3600)
-            let recent = try await change.query(
-                "SELECT 1 FROM mail WHERE about = \(about) AND created_at > \(since)")
-            guard recent.count < Self.resetsAnHour else { return }
-            try await change.post(
-                Letter(
-                    .resetRequest, to: emailKey,
-                    expiresAt: change.now.adding(seconds: Self.resetSeconds)),
-                about: about, in: self)
-        }
-    }
-
-    /// Turns a request into a letter with a link where an account may have one, and ends it.
-    package func answerResetRequest(_ mail: DueMail, publicURL: String) async throws {
-        let key = mail.letter.to
-        try await scope(mail.tenant).change(by: .system) { change in
-            let ended = try await change.query(
-                """
-                UPDATE mail SET letter = NULL, next_at = NULL, ended_at = \(change.now)
-                WHERE id = \(mail.id) AND next_at IS NOT NULL RETURNING 1
-                """)
-            guard !ended.isEmpty else { return }
-            if mail.tenant == .platform {
-                try await change.offerOperatorReset(key, publicURL, self)
-            } else {
-                try await change.offerUserReset(key, publicURL, self)
-            }
-        }
-    }
 
     /// A link to choose a new password by, for whoever runs the server to hand over: no mail is
     /// needed. Nil where no operator has the address or the one who has is suspended.
@@ -201,7 +160,7 @@ extension Change {
             """)
     }
 
-    fileprivate func offerOperatorReset(
+    func offerOperatorReset(
         _ emailKey: String, _ publicURL: String, _ database: Database
     ) async throws {
         let rows = try await query(
@@ -224,7 +183,7 @@ extension Change {
 
     /// Only who has a password gets a link to change it: a federated user's mailbox is not made a
     /// second way in.
-    fileprivate func offerUserReset(
+    func offerUserReset(
         _ emailKey: String, _ publicURL: String, _ database: Database
     ) async throws {
         let rows = try await query(

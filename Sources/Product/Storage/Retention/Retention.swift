@@ -72,6 +72,7 @@ struct EndedRows: Sendable {
         EndedRows(table: "password_resets", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "api_key_uses", kind: .tenant, column: "day") { $0.uses },
         EndedRows(table: "mail", kind: .system, column: "created_at") { $0.mail },
+        EndedRows(table: "reset_asks", kind: .system, column: "created_at") { _ in 7200 },
         EndedRows(table: "users", kind: .users, column: "deleted_at") { _ in Retention.deleted },
         EndedRows(table: "tenants", kind: .tenants, column: "deleted_at") { _ in
             Retention.deleted

@@ -1,0 +1,25 @@
+/// Names that people see beside others' texts: in a mail's sender, in lists.
+package enum DisplayText {
+    /// Whether a scalar makes text look other than it is: control characters, line and paragraph
+    /// separators, what turns the direction of the text around it (UAX #9), and invisible tags.
+    package static func isDeceptive(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x00...0x1F, 0x7F...0x9F, 0x61C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069,
+            0xFEFF, 0xFFF9...0xFFFB, 0xE0000...0xE007F:
+            true
+        default: false
+        }
+    }
+
+    package static func isPlain(_ text: String) -> Bool {
+        !text.unicodeScalars.contains(where: isDeceptive)
+    }
+
+    /// With a space in the place of each deceptive scalar.
+    package static func cleaned(_ text: String) -> String {
+        if isPlain(text) { return text }
+        var clean = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars { clean.append(isDeceptive(scalar) ? " " : scalar) }
+        return String(clean)
+    }
+}

@@ -1,0 +1,79 @@
+import Cryptography
+import Domain
+import Postgres
+import Text
+
+/// A request for a password reset that is not answered yet.
+package struct ResetAsk: Sendable {
+    package var id: UUID
+    /// The nil tenant asks for an operator.
+    package var tenant: UUID
+    package var emailKey: String
+}
+
+/// Requests for resets wait in a queue of their own, so that they neither hold up mails nor wait for
+/// them. Most come to nothing: a request for an unknown address costs one look-up.
+extension Database {
+    /// Requests about one address and tenant that are answered within the hour; more are dropped.
+    static let resetsAnHour = 5
+    /// Requests that may wait at once.
+    package static let waitingResetAsks = 10_000
+    /// Seconds that a replica has for the requests that it took.
+    private static let resetAskLease: Int64 = 60
+    package static let resetAskBatch = 50
+
+    /// Writes down that a reset was asked for; false where too many requests wait. Does the same
+    /// whether or not there is an account. `tenant` nil: an operator's.
+    package func askForReset(emailKey: String, tenant: UUID?) async throws -> Bool {
+        let place = "\(tenant ?? .platform) \(emailKey)"
+        let about = SHA256.authenticate(Array("reset \(place)".utf8), key: directoryKey)
+        let now = clock()
+        let rows = try await app.query(
+            """
+            WITH many AS (SELECT 1 FROM reset_asks WHERE next_at IS NOT NULL
+                    OFFSET \(Self.waitingResetAsks - 1) LIMIT 1),
+                recent AS (SELECT count(*) AS number FROM reset_asks
+                    WHERE about = \(about) AND created_at > \(now.adding(seconds: -3600))),
+                written AS (
+                    INSERT INTO reset_asks (id, tenant_id, about, email_key, next_at, created_at)
+                    SELECT \(UUID.random()), \(tenant ?? .platform), \(about), \(emailKey), \(now),
+                        \(now)
+                    WHERE NOT EXISTS (SELECT FROM many)
+                        AND (SELECT number FROM recent) < \(Self.resetsAnHour))
+            SELECT EXISTS (SELECT FROM many)
+            """)
+        return try !(rows.only { try $0.get(0, as: Bool.self) })
+    }
+
+    /// Takes requests in their order. Each goes to one replica alone until its lease is over.
+    package func takeResetAsks() async throws(PostgresError) -> [ResetAsk] {
+        let now = clock()
+        let rows = try await app.query(
+            """
+            UPDATE reset_asks SET next_at = \(now.adding(seconds: Self.resetAskLease))
+            WHERE id IN (SELECT id FROM reset_asks WHERE next_at <= \(now) ORDER BY next_at, id
+                LIMIT \(Self.resetAskBatch) FOR UPDATE SKIP LOCKED)
+            RETURNING id, tenant_id, email_key
+            """)
+        return try rows.map { row throws(PostgresError) in
+            ResetAsk(id: try row.get(0), tenant: try row.get(1), emailKey: try row.get(2))
+        }
+    }
+
+    /// Turns a request into a mail with a link where an account may have one, and ends it.
+    package func answer(_ ask: ResetAsk, publicURL: String) async throws {
+        try await scope(ask.tenant).change(by: .system) { change in
+            let ended = try await change.query(
+                """
+                UPDATE reset_asks SET email_key = NULL, next_at = NULL
+                WHERE id = \(ask.id) AND next_at IS NOT NULL RETURNING 1
+                """)
+            guard !ended.isEmpty else { return }
+            if ask.tenant == .platform {
+                try await change.offerOperatorReset(ask.emailKey, publicURL, self)
+            } else {
+                try await change.offerUserReset(ask.emailKey, publicURL, self)
+            }
+        }
+    }
+}
