@@ -234,9 +234,12 @@ import Text
             #expect(tenants.status == 403)
             let second = try await make(service, #""smtp""#, more: own, as: who)
             #expect(
-                try await service.send(.post, "\(path)/revoke", json: "{}", as: who).status == 403)
+                try await service.send(
+                    .post, "\(path)/revoke", json: #"{"reason":"gone"}"#, as: who
+                ).status == 403)
             let all = try await service.send(
-                .post, "\(path)/revoke", json: #"{"owner_user_id":"\#(member)"}"#, as: who)
+                .post, "\(path)/revoke", json: #"{"owner_user_id":"\#(member)","reason":"gone"}"#,
+                as: who)
             #expect(all.json["revoked"]?.int == 2, "\(all.text)")
             #expect(try await verify(service, second.secret) == "revoked")
             #expect(try await verify(service, theirs.secret) == "valid")

@@ -37,7 +37,7 @@ struct LambdaTests {
         /// As an AWS client sends it; `late` seconds lie between its clock and ours.
         func signed(
             _ json: String, _ key: (id: String, secret: String), late: Int64 = 0,
-            service: String = "lambda"
+            service: String = "lambda", from address: String = "203.0.113.9"
         ) async throws -> TestAnswer {
             let digits = clock.now.adding(seconds: -late).description.filter { $0.isNumber }
             let (day, time) = (String(digits.prefix(8)), digits.dropFirst(8).prefix(6))
@@ -63,7 +63,7 @@ struct LambdaTests {
                         "authorization",
                         "AWS4-HMAC-SHA256 Credential=\(key.id)/\(scope.joined(separator: "/")), "
                             + "SignedHeaders=host;x-amz-date, Signature=\(signature)"),
-                ], from: "203.0.113.9")
+                ], from: address)
         }
     }
 
@@ -121,6 +121,46 @@ struct LambdaTests {
             }
             #expect(try await stage.signed(stage.event(), key, late: 299).status == 200)
             #expect(try await stage.signed(stage.event(), key, service: "s3").status == 401)
+        }
+    }
+
+    @Test func `a credential that a key made is bounded as the key, and ends with it`() async throws
+    {
+        try await Self.run { stage in
+            let service = stage.scene.service
+            let maker = try await service.makeKey(
+                #""providers:write","hooks:signup""#,
+                #","allowed_ips":["203.0.113.0/24"],"rate_limit":{"per_minute":3},"#
+                    + #""expires_at":"\#(stage.clock.now.adding(seconds: 600))""#,
+                at: "/v1/api-keys")
+            let path = "/v1/providers/\(stage.provider)/hook-credentials"
+            let made = try await service.send(
+                .post, path, json: "{}", as: maker.credential, from: "203.0.113.9")
+            #expect(made.status == 201, "\(made.text)")
+            #expect(made.json["expires_at"] == maker.json["expires_at"])
+            #expect(made.json["created_by"]?["id"]?.string == maker.id)
+            let key = (made.json["id"]?.string ?? "", made.json["secret"]?.string ?? "")
+            // Making it was the first of three uses.
+            for status in [200, 200, 429] {
+                let answer = try await stage.signed(stage.event(), key)
+                #expect(answer.status == status, "\(answer.text)")
+            }
+            let elsewhere = try await stage.signed(stage.event(), key, from: "198.51.100.1")
+            #expect(elsewhere.status == 403, "\(elsewhere.text)")
+            stage.clock.advance(seconds: 600)
+            #expect(try await stage.signed(stage.event(), key).status == 401)
+            let weak = try await service.makeKey(#""providers:write""#, at: "/v1/api-keys")
+            let refused = try await service.send(.post, path, json: "{}", as: weak.credential)
+            #expect(refused.status == 403, "\(refused.text)")
+
+            let free = try await service.makeKey(
+                #""providers:write","hooks:signup""#, at: "/v1/api-keys")
+            let last = try await service.send(.post, path, json: "{}", as: free.credential)
+            let signing = (last.json["id"]?.string ?? "", last.json["secret"]?.string ?? "")
+            #expect(try await stage.signed(stage.event(), signing).status == 200)
+            try await service.manage(
+                .post, "/v1/api-keys/\(free.id)/revoke", #"{"reason":"leaked","made_by":true}"#)
+            #expect(try await stage.signed(stage.event(), signing).status == 401)
         }
     }
 

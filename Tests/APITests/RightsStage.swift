@@ -40,6 +40,9 @@ struct RightsStage {
         let identity =
             #"{"provider":"google","issuer":"https://accounts.google.com","subject":"1"}"#
         let tenant = stage.tenant.id.description
+        // The client of the sessions, without which their tokens are no credentials.
+        try await stage.service.manage(
+            .put, "/v1/tenants/acme/clients/relate", #"{"enabled":true}"#)
         things = [
             "\(Self.acme)/users": user,
             "identity_id": try await make("/v1/tenants/acme/users/\(user)/identities", identity),

@@ -166,13 +166,24 @@ struct WithdrawnFromMemoryTests {
             }
         },
         key("revoked", "api_key.revoked") { try $0.send("POST", "\($1)/revoke", "{}") },
+        Case(name: "revoked with the key that made it", action: "api_key.revoked") { place in
+            let maker = try place.key("api-keys:write")
+            let heir = try Place(
+                port: place.port, auth: "Authorization: Bearer \(maker.secret)", slug: place.slug
+            ).key()
+            return Prepared(questions: place.verify(heir.secret)) {
+                try place.send(
+                    "POST", "\(maker.path)/revoke", #"{"reason":"leaked","made_by":true}"#)
+            }
+        },
         key("all keys of the tenant revoked", "api_key.revoked") { place, _ in
-            try place.send("POST", "\(place.tenant)/api-keys/revoke", "{}")
+            try place.send("POST", "\(place.tenant)/api-keys/revoke", #"{"reason":"over"}"#)
         },
         owner("all keys of a user revoked", "api_key.revoked") { place, user in
             let id = user.suffix(36)
             return try place.send(
-                "POST", "\(place.tenant)/api-keys/revoke", #"{"owner_user_id":"\#(id)"}"#)
+                "POST", "\(place.tenant)/api-keys/revoke",
+                #"{"owner_user_id":"\#(id)","reason":"over"}"#)
         },
     ]
 

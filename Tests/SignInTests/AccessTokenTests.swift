@@ -19,6 +19,8 @@ struct AccessTokenTests {
         static func make() async throws -> Scene {
             let service = try await TestService.make()
             let tenant = try await service.makeTenant("acme")
+            try await service.manage(
+                .put, "/v1/tenants/acme/clients/immich", #"{"enabled":true}"#)
             let user = try await service.makeUser(
                 "ann@acme.example", name: "Ann", password: "correct horse battery", in: tenant)
             let session = NewSession(
@@ -38,6 +40,22 @@ struct AccessTokenTests {
         func me(_ token: String) async throws -> TestAnswer {
             try await service.send(.get, "/v1/me", as: .bearer(token))
         }
+    }
+
+    @Test func `a token of an app that is switched off is no credential`() async throws {
+        let scene = try await Scene.make()
+        #expect(try await scene.me(scene.token).status == 200)
+        for (enabled, status) in [(false, 401), (true, 200)] {
+            try await scene.service.manage(
+                .put, "/v1/tenants/acme/clients/immich", #"{"enabled":\#(enabled)}"#)
+            let me = try await scene.me(scene.token)
+            #expect(me.status == status, "\(me.text)")
+            let told = try await scene.service.send(
+                .post, "/oauth/introspect", json: "token=\(scene.token)", as: .platformOwner,
+                fields: [Field("content-type", "application/x-www-form-urlencoded")])
+            #expect(told.json["active"]?.bool == enabled)
+        }
+        await scene.service.stop()
     }
 
     @Test func `a person in an app is a principal with the rights of their role`() async throws {

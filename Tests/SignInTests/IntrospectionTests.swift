@@ -22,6 +22,8 @@ struct IntrospectionTests {
         var tokens: [String]
 
         static func make(_ service: TestService, _ tenant: TenantRow) async throws -> Scene {
+            try await service.manage(
+                .put, "/v1/tenants/acme/clients/immich", #"{"enabled":true}"#)
             let user = try await service.makeUser(
                 "ann@acme.example", name: "Ann", password: "correct horse battery", in: tenant)
             let opaque = TenantToken.make(locator: tenant.locator)

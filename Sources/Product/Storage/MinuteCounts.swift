@@ -26,4 +26,18 @@ package final class MinuteCounts<Key: Hashable & Sendable>: Sendable {
             return count
         }
     }
+
+    /// Counts one where fewer than `limit` were in this minute, and answers how many may still
+    /// come; nil, and nothing is counted, where the limit is used up: several keys may share one
+    /// count under limits of their own, and a refusal of one takes nothing from the others.
+    package func take(_ key: Key, limit: Int, at now: Timestamp) -> Int? {
+        let number = now.microseconds / 60_000_000
+        return minute.withLock { minute in
+            if minute.number != number { minute = Minute(number: number) }
+            let count = (minute.counts[key] ?? 0) + 1
+            guard count <= limit else { return nil }
+            if count > 1 || minute.counts.count < keyLimit { minute.counts[key] = count }
+            return limit - count
+        }
+    }
 }

@@ -61,6 +61,11 @@ struct Authenticator: Sendable {
         case "suspended": throw Problem(.userSuspended, "The account is suspended.")
         default: throw Problem.unauthorized("The session is over; sign in again.")
         }
+        // What an app was given is no credential while the tenant does not have that app.
+        let client = try await database.scope(claims.tenant).client(found.session.client)
+        guard client?.enabled ?? false else {
+            throw Problem.unauthorized("The app of this session is switched off.")
+        }
         var principal = API.Principal(
             kind: .user, id: found.user.id, name: found.user.name ?? found.user.email,
             tenant: claims.tenant, role: found.user.role)

@@ -1,5 +1,6 @@
 import API
 import Cryptography
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -54,7 +55,29 @@ struct LambdaCaller: Sendable {
         guard let found, let id, matches else {
             throw Problem.unauthorized("The signature does not fit.")
         }
+        try admit(found.row, request)
         return principal(of: found.provider, id: id)
+    }
+
+    /// A credential that a key made is bounded as that key is.
+    private func admit(_ row: HookCredentialRow, _ request: Request) throws {
+        let now = database.clock()
+        if let end = row.bounds.expiresAt, end <= now {
+            throw Problem.unauthorized("The hook credential has expired.")
+        }
+        guard row.bounds.allows(ip: request.remoteAddress) else {
+            throw Problem.forbidden("The hook credential is not allowed from this address.")
+        }
+        guard row.bounds.allows(origin: request.first("origin") ?? "") else {
+            throw Problem.forbidden("The hook credential is not allowed from this origin.")
+        }
+        let limit = row.bounds.ratePerMinute
+        guard database.keyUses.isWithin(limit, of: row.limitKey, at: now) else {
+            throw Problem.rateLimited(
+                "The hook credential may be used \(limit ?? 0) times a minute, together with the key "
+                    + "that made it.", limit: limit,
+                retryAfter: 60 - now.microseconds / 1_000_000 % 60)
+        }
     }
 
     private func principal(of provider: ProviderRow, id: UUID) -> API.Principal {

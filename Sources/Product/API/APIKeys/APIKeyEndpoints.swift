@@ -74,7 +74,14 @@ enum APIKeyEndpoints {
             var input = APIKeyInput(call, tenant: try place.tenantID(call))
             let key = try input.applied(to: blank, catalogue: try await place.catalogue(call))
             let row = try await scope.change(by: call.actor) { change in
-                try await change.insertAPIKey(key)
+                guard let caller = CallingKey(call.principal) else {
+                    return try await change.insertAPIKey(key)
+                }
+                let maker = try await caller.held(in: change)
+                return try await change.insertAPIKey(
+                    try KeyBounding.bounded(key, by: maker.key) {
+                        call.input.has($0.rawValue)
+                    })
             }
             var answer = Response.created(
                 row.json(at: call.now).revealing(secret), at: try place.location(call, row.key.id),
@@ -174,7 +181,7 @@ enum APIKeyEndpoints {
                     // A scope that the catalogue has lost since may stay.
                     let next = try input.applied(
                         to: row.key, catalogue: catalogue + row.key.scopes)
-                    if next != row.key, row.key.revokedAt != nil {
+                    if next != row.key, row.key.isRevoked {
                         throw Problem(.conflict, "The key is revoked.")
                     }
                     return next
@@ -183,23 +190,52 @@ enum APIKeyEndpoints {
             })
     }
 
-    private static let reason = FieldShape.nullable("reason", .string(max: 500))
-
     private static func revoke(_ place: APIKeyPlace) -> Endpoint {
         Endpoint(
             .post, "\(place.path)/{id}/revoke", id: place.operation("revoke"), tag: "API keys",
             summary: "Ends a key at once and for good; a second time changes nothing.",
             access: place.access(.revokeKeys),
-            body: .json(ObjectShape("APIKeyRevocation", [reason])),
+            body: .json(
+                ObjectShape(
+                    "APIKeyRevocation",
+                    [
+                        .nullable("reason", .string(max: 500), "For the list and the audit."),
+                        .optional(
+                            "made_by", .bool,
+                            "With every key that it made, by whatever door, and what those made."),
+                    ])),
             answers: [.ok(APIKeyRow.shape)], idempotent: true,
             exists: { try await place.exists($0) },
             handle: { call in
                 let reason = call.input.optionalString("reason")
-                let row = try await place.change(call, .revokeKeys, action: "api_key.revoked") {
-                    $0.key.revoked(at: $1, reason: reason)
-                }
+                let row =
+                    call.input.flag("made_by")
+                    ? try await revokeWithMade(call, place, reason)
+                    : try await place.change(call, .revokeKeys, action: "api_key.revoked") {
+                        $0.key.revoked(at: $1, reason: reason)
+                    }
                 return .ok(row.json(at: call.now), etag: row.etag)
             })
+    }
+
+    /// 403, and nothing is revoked, where one of them is not the caller's to revoke.
+    private static func revokeWithMade(
+        _ call: Call, _ place: APIKeyPlace, _ reason: String?
+    ) async throws -> APIKeyRow {
+        let id = try call.id()
+        let database = try call.services.database
+        return try await place.scope(call).change(by: call.actor) { change in
+            let row = try await change.lockAPIKey(id)
+            try place.require(call, .revokeKeys, row.key)
+            try call.requireMatch(row.etag)
+            _ = try await change.revokeWithMade(row, reason: reason, in: database) { made in
+                guard try place.permits(call, .revokeKeys, owner: made.key.owner) else {
+                    throw Problem.forbidden(
+                        "It made keys that the credential may not revoke; nothing was revoked.")
+                }
+            }
+            return try await change.lockAPIKey(id)
+        }
     }
 
     private static let revokeMany = Endpoint(
@@ -207,7 +243,14 @@ enum APIKeyEndpoints {
         summary: "Ends all keys of a user, or of the tenant, at once.",
         access: .own(Right.revokeKeys.rawValue),
         body: .json(
-            ObjectShape("APIKeysRevocation", [.optional("owner_user_id", .uuid), reason])),
+            ObjectShape(
+                "APIKeysRevocation",
+                [
+                    .optional(
+                        "owner_user_id", .uuid, "Whose keys; all of the tenant when absent."),
+                    .required(
+                        "reason", .string(min: 1, max: 500), "For the list and the audit."),
+                ])),
         answers: [
             .ok(ObjectShape("APIKeysRevoked", [.readOnly("revoked", .integer(0...Int.max))]))
         ],

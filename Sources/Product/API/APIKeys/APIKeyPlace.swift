@@ -53,17 +53,29 @@ struct APIKeyPlace: Sendable {
         throw Problem.notFound("API key")
     }
 
-    /// Changes the path's key under its lock: permission, `If-Match`, then the body.
+    /// Changes the path's key under its lock: permission, `If-Match`, then the body. A key changes
+    /// such keys alone as lie within it.
     func change(
         _ call: Call, _ right: Right, action: String,
         _ body: @Sendable (APIKeyRow, Timestamp) throws -> APIKey
     ) async throws -> APIKeyRow {
         let id = try call.id()
         return try await scope(call).change(by: call.actor) { change in
-            let row = try await change.lockAPIKey(id)
+            let caller: APIKey?
+            let row: APIKeyRow
+            if right != .revokeKeys, let key = CallingKey(call.principal) {
+                let held = try await key.held(in: change, with: id)
+                (caller, row) = (held.caller.key, held.target)
+            } else {
+                (caller, row) = (nil, try await change.lockAPIKey(id))
+            }
             try require(call, right, row.key)
+            if let caller { try KeyBounding.requireWithin(row.key, caller) }
             try call.requireMatch(row.etag)
             let next = try body(row, change.now)
+            if let caller {
+                try KeyBounding.requireNarrower(next, than: row.key, caller: caller)
+            }
             if next == row.key {
                 change.standsAlready()
                 return row

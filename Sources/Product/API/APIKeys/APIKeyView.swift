@@ -35,8 +35,10 @@ extension APIKeyRow {
             $0.member("last_used_ip", key.lastUsedIP)
             $0.member("created_at", key.createdAt)
             $0.member("updated_at", updatedAt)
-            $0.member("revoked_at", key.revokedAt)
-            $0.member("revocation_reason", key.revocationReason)
+            $0.member("revoked_at", key.revokedAt ?? key.ownerDeletedAt)
+            let withOwner = key.revokedAt == nil && key.ownerDeletedAt != nil
+            $0.member(
+                "revocation_reason", withOwner ? "owner_deleted" : key.revocationReason)
         }
     }
 
@@ -84,7 +86,9 @@ extension APIKeyRow {
             .readOnly("last_used_ip", .string(), nullable: true),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
             .readOnly("revoked_at", .timestamp, nullable: true),
-            .readOnly("revocation_reason", .string(), nullable: true),
+            .readOnly(
+                "revocation_reason", .string(), nullable: true,
+                "`owner_deleted` while the user who owns the key is deleted."),
         ])
 
     /// With the secret, once.
@@ -118,7 +122,7 @@ extension APIKeyRow {
     private static let givenOwnerShape = ObjectShape(
         "APIKeyOwnerChoice",
         [.required("type", .enumeration(["user", "tenant"])), .nullable("id", .uuid)])
-    private static let makerShape = ObjectShape(
+    static let makerShape = ObjectShape(
         "APIKeyMaker", [.readOnly("type", .string()), .readOnly("id", .string())])
     private static let rateShape = ObjectShape(
         "APIKeyRateLimit",

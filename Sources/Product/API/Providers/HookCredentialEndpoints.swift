@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -36,7 +37,9 @@ enum HookCredentialEndpoints {
         let database = try call.services.database
         let made = try await database.scope(provider.tenantID ?? .platform).change(by: call.actor) {
             try await $0.createHookCredential(
-                for: provider, name: call.input.optionalString("name"), in: database)
+                for: provider, name: call.input.optionalString("name"),
+                boundedBy: try await CallingKey(call.principal)?.held(
+                    in: $0, giving: .hooksSignup), in: database)
         }
         return .created(
             .written { made.row.write(to: &$0, secret: made.secret) },
@@ -62,6 +65,11 @@ extension HookCredentialRow: JSONView {
         [
             .readOnly("id", .uuid, "The access key id."), .readOnly("provider_id", .uuid),
             .readOnly("name", .string(), nullable: true),
+            .readOnly("created_by", .object(APIKeyRow.makerShape)),
+            .readOnly(
+                "expires_at", .timestamp, nullable: true,
+                "As of the key that made it; null where a person did."),
+            .readOnly("allowed_ips", .array(of: .string()), "As of the key that made it."),
             .readOnly("created_at", .timestamp),
         ])
 
@@ -76,6 +84,12 @@ extension HookCredentialRow: JSONView {
             json.member("id", id)
             json.member("provider_id", providerID)
             json.member("name", name)
+            json.object("created_by") {
+                $0.member("type", createdByType)
+                $0.member("id", createdByID)
+            }
+            json.member("expires_at", bounds.expiresAt)
+            json.member("allowed_ips", bounds.allowedIPs)
             json.member("created_at", createdAt)
             if let secret { json.member("secret", secret) }
         }

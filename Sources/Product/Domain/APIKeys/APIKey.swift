@@ -57,6 +57,10 @@ package struct APIKey: Sendable, Equatable {
     package var expiresAt: Timestamp?
     package var revokedAt: Timestamp?
     package var revocationReason: String?
+    /// Since when the user who owns it is deleted: revoked until they are restored.
+    package var ownerDeletedAt: Timestamp?
+    /// The key whose count of uses this one's count into; nil: its own.
+    package var limitSharedWith: UUID?
     package var lastUsedAt: Timestamp?
     package var lastUsedIP: String?
 
@@ -90,13 +94,16 @@ package struct APIKey: Sendable, Equatable {
     }
 
     package func status(at now: Timestamp) -> Status {
-        if revokedAt != nil { return .revoked }
+        if isRevoked { return .revoked }
         if let expiresAt, now >= expiresAt { return .expired }
         return livePrevious(at: now) == nil ? .active : .grace
     }
 
+    /// By a revocation of its own or with its owner.
+    package var isRevoked: Bool { revokedAt != nil || ownerDeletedAt != nil }
+
     /// The old secret while it still works.
     package func livePrevious(at now: Timestamp) -> Previous? {
-        revokedAt == nil ? previous.flatMap { now < $0.until ? $0 : nil } : nil
+        !isRevoked ? previous.flatMap { now < $0.until ? $0 : nil } : nil
     }
 }

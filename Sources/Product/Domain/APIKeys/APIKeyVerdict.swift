@@ -5,6 +5,8 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
     case valid, unknown, revoked, expired
     case tenantSuspended = "tenant_suspended"
     case userSuspended = "user_suspended"
+    case userPending = "user_pending"
+    case userDeleted = "user_deleted"
     case ipNotAllowed = "ip_not_allowed"
     case originNotAllowed = "origin_not_allowed"
     case scopeMissing = "scope_missing"
@@ -51,8 +53,10 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
         if facts.isOfUser {
             switch facts.userStatus {
             case .active: break
-            case .suspended, .pending: return .userSuspended
-            case .deleted, nil: return .unknown
+            case .suspended: return .userSuspended
+            case .pending: return .userPending
+            case .deleted: return .userDeleted
+            case nil: return .unknown
             }
         }
         if !facts.isIPAllowed { return .ipNotAllowed }

@@ -10,6 +10,11 @@ package enum Caller: Sendable {
     /// With the user who owns it, where a user does.
     case key(API.Principal, owner: UserRow?)
 
+    /// The key that the request came with; nil for a person's session.
+    package var key: API.Principal? {
+        if case .key(let principal, owner: _) = self { principal } else { nil }
+    }
+
     /// The person, or the owner of the key.
     package var user: UserRow? {
         switch self {
@@ -38,14 +43,6 @@ extension ClientCall {
             throw SignInRefusal.invalidToken
         }
         return person
-    }
-
-    /// Whom the request acts for; a key that no user owns acts for nobody.
-    package func user() async throws -> UserRow {
-        guard let user = try await caller().user else {
-            throw SignInRefusal.invalidKey("The key belongs to no user.")
-        }
-        return user
     }
 
     private func caller(byKey key: String) async throws -> Caller {

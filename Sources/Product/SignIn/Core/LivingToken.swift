@@ -13,7 +13,8 @@ extension SignInCore {
             guard let claims = try await tokens.verify(token), mayAsk(claims.tenant),
                 let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),
                 found.isAdmitted, found.user.id == claims.user,
-                sameBytes(found.session.client, claims.client)
+                sameBytes(found.session.client, claims.client),
+                try await isServed(found.session.client, in: claims.tenant)
             else { return nil }
             return LivingToken(
                 of: found, in: claims.tenant, issuedAt: claims.issuedAt,
@@ -22,11 +23,16 @@ extension SignInCore {
         guard let tenant = try await database.tenant(ofToken: token), mayAsk(tenant),
             let found = try await database.scope(tenant).signedIn(
                 .tokenHash(TenantToken.hash(token))),
-            found.isAdmitted
+            found.isAdmitted, try await isServed(found.session.client, in: tenant)
         else { return nil }
         return LivingToken(
             of: found, in: tenant, issuedAt: found.session.createdAt,
             expiresAt: found.session.expiresAt)
+    }
+
+    /// Whether the client is switched on, without which its mount is not there.
+    private func isServed(_ client: String, in tenant: UUID) async throws -> Bool {
+        try await database.scope(tenant).client(client)?.enabled ?? false
     }
 }
 

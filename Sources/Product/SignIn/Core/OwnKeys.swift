@@ -16,26 +16,35 @@ extension ClientCall {
     }
 
     /// The secret is shown once. `scopes`: of the app's own vocabulary; a management scope must
-    /// have been refused before.
+    /// have been refused before. `maker`: the key that the app came with, whose bounds it takes;
+    /// nil where the person asks in a session.
     package func makeKey(
-        name: String, scopes: [String], owner: UserRow
+        name: String, scopes: [String], owner: UserRow, by maker: API.Principal?
     ) async throws -> (APIKeyRow, APIKeySecret) {
         let secret = try newSecret(.live)
         let key = APIKey(
             id: UUID.random(), tenantID: tenant.id, owner: .user(owner.id), name: name,
             environment: .live, current: secret.stored, scopes: scopes, createdAt: now)
-        let row = try await scope.change(by: actor(owner)) { try await $0.insertAPIKey(key) }
+        let row = try await scope.change(by: actor(owner, maker)) { change in
+            guard let caller = maker.flatMap({ CallingKey($0) }) else {
+                return try await change.insertAPIKey(key)
+            }
+            let held = try await caller.held(in: change)
+            return try await change.insertAPIKey(
+                try KeyBounding.bounded(key, by: held.key) { _ in false })
+        }
         return (row, secret)
     }
 
     /// A new secret for the same key; the old one ends now. 403 for a key with a right at `/v1`:
-    /// an app's session or key would get what it does not have.
+    /// an app's session or key would get what it does not have; and for one that reaches further
+    /// than the key that asks.
     package func rotateKey(
-        _ id: UUID, by user: UserRow?
+        _ id: UUID, by user: UserRow?, with caller: API.Principal?
     ) async throws -> (APIKeyRow, APIKeySecret) {
         let secrets = (live: try newSecret(.live), test: try newSecret(.test))
-        return try await scope.change(by: actor(user)) { change in
-            let row = try await change.lockAPIKey(id)
+        return try await scope.change(by: actor(user, caller)) { change in
+            let row = try await lock(id, in: change, for: caller)
             guard row.key.scopes.allSatisfy({ ManagementScope(rawValue: $0) == nil }) else {
                 throw Problem.forbidden("A key that manages the tenant is not rotated by an app.")
             }
@@ -48,10 +57,11 @@ extension ClientCall {
     }
 
     package func editKey(
-        _ id: UUID, name: String?, scopes: [String]?, by user: UserRow?
+        _ id: UUID, name: String?, scopes: [String]?, by user: UserRow?,
+        with caller: API.Principal?
     ) async throws -> APIKeyRow {
-        try await scope.change(by: actor(user)) { change in
-            let row = try await change.lockAPIKey(id)
+        try await scope.change(by: actor(user, caller)) { change in
+            let row = try await lock(id, in: change, for: caller)
             var next = row.key
             next.name = name ?? next.name
             next.scopes = scopes ?? next.scopes
@@ -59,12 +69,37 @@ extension ClientCall {
         }
     }
 
-    package func revokeKey(_ id: UUID, by user: UserRow?) async throws {
-        try await scope.change(by: actor(user)) { change in
+    package func revokeKey(
+        _ id: UUID, by user: UserRow?, with caller: API.Principal?
+    ) async throws {
+        try await scope.change(by: actor(user, caller)) { change in
             let row = try await change.lockAPIKey(id)
             let next = row.key.revoked(at: change.now, reason: nil)
             _ = try await change.saveAPIKey(row, as: next, action: "api_key.revoked")
         }
+    }
+
+    /// The key to be changed; 403 where it reaches further than the key that asks.
+    private func lock(
+        _ id: UUID, in change: Change, for caller: API.Principal?
+    ) async throws -> APIKeyRow {
+        guard let caller = caller.flatMap({ CallingKey($0) }) else {
+            return try await change.lockAPIKey(id)
+        }
+        let held = try await caller.held(in: change, with: id)
+        try KeyBounding.requireWithin(held.target.key, held.caller.key)
+        return held.target
+    }
+
+    /// Who the audit names: the key that the app came with, else the person.
+    private func actor(_ user: UserRow?, _ key: API.Principal?) -> Actor {
+        var actor = actor(user)
+        if let key {
+            actor.type = "key"
+            actor.id = key.id?.description ?? ""
+            actor.name = key.name
+        }
+        return actor
     }
 
     private func newSecret(_ environment: APIKeySecret.Environment) throws -> APIKeySecret {

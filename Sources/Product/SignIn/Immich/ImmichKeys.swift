@@ -17,8 +17,9 @@ enum ImmichKeys {
             return .json(bytes: JSONValue.array(keys.map { .object(members(of: $0)) }).encoded())
         },
         ContractRoute(.get, "/api/api-keys/me") { call in
-            guard case .key(let principal, owner: _) = try await call.caller(),
-                let id = principal.id, let row = try await call.scope.apiKey(id)
+            let caller = try await call.caller()
+            try requireOfApp(caller)
+            guard let id = caller.key?.id, let row = try await call.scope.apiKey(id)
             else { throw Problem.forbidden("Forbidden") }
             return .ok(.object(members(of: row)))
         },
@@ -32,7 +33,7 @@ enum ImmichKeys {
             let caller = try await call.caller()
             try require("apiKey.delete", of: caller)
             let row = try await found(call, caller)
-            try await call.revokeKey(row.key.id, by: caller.user)
+            try await call.revokeKey(row.key.id, by: caller.user, with: caller.key)
             return .noContent
         },
         ContractRoute(.post, "/api/api-keys/{key}/rotate") { call in
@@ -40,7 +41,8 @@ enum ImmichKeys {
             try require("apiKey.update", of: caller)
             let row = try await found(call, caller)
             guard row.key.scopes.allSatisfy({ has($0, caller) }) else { throw beyond }
-            let (key, secret) = try await call.rotateKey(row.key.id, by: caller.user)
+            let (key, secret) = try await call.rotateKey(
+                row.key.id, by: caller.user, with: caller.key)
             return created(call, key, secret)
         },
     ]
@@ -51,6 +53,14 @@ enum ImmichKeys {
     static func require(_ permission: String, of caller: Caller) throws {
         guard has(permission, caller) else {
             throw Problem.forbidden("Missing required permission: \(permission)")
+        }
+    }
+
+    /// 403 for a key that was made for something else than this app; a session is this app's.
+    static func requireOfApp(_ caller: Caller) throws {
+        guard let key = caller.key else { return }
+        guard key.scopes.contains(where: { sameBytes($0, "all") || isPermissionOfApp($0) }) else {
+            throw Problem.forbidden("Forbidden")
         }
     }
 
@@ -70,7 +80,8 @@ enum ImmichKeys {
         let permissions = try permissions(input)
         guard permissions.allSatisfy({ has($0, caller) }) else { throw beyond }
         let (key, secret) = try await call.makeKey(
-            name: try name(input) ?? "API Key", scopes: permissions, owner: owner(caller))
+            name: try name(input) ?? "API Key", scopes: permissions, owner: owner(caller),
+            by: caller.key)
         return created(call, key, secret)
     }
 
@@ -83,7 +94,7 @@ enum ImmichKeys {
         let permissions = input.has("permissions") ? try permissions(input) : nil
         guard permissions?.allSatisfy({ has($0, caller) }) ?? true else { throw beyond }
         let key = try await call.editKey(
-            row.key.id, name: name, scopes: permissions, by: caller.user)
+            row.key.id, name: name, scopes: permissions, by: caller.user, with: caller.key)
         return .ok(.object(members(of: key)))
     }
 

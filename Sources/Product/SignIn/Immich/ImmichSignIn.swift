@@ -11,7 +11,7 @@ enum ImmichSignIn {
         ContractRoute(.post, "/api/auth/login") { try await signIn($0) },
         ContractRoute(.post, "/api/auth/logout") { try await signOut($0) },
         ContractRoute(.post, "/api/auth/validateToken") { call in
-            _ = try await call.caller()
+            try ImmichKeys.requireOfApp(try await call.caller())
             return .ok(.object([.init("authStatus", .bool(true))]))
         },
         ContractRoute(.post, "/api/auth/admin-sign-up") { try await signUp($0) },

@@ -78,12 +78,12 @@ enum Relate {
             let person = try await call.person(accessToken: credential.text)
             // The app comes with the same token until it has its key: that is one sign-in.
             let event = Base64URL.encode(SHA256.hash(Array(credential.text.utf8)))
-            return Holder(user: try await call.admit(person, event: event), scopes: nil)
+            return Holder(user: try await call.admit(person, event: event), key: nil)
         }
         guard case .key(let principal, owner: let owner?) = try await call.caller() else {
             throw SignInRefusal.invalidKey("The key belongs to no user.")
         }
-        let holder = Holder(user: owner, scopes: principal.scopes)
+        let holder = Holder(user: owner, key: principal)
         guard scopes.contains(where: holder.has) else {
             throw Problem.forbidden("The key lacks the scope \(scopes.joined(separator: " or ")).")
         }
@@ -93,10 +93,10 @@ enum Relate {
     struct Holder: Sendable {
         var user: UserRow
         /// nil: a person, who may give all.
-        var scopes: [String]?
+        var key: API.Principal?
 
         func has(_ scope: String) -> Bool {
-            scopes?.contains { sameBytes($0, scope) } ?? true
+            key?.scopes.contains { sameBytes($0, scope) } ?? true
         }
     }
 }

@@ -15,14 +15,15 @@ enum RelateKeys {
         ContractRoute(.delete, "\(path)/{key}") { call in
             let holder = try await Relate.user(call, writing)
             let row = try await found(call, holder.user)
-            try await call.revokeKey(row.key.id, by: holder.user)
+            try await call.revokeKey(row.key.id, by: holder.user, with: holder.key)
             return .noContent
         },
         ContractRoute(.post, "\(path)/{key}/rotate") { call in
             let holder = try await Relate.user(call, writing)
             let row = try await found(call, holder.user)
             try require(row.key.scopes, of: holder)
-            let (key, secret) = try await call.rotateKey(row.key.id, by: holder.user)
+            let (key, secret) = try await call.rotateKey(
+                row.key.id, by: holder.user, with: holder.key)
             return created(key, secret)
         },
     ]
@@ -43,7 +44,8 @@ enum RelateKeys {
         guard isPlain(name) else { throw Relate.bad("Name must have no control characters") }
         let scopes = try await scopes(call, input)
         try require(scopes, of: holder)
-        let (key, secret) = try await call.makeKey(name: name, scopes: scopes, owner: holder.user)
+        let (key, secret) = try await call.makeKey(
+            name: name, scopes: scopes, owner: holder.user, by: holder.key)
         return created(key, secret)
     }
 
@@ -63,7 +65,8 @@ enum RelateKeys {
         }
         try require(["app"], of: holder)
         let name = cut("Mobile App - \(device) (\(platform))")
-        let (key, secret) = try await call.makeKey(name: name, scopes: ["app"], owner: holder.user)
+        let (key, secret) = try await call.makeKey(
+            name: name, scopes: ["app"], owner: holder.user, by: holder.key)
         return created(key, secret)
     }
 

@@ -7,6 +7,27 @@ import Text
 
 /// The person's API keys. They act as the person in this app and hold no right at `/v1`.
 enum TimeTrackerKeys {
+    /// What makes a key one of this app.
+    private static let scope = "timetracker"
+    /// Other words of the tenant's catalogue by which a key reads for an app of the person.
+    private static let reading = [scope, "app", "api:read"]
+
+    /// The person, or the owner of a key of this app. 403 for a key that was made for something
+    /// else: a 401 would sign the app out.
+    static func user(_ call: ClientCall) async throws -> UserRow {
+        let caller = try await call.caller()
+        if let key = caller.key,
+            !key.scopes.contains(where: { own in reading.contains { sameBytes($0, own) } })
+        {
+            throw Problem.forbidden(
+                "The key lacks the scope \(reading.joined(separator: " or ")).")
+        }
+        guard let user = caller.user else {
+            throw SignInRefusal.invalidKey("The key belongs to no user.")
+        }
+        return user
+    }
+
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api-keys") { try await create($0) },
         ContractRoute(.get, "/api-keys") { call in
@@ -27,7 +48,7 @@ enum TimeTrackerKeys {
             guard let id = UUID(try call.parameter("key")),
                 try await call.ownKeys(of: user).contains(where: { $0.key.id == id })
             else { throw Problem(.notFound, "API key not found") }
-            try await call.revokeKey(id, by: user)
+            try await call.revokeKey(id, by: user, with: nil)
             return .noContent
         },
     ]
@@ -38,7 +59,8 @@ enum TimeTrackerKeys {
         guard (1...255).contains(name.unicodeScalars.count) else {
             throw TimeTracker.bad("name must have 1 to 255 characters")
         }
-        let (row, secret) = try await call.makeKey(name: name, scopes: [], owner: user)
+        let (row, secret) = try await call.makeKey(
+            name: name, scopes: [scope], owner: user, by: nil)
         return .json(
             201,
             bytes: JSONValue.object(

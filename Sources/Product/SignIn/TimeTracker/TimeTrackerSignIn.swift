@@ -20,7 +20,7 @@ enum TimeTrackerSignIn {
             ) { try await exchange(call) }
         },
         ContractRoute(.get, "/auth/me") { call in
-            .ok(TimeTracker.json(try await call.user()))
+            .ok(TimeTracker.json(try await TimeTrackerKeys.user(call)))
         },
         ContractRoute(.post, "/auth/logout") { call in
             try await Contract.saying("Failed to logout") { try await signOut(call) }

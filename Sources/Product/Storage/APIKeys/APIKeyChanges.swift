@@ -29,13 +29,14 @@ extension Change {
         let rows = try await query(
             """
             INSERT INTO api_keys (tenant_id, id, name, environment, hash, prefix, last4, scopes,
-                owner_type, owner_user_id, created_by_type, created_by_id, rate_limit, note,
-                allowed_ips, allowed_origins, expires_at, created_at, updated_at)
+                owner_type, owner_user_id, created_by_type, created_by_id, rate_limit,
+                limit_shared_with, note, allowed_ips, allowed_origins, expires_at, created_at,
+                updated_at)
             VALUES (\(tenant), \(key.id), \(key.name), \(key.environment.rawValue),
                 \(key.current.hash), \(key.current.prefix), \(key.current.last4), \(key.scopes),
                 \(ownerType), \(ownerUser), \(actor.type), \(actor.id), \(key.ratePerMinute),
-                \(key.note), \(key.allowedIPs), \(key.allowedOrigins), \(key.expiresAt), \(now),
-                \(now))
+                \(key.limitSharedWith), \(key.note), \(key.allowedIPs), \(key.allowedOrigins),
+                \(key.expiresAt), \(now), \(now))
             RETURNING \(APIKeyRow.columns)
             """)
         var changes = AuditChanges()
@@ -67,22 +68,6 @@ extension Change {
         let target = AuditTarget("api_key", next.id, next.name)
         try await audit(action, target, row.key.changes(to: next))
         return try rows.only(APIKeyRow.init)
-    }
-
-    /// Revokes every key that is not revoked: all of one user, or all of the tenant. Answers how
-    /// many there were.
-    package func revokeAPIKeys(owner: UUID?, reason: String?) async throws -> Int {
-        var condition: SQL = "tenant_id = \(tenant) AND revoked_at IS NULL"
-        if let owner { condition += " AND owner_user_id = \(owner)" }
-        let found = try await query(
-            "SELECT \(APIKeyRow.columns) FROM api_keys WHERE \(condition) ORDER BY id FOR UPDATE")
-        if found.isEmpty { standsAlready() }
-        for found in found {
-            let row = try APIKeyRow(found)
-            _ = try await saveAPIKey(
-                row, as: row.key.revoked(at: now, reason: reason), action: "api_key.revoked")
-        }
-        return found.count
     }
 }
 

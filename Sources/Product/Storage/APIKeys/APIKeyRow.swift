@@ -21,7 +21,7 @@ package struct APIKeyRow: ListedRow {
         previous_last4, previous_until, previous_last_used_at, previous_uses, scopes, owner_type,
         owner_user_id, created_by_type, created_by_id, rate_limit, note, allowed_ips,
         allowed_origins, expires_at, last_used_at, last_used_ip, revoked_at, revocation_reason,
-        version, created_at, updated_at, name_key
+        version, created_at, updated_at, name_key, owner_deleted_at, limit_shared_with
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -42,6 +42,8 @@ package struct APIKeyRow: ListedRow {
             expiresAt: try row.get(22), revokedAt: try row.get(25),
             revocationReason: try row.get(26), lastUsedAt: try row.get(23),
             lastUsedIP: try row.get(24))
+        key.ownerDeletedAt = try row.get(31)
+        key.limitSharedWith = try row.get(32)
         createdByType = try row.get(16)
         createdByID = try row.get(17)
         version = try row.get(27)

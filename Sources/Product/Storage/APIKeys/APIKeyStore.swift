@@ -27,8 +27,10 @@ package struct APIKeyFilter: Sendable {
         if let owner { sql += " AND owner_user_id = \(owner)" }
         if let environment { sql += " AND environment = \(environment)" }
         guard let status else { return sql }
-        if status == "revoked" { return sql + " AND revoked_at IS NOT NULL" }
-        sql += " AND revoked_at IS NULL"
+        if status == "revoked" {
+            return sql + " AND (revoked_at IS NOT NULL OR owner_deleted_at IS NOT NULL)"
+        }
+        sql += " AND revoked_at IS NULL AND owner_deleted_at IS NULL"
         if status == "expired" { return sql + " AND expires_at <= \(now)" }
         sql += " AND (expires_at IS NULL OR expires_at > \(now))"
         return sql

@@ -23,17 +23,14 @@ extension PresentedKey {
     }
 
     /// Whether the key's ranges hold the address; true where there are none.
-    package func allows(ip text: String) -> Bool {
-        guard !allowedIPs.isEmpty else { return true }
-        guard let address = IPAddress(text) else { return false }
-        return allowedIPs.contains { IPRange($0)?.contains(address) ?? false }
-    }
+    package func allows(ip text: String) -> Bool { bounds.allows(ip: text) }
 
     /// Whether the key's origins match what a browser sent; true where there are none.
-    package func allows(origin text: String) -> Bool {
-        guard !allowedOrigins.isEmpty else { return true }
-        return allowedOrigins.contains {
-            (try? Origin(configuring: $0))?.matches(Array(text.utf8)) ?? false
-        }
+    package func allows(origin text: String) -> Bool { bounds.allows(origin: text) }
+
+    private var bounds: APIKeyBounds {
+        APIKeyBounds(
+            scopes: scopes, expiresAt: expiresAt, allowedIPs: allowedIPs,
+            allowedOrigins: allowedOrigins, ratePerMinute: rateLimit)
     }
 }

@@ -75,10 +75,15 @@ package final class KeyUses: Sendable {
     /// By `Lane`.
     private let parts = (0..<Lane.count).map { _ in Part() }
 
-    /// Counts one attempt to use the key; false where it is over the key's limit for the minute.
+    /// Counts one use of the key; false, and not counted, where the minute's limit is used up.
     package func isWithinLimit(_ key: PresentedKey, at now: Timestamp) -> Bool {
-        guard let limit = key.rateLimit else { return true }
-        return minute.count(key.id, at: now) <= limit
+        isWithin(key.rateLimit, of: key.limitKey, at: now)
+    }
+
+    /// The same for a limit of uses a minute that is counted under `shared`; nil: without one.
+    package func isWithin(_ limit: Int?, of shared: UUID, at now: Timestamp) -> Bool {
+        guard let limit else { return true }
+        return minute.take(shared, limit: limit, at: now) != nil
     }
 
     /// Notes that the key was good. `isVerified`: it was asked about, and not what the caller came

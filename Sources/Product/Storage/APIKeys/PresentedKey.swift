@@ -16,6 +16,8 @@ package final class PresentedKey: Sendable {
     package let ownerType: String
     package let ownerUser: UUID?
     package let rateLimit: Int?
+    /// Whose count of uses the limit is held against: its own, or its maker's.
+    package let limitKey: UUID
     package let allowedIPs: [String]
     package let allowedOrigins: [String]
     package let expiresAt: Timestamp?
@@ -41,6 +43,7 @@ package final class PresentedKey: Sendable {
         ownerType = try row.get(4)
         ownerUser = try row.get(KeyLookUp.ownerColumn)
         rateLimit = try row.get(6)
+        limitKey = try row.get(12, as: UUID?.self) ?? id
         allowedIPs = try row.get(7)
         allowedOrigins = try row.get(8)
         expiresAt = try row.get(9)
@@ -118,7 +121,7 @@ struct KeyLookUps: Sendable {
     init(_ postgres: Postgres) {
         let columns = """
             id, environment, previous_until, scopes, owner_type, owner_user_id, rate_limit,
-            allowed_ips, allowed_origins, expires_at, revoked_at, name
+            allowed_ips, allowed_origins, expires_at, revoked_at, name, limit_shared_with
             """
         current = HashLookUp(postgres, columns: columns, of: "api_keys", by: "hash")
         previous = HashLookUp(postgres, columns: columns, of: "api_keys", by: "previous_hash")

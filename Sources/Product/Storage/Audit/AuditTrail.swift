@@ -54,4 +54,21 @@ extension Change {
                 \(actor.requestID), \(actor.ip), \(changes.document))
             """)
     }
+
+    /// One row for each of many targets of the same action, by one statement.
+    package func audit(
+        _ action: String, ofEach targets: [AuditTarget], _ changes: AuditChanges = AuditChanges()
+    ) async throws {
+        for target in targets { notices.add(action, target, of: tenant) }
+        try await query(
+            """
+            INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
+                actor_name, action, target_type, target_id, target_name, request_id, ip, changes)
+            SELECT \(tenant), event.id, \(now), \(actor.type), \(actor.id), \(actor.name),
+                \(action), event.type, event.target, event.name, \(actor.requestID), \(actor.ip),
+                \(changes.document)
+            FROM unnest(\(targets.map { _ in UUID.ordered(at: now) }), \(targets.map(\.type)),
+                \(targets.map(\.id)), \(targets.map(\.name))) AS event (id, type, target, name)
+            """)
+    }
 }

@@ -9,14 +9,32 @@ package struct HookCredentialRow: ListedRow {
     package var providerID: UUID
     package var name: String?
     package var createdAt: Timestamp
+    package var createdByType: String
+    package var createdByID: String
+    /// Of the key that made it: a call signed by it is good no longer, from nowhere else and no more
+    /// often than one by that key.
+    package var bounds: APIKeyBounds
+    /// Whose count of uses its limit is held against: its maker's.
+    package var limitKey: UUID
 
-    static let columns: SQL = "id, provider_id, name, created_at"
+    static let columns: SQL =
+        """
+        id, provider_id, name, created_at, created_by_type, created_by, expires_at, allowed_ips,
+        allowed_origins, rate_limit, limit_shared_with
+        """
 
     init(_ row: Row) throws(PostgresError) {
         id = try row.get(0)
         providerID = try row.get(1)
         name = try row.get(2, as: String?.self)
         createdAt = try row.get(3)
+        createdByType = try row.get(4)
+        createdByID = try row.get(5)
+        bounds = APIKeyBounds(
+            scopes: [ManagementScope.hooksSignup.rawValue], expiresAt: try row.get(6),
+            allowedIPs: try row.get(7), allowedOrigins: try row.get(8),
+            ratePerMinute: try row.get(9))
+        limitKey = try row.get(10, as: UUID?.self) ?? id
     }
 
     var target: AuditTarget { AuditTarget("hook_credential", id, name ?? id.description) }
@@ -38,14 +56,17 @@ extension Database {
     /// The provider that a credential speaks for, with the secret opened.
     package func hookCredential(
         _ id: UUID
-    ) async throws -> (provider: ProviderRow, secret: [UInt8])? {
+    ) async throws -> (row: HookCredentialRow, provider: ProviderRow, secret: [UInt8])? {
         let rows = try await app.read(
-            "SELECT provider_id, sealed FROM hook_credentials WHERE id = \(id)")
+            """
+            SELECT \(HookCredentialRow.columns), sealed FROM hook_credentials WHERE id = \(id)
+            """)
         guard let row = rows.first,
-            let provider = try await provider(try row.get(0, as: UUID.self), owner: nil)
+            let provider = try await provider(try row.get(1, as: UUID.self), owner: nil)
         else { return nil }
-        let sealed: [UInt8] = try row.get(1)
-        return (provider, try sealer.open(sealed, context: HookCredentialRow.context(id)))
+        let sealed: [UInt8] = try row.get(11)
+        let secret = try sealer.open(sealed, context: HookCredentialRow.context(id))
+        return (try HookCredentialRow(row), provider, secret)
     }
 
     /// The one registration of a Cognito pool.
@@ -61,8 +82,10 @@ extension Database {
 
 extension Change {
     /// The secret is shown now and never again. The provider's row is locked, so that it is there.
+    /// `maker`: the key that asks, whose bounds it takes; nil where a person asks.
     package func createHookCredential(
-        for provider: ProviderRow, name: String?, in database: Database
+        for provider: ProviderRow, name: String?, boundedBy maker: APIKeyRow?,
+        in database: Database
     ) async throws -> (row: HookCredentialRow, secret: String) {
         let provider = try await lockProvider(provider.id)
         let id = UUID.random()
@@ -71,8 +94,13 @@ extension Change {
             Array(secret.utf8), context: HookCredentialRow.context(id))
         let rows = try await query(
             """
-            INSERT INTO hook_credentials (id, provider_id, name, sealed, created_by, created_at)
-            VALUES (\(id), \(provider.id), \(name), \(sealed), \(actor.id), \(now))
+            INSERT INTO hook_credentials (id, provider_id, name, sealed, created_by_type,
+                created_by, created_at, expires_at, allowed_ips, allowed_origins, rate_limit,
+                limit_shared_with)
+            VALUES (\(id), \(provider.id), \(name), \(sealed), \(actor.type), \(actor.id),
+                \(now), \(maker?.key.expiresAt), \(maker?.key.allowedIPs ?? []),
+                \(maker?.key.allowedOrigins ?? []), \(maker?.key.ratePerMinute),
+                \(maker?.key.sharedLimit))
             RETURNING \(HookCredentialRow.columns)
             """)
         let row = try rows.only(HookCredentialRow.init)

@@ -112,6 +112,7 @@ extension Change {
         guard let restored = rows.first else { throw try await emailTaken(row.emailKey) }
         var changes = AuditChanges()
         changes.add("status", row.status, status)
+        try await markKeys(of: row.id, ownerDeletedAt: nil)
         try await audit("user.restored", row.target, changes)
         return try UserRow(restored)
     }
@@ -128,6 +129,7 @@ extension Change {
             """)
         var changes = AuditChanges()
         changes.add("status", row.status, status)
+        if deletedAt != nil { try await markKeys(of: row.id, ownerDeletedAt: deletedAt) }
         try await audit(action, row.target, changes)
         return try rows.only(UserRow.init)
     }

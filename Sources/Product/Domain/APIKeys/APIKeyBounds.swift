@@ -1,0 +1,126 @@
+import Text
+
+/// How far a key reaches: with which scopes, until when, from where and how often. No key gives
+/// another key, or itself, more than it has.
+package struct APIKeyBounds: Sendable, Equatable {
+    /// A bound by its name on the wire.
+    package enum Part: String, Sendable, CaseIterable {
+        case scopes
+        case expiry = "expires_at"
+        case addresses = "allowed_ips"
+        case origins = "allowed_origins"
+        case limit = "rate_limit"
+    }
+
+    package var scopes: [String]
+    /// Nil: never.
+    package var expiresAt: Timestamp?
+    /// Blocks and addresses; empty: from everywhere.
+    package var allowedIPs: [String]
+    /// Empty: from every page.
+    package var allowedOrigins: [String]
+    /// Uses a minute; nil: without a limit.
+    package var ratePerMinute: Int?
+
+    package init(
+        scopes: [String], expiresAt: Timestamp?, allowedIPs: [String], allowedOrigins: [String],
+        ratePerMinute: Int?
+    ) {
+        self.scopes = scopes
+        self.expiresAt = expiresAt
+        self.allowedIPs = allowedIPs
+        self.allowedOrigins = allowedOrigins
+        self.ratePerMinute = ratePerMinute
+    }
+
+    /// Where `other` reaches further than this. Scopes of a tenant's catalogue are no rights at
+    /// `/v1` and free, except where the key itself is to be widened (`countsCatalogue`).
+    package func exceeded(
+        by other: APIKeyBounds, countsCatalogue: Bool = false
+    ) -> [Part] {
+        Part.allCases.filter { part in
+            switch part {
+            case .scopes: !covers(scopes: other.scopes, countsCatalogue)
+            case .expiry: !Self.covers(expiresAt, other.expiresAt)
+            case .addresses: !covers(ips: other.allowedIPs)
+            case .origins: !covers(origins: other.allowedOrigins)
+            case .limit: !Self.covers(ratePerMinute, other.ratePerMinute)
+            }
+        }
+    }
+
+    private func covers(scopes others: [String], _ countsCatalogue: Bool) -> Bool {
+        others.allSatisfy { scope in
+            let isRight = ManagementScope.allCases.contains { sameBytes($0.rawValue, scope) }
+            return !(isRight || countsCatalogue) || scopes.contains { sameBytes($0, scope) }
+        }
+    }
+
+    /// Nil is without a bound.
+    private static func covers<Value: Comparable>(_ own: Value?, _ other: Value?) -> Bool {
+        guard let own else { return true }
+        return other.map { $0 <= own } ?? false
+    }
+
+    /// Each block has to lie in one of ours whole: blocks that only together cover it do not count.
+    private func covers(ips others: [String]) -> Bool {
+        if allowedIPs.isEmpty { return true }
+        let own = allowedIPs.compactMap { IPRange($0) }
+        return !others.isEmpty
+            && others.allSatisfy { text in
+                guard let other = IPRange(text) else { return false }
+                return own.contains { $0.prefix <= other.prefix && $0.contains(other.base) }
+            }
+    }
+
+    private func covers(origins others: [String]) -> Bool {
+        if allowedOrigins.isEmpty { return true }
+        return !others.isEmpty
+            && others.allSatisfy { other in
+                allowedOrigins.contains { own in
+                    // No wildcard matches the text of another wildcard.
+                    sameBytes(own, other)
+                        || (try? Origin(configuring: own))?.matches(Array(other.utf8)) ?? false
+                }
+            }
+    }
+}
+
+extension APIKeyBounds {
+    /// Whether the ranges hold the address; true where there are none.
+    package func allows(ip text: String) -> Bool {
+        guard !allowedIPs.isEmpty else { return true }
+        guard let address = IPAddress(text) else { return false }
+        return allowedIPs.contains { IPRange($0)?.contains(address) ?? false }
+    }
+
+    /// Whether the origins match what a browser sent; true where there are none.
+    package func allows(origin text: String) -> Bool {
+        guard !allowedOrigins.isEmpty else { return true }
+        return allowedOrigins.contains {
+            (try? Origin(configuring: $0))?.matches(Array(text.utf8)) ?? false
+        }
+    }
+}
+
+extension APIKey {
+    package var bounds: APIKeyBounds {
+        get {
+            APIKeyBounds(
+                scopes: scopes, expiresAt: expiresAt, allowedIPs: allowedIPs,
+                allowedOrigins: allowedOrigins, ratePerMinute: ratePerMinute)
+        }
+        set {
+            scopes = newValue.scopes
+            expiresAt = newValue.expiresAt
+            allowedIPs = newValue.allowedIPs
+            allowedOrigins = newValue.allowedOrigins
+            ratePerMinute = newValue.ratePerMinute
+        }
+    }
+
+    /// The key whose count of uses those of a key count into that this one makes; nil: its own.
+    package var sharedLimit: UUID? {
+        ratePerMinute == nil ? nil : limitSharedWith ?? id
+    }
+}
