@@ -49,7 +49,7 @@ struct RouteRight: Sendable {
     private static let session: [RouteRight] = [
         .init("POST /v1/session", .open), .init("GET /v1/session", .operators),
         .init("DELETE /v1/session", .signedIn), .init("GET /v1/me", .signedIn),
-        .init("GET /v1/scopes", .signedIn),
+        .init("GET /v1/scopes", .open),
         .init("POST /v1/setup", .open), .init("POST /v1/invites/preview", .open),
         .init("POST /v1/invites/accept", .open), .init("POST /v1/provisioning/sign-in", .open),
         .init("POST /v1/invites/sign-in", .open),

@@ -6,7 +6,7 @@ extension Response {
     static func refusal(_ error: HTTPError, id: String) -> Response {
         let code = error.status == 413 ? "payload_too_large" : "invalid_request"
         let text =
-            "{\"type\":\"about:blank\",\"title\":\"\(reasonPhrase(error.status))\","
+            "{\"type\":\"urn:gatehouse:problem:\(code)\",\"title\":\"\(reasonPhrase(error.status))\","
             + "\"status\":\(error.status),\"detail\":\"\(error.detail)\",\"code\":\"\(code)\","
             + "\"request_id\":\"\(id)\",\"error\":\"\(error.detail)\"}"
         var response = Response(error.status, type: "application/problem+json", Array(text.utf8))

@@ -22,6 +22,8 @@ package struct Database: Sendable {
     package let sealer: Sealer
     package let keyUses = KeyUses()
     let signIns = SignIns()
+    /// How much is kept for whom, under their Idempotency-Keys.
+    package let keptAnswers = KeptAnswerQuota()
     /// This process among the others on the database.
     package let replica: Replica
     package let memory: Memory

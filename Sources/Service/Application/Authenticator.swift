@@ -117,11 +117,15 @@ struct Authenticator: Sendable {
         guard key.allows(origin: origin ?? "") else {
             throw Problem.forbidden("The key is not allowed from this origin.")
         }
-        guard !isCounting || database.keyUses.isWithinLimit(key, at: now) else {
-            let limit = key.rateLimit ?? 0
-            throw Problem.rateLimited(
-                "The key may be used \(limit) times a minute.", limit: limit,
-                retryAfter: 60 - now.microseconds / 1_000_000 % 60)
+        var left: RateLimitLeft?
+        if isCounting, let limit = key.rateLimit {
+            let seconds = 60 - now.microseconds / 1_000_000 % 60
+            guard let remaining = database.keyUses.take(limit, of: key.limitKey, at: now) else {
+                throw Problem.rateLimited(
+                    "The key may be used \(limit) times a minute.", limit: limit,
+                    retryAfter: seconds)
+            }
+            left = RateLimitLeft(limit: limit, remaining: remaining, resetsIn: seconds)
         }
         if isCounting { database.keyUses.note(key, at: now, ip: address, isVerified: false) }
         let isPlatform = key.tenant == .platform
@@ -129,6 +133,7 @@ struct Authenticator: Sendable {
             kind: .key, id: key.id, name: key.name, tenant: isPlatform ? nil : key.tenant,
             platform: isPlatform, role: key.userRole ?? "", scopes: key.scopes)
         principal.user = key.ownerUser
+        principal.rateLimit = left
         return principal
     }
 

@@ -20,7 +20,13 @@ struct KeptAnswers: IdempotencyStore {
 
     func begin(_ claim: IdempotencyClaim) async throws -> IdempotencyClaim.State {
         switch try await database.claimIdempotency(Self.row(claim)) {
-        case .fresh: return .fresh
+        case .fresh:
+            // Asked once the claim stands, so that a retry is answered whatever else is kept.
+            if try await database.isOverKeptAnswers(Self.principal(claim)) {
+                try await abandon(claim)
+                return .overQuota(retryAfter: KeptAnswerQuota.retryAfter)
+            }
+            return .fresh
         case .inProgress: return .inProgress
         case .mismatch: return .mismatch
         case .kept(let bytes):
@@ -41,6 +47,7 @@ struct KeptAnswers: IdempotencyStore {
             ? [Self.sealed] + (try sealer(claim).seal(answer, context: Self.context(claim)))
             : [Self.plain] + answer
         try await database.keepAnswer(bytes, of: Self.row(claim), with: change)
+        database.keptAnswers.add(bytes.count, of: Self.principal(claim), at: database.clock())
     }
 
     func abandon(_ claim: IdempotencyClaim) async throws {

@@ -71,10 +71,10 @@ struct LambdaCaller: Sendable {
         guard row.bounds.allows(origin: request.first("origin") ?? "") else {
             throw Problem.forbidden("The hook credential is not allowed from this origin.")
         }
-        let limit = row.bounds.ratePerMinute
-        guard database.keyUses.isWithin(limit, of: row.limitKey, at: now) else {
+        guard let limit = row.bounds.ratePerMinute else { return }
+        guard database.keyUses.take(limit, of: row.limitKey, at: now) != nil else {
             throw Problem.rateLimited(
-                "The hook credential may be used \(limit ?? 0) times a minute, together with the key "
+                "The hook credential may be used \(limit) times a minute, together with the key "
                     + "that made it.", limit: limit,
                 retryAfter: 60 - now.microseconds / 1_000_000 % 60)
         }

@@ -64,6 +64,9 @@ struct APIKeyInput {
         }
     }
 
+    private static let managing = ManagementScope.allCases.map(\.rawValue)
+        .joined(separator: ", ")
+
     /// Each scope once, management scopes and the tenant's own.
     private mutating func known(_ scopes: [String], _ catalogue: [String]) -> [String] {
         let all = ManagementScope.allCases.map(\.rawValue) + catalogue
@@ -73,7 +76,9 @@ struct APIKeyInput {
                 errors.append(
                     FieldError(
                         "/scopes/\(index)", .notAllowed,
-                        "is neither a management scope nor in the catalogue"))
+                        "is neither a management scope (\(Self.managing)) nor in the catalogue "
+                            + "(\(catalogue.isEmpty ? "none" : catalogue.joined(separator: ", ")))")
+                )
             }
             if !seen.contains(where: { sameBytes($0, scope) }) { seen.append(scope) }
         }

@@ -70,7 +70,7 @@ extension APIKeyRow {
             .readOnly("previous", .object(previousShape), nullable: true, "Lives until `until`."),
             FieldShape(
                 "scopes", .array(of: .string(min: 1, max: 100), max: 100),
-                example: .strings(["smtp", "users:read"])),
+                example: .strings(["users:read"])),
             .readOnly("owner", .object(ownerShape)), .readOnly("created_by", .object(makerShape)),
             .readOnly("status", .enumeration(APIKey.Status.allCases.map(\.rawValue))),
             .nullable("rate_limit", .object(rateShape)), .nullable("note", .string(max: 1000)),

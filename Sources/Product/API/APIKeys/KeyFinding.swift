@@ -35,8 +35,9 @@ struct KeyQuestion: Sendable {
     }
 }
 
-/// What is found out about a presented key. The work is the same for every caller; whoever may not
-/// ask is told `unknown` at its end.
+/// What is found out about a presented key. Who has no right to ask is told `unknown` of all, and
+/// nothing is looked up for them; a tenant's caller costs a look-up for keys of that tenant alone,
+/// which the key's own text names.
 package struct KeyFinding: JSONView {
     package private(set) var verdict = APIKeyVerdict.unknown
     package private(set) var key: PresentedKey?
@@ -46,7 +47,7 @@ package struct KeyFinding: JSONView {
         _ question: KeyQuestion, isLimited: Bool = true, _ call: Call
     ) async throws -> KeyFinding {
         var finding = KeyFinding()
-        if let secret = question.secret {
+        if let secret = question.secret, try await mayAsk(of: secret.locator, call) {
             let database = try call.services.database
             let found = try await database.knownKey(locator: secret.locator, hash: secret.hash)
             finding = KeyFinding(
@@ -60,8 +61,14 @@ package struct KeyFinding: JSONView {
     /// The same for many, in their order.
     static func of(_ questions: [KeyQuestion], _ call: Call) async throws -> [KeyFinding] {
         let database = try call.services.database
-        let secrets = questions.map(\.secret)
-        var found = try await database.knownKeys(secrets.compactMap(\.self)).makeIterator()
+        let locator = try await ownLocator(of: call)
+        let secrets = questions.map(\.secret).map { secret in
+            secret.flatMap { locator.covers($0.locator) ? $0 : nil }
+        }
+        let asked = secrets.compactMap(\.self)
+        var found = try await call.services.batches.one(of: call.principal, asked.isEmpty) {
+            try await database.knownKeys(asked)
+        }.makeIterator()
         return zip(questions, secrets).map { question, secret in
             var finding = KeyFinding()
             if secret != nil, let key = found.next() {
@@ -71,6 +78,34 @@ package struct KeyFinding: JSONView {
             call.services.onVerification(finding.verdict)
             return finding
         }
+    }
+
+    /// Of which keys the caller may know more than `unknown`.
+    private enum Locators {
+        case all, none
+        case one(String)
+
+        func covers(_ locator: String) -> Bool {
+            switch self {
+            case .all: true
+            case .none: false
+            case .one(let own): sameBytes(own, locator)
+            }
+        }
+    }
+
+    private static func ownLocator(of call: Call) async throws -> Locators {
+        let caller = call.domainPrincipal
+        guard Permissions.permits(caller, .verifyKeys, in: caller.tenantID) == .allowed else {
+            return .none
+        }
+        guard let home = caller.tenantID else { return .all }
+        let tenant = try await call.services.database.knownTenant(home.description)
+        return tenant.map { .one($0.locator) } ?? .none
+    }
+
+    private static func mayAsk(of locator: String, _ call: Call) async throws -> Bool {
+        try await ownLocator(of: call).covers(locator)
     }
 
     private init() {}

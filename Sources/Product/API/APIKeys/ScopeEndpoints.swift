@@ -9,7 +9,7 @@ enum ScopeEndpoints {
     private static let list = Endpoint(
         .get, "/v1/scopes", id: "listScopes", tag: "API keys",
         summary: "The management scopes, each with the rights that it covers.",
-        access: .principal,
+        access: .open,
         answers: [
             .ok(ObjectShape("Scopes", [.readOnly("items", .array(of: .object(shape)))]))
         ]
@@ -17,6 +17,7 @@ enum ScopeEndpoints {
         let items = ManagementScope.allCases.map { scope in
             JSONValue.object([
                 .init("name", .string(scope.rawValue)),
+                .init("summary", .string(scope.summary)),
                 .init("rights", .strings(scope.rights.map(\.rawValue))),
             ])
         }
@@ -24,5 +25,10 @@ enum ScopeEndpoints {
     }
 
     private static let shape = ObjectShape(
-        "Scope", [.readOnly("name", .string()), .readOnly("rights", .array(of: .string()))])
+        "Scope",
+        [
+            .readOnly("name", .string(), "As a key is issued with it: `users:read`."),
+            .readOnly("summary", .string(), "What it gives."),
+            .readOnly("rights", .array(of: .string())),
+        ])
 }

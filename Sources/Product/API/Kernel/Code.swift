@@ -19,6 +19,8 @@ package enum Code: String, Sendable, CaseIterable {
     case commitUnknown = "commit_unknown"
     case signUpClosed = "sign_up_closed"
     case emailTaken = "email_taken"
+    case requestInProgress = "request_in_progress"
+    case idempotencyQuota = "idempotency_quota"
     case internalError = "internal_error"
 
     case emailMissing = "email_missing"
@@ -50,7 +52,8 @@ package enum Code: String, Sendable, CaseIterable {
         case .unauthorized: 401
         case .notFound, .inviteUnknown: 404
         case .methodNotAllowed: 405
-        case .conflict, .confirmRequired, .signUpClosed, .emailTaken, .identityConflict,
+        case .conflict, .requestInProgress, .confirmRequired, .signUpClosed, .emailTaken,
+            .identityConflict,
             .identityLinkRequired, .inviteUsed, .inviteExpired, .inviteRevoked:
             409
         case .preconditionFailed: 412
@@ -59,7 +62,7 @@ package enum Code: String, Sendable, CaseIterable {
         case .validationFailed, .domainUnproved, .idempotencyMismatch, .emailMissing, .emailInvalid:
             422
         case .preconditionRequired: 428
-        case .rateLimited: 429
+        case .rateLimited, .idempotencyQuota: 429
         case .internalError: 500
         case .commitUnknown, .unavailable: 503
         case .forbidden, .originNotAllowed, .emailUnverified, .userSuspended,

@@ -131,6 +131,11 @@ package struct Dispatcher: Sendable {
             response.fields.removeAll { $0.name == "set-cookie" }
         }
         for field in exchange.originFields { response.fields.append(field) }
+        if let left = exchange.call.principal.rateLimit {
+            response.addIfAbsent("ratelimit-limit", "\(left.limit)")
+            response.addIfAbsent("ratelimit-remaining", "\(left.remaining)")
+            response.addIfAbsent("ratelimit-reset", "\(left.resetsIn)")
+        }
         response.complete(
             id: exchange.call.request.id, isTLS: exchange.call.request.isTLS,
             isPrivate: exchange.endpoint.map { $0.access != .open } ?? false)

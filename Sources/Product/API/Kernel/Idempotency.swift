@@ -24,6 +24,8 @@ package struct IdempotencyClaim: Sendable {
         case inProgress
         /// The key was used with another body.
         case mismatch
+        /// The caller has as many kept answers as it may; seconds until some have ended.
+        case overQuota(retryAfter: Int64)
     }
 
     /// Nil when there is no key.
@@ -76,11 +78,16 @@ extension Dispatcher {
             return response
         case .inProgress:
             throw Problem(
-                .conflict, "The first request with this Idempotency-Key is still running.",
+                .requestInProgress, "The first request with this Idempotency-Key is still running.",
                 fields: [Field("retry-after", "1")])
         case .mismatch:
             throw Problem(
                 .idempotencyMismatch, "This Idempotency-Key was used with another body.")
+        case .overQuota(let seconds):
+            throw Problem(
+                .idempotencyQuota,
+                "The credential has as many kept answers as it may; send no Idempotency-Key, or wait.",
+                fields: [Field("retry-after", "\(seconds)")])
         }
         let change = HeldChange()
         let call = exchange.call

@@ -24,6 +24,8 @@ package struct Principal: Sendable, Equatable {
     package var provider: UUID?
     /// The user who owns the key, if a user does.
     package var user: UUID?
+    /// What is left of the key's limit after this call; nil where it has none.
+    package var rateLimit: RateLimitLeft?
 
     package init(
         kind: Kind, id: UUID? = nil, name: String = "", tenant: UUID? = nil,
@@ -41,6 +43,21 @@ package struct Principal: Sendable, Equatable {
     }
 
     package static let anonymous = Principal(kind: .anonymous)
+}
+
+/// What every answer to a key with a limit says (draft-ietf-httpapi-ratelimit-headers-06).
+package struct RateLimitLeft: Sendable, Equatable {
+    /// Uses a minute.
+    package var limit: Int
+    package var remaining: Int
+    /// Seconds until all are there again.
+    package var resetsIn: Int64
+
+    package init(limit: Int, remaining: Int, resetsIn: Int64) {
+        self.limit = limit
+        self.remaining = remaining
+        self.resetsIn = resetsIn
+    }
 }
 
 /// A tenant of the path, found by id or slug.

@@ -32,6 +32,9 @@ package struct Services: Sendable {
         @Sendable (_ token: String, _ mayAsk: (UUID) -> Bool) async throws -> LivingToken?
     package var livingToken: ReadingTokens = { _, _ in nil }
 
+    /// Where callers that ask about many keys at once take their places.
+    package let batches = BatchPlaces()
+
     /// Told of each verdict about a presented key.
     package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }
 

@@ -48,9 +48,21 @@ extension Dispatcher {
         return nil
     }
 
-    /// A foreign or unknown tenant and an id that is no UUID are the same 404.
+    /// A foreign or unknown tenant and an id that is no UUID are the same 404. A credential of the
+    /// platform without the right is refused before anything is looked for: it would be told by 403
+    /// and 404 what is there.
     func tenant(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
+        if exchange.call.principal.platform {
+            var call = exchange.call
+            // Its rights are the same in every tenant.
+            if call.parameters["tenant"] != nil {
+                call.resolvedTenant = ResolvedTenant(id: UUID(high: 0, low: 0), slug: "")
+            }
+            if let refusal = hooks.authorize(call.principal, endpoint.access, call) {
+                throw refusal
+            }
+        }
         if endpoint.access != .open, let text = exchange.call.parameters["tenant"] {
             let principal = exchange.call.principal
             guard let tenant = try await hooks.resolveTenant(text, principal),
@@ -84,6 +96,7 @@ extension Dispatcher {
         guard let endpoint = exchange.endpoint else { return nil }
         if endpoint.isForeign { return nil }
         let request = exchange.call.request
+        try Self.checkPresence(of: request, endpoint)
         try Self.checkMediaType(of: request, endpoint)
         let (query, queryErrors) = decodeQuery(request.query, endpoint.query)
         var errors = queryErrors
@@ -126,7 +139,9 @@ extension Dispatcher {
         }
         guard endpoint.idempotent, let store = hooks.idempotency,
             let claim = try IdempotencyClaim(exchange.call)
-        else { return try await endpoint.handle(exchange.call) }
+        else {
+            return try await endpoint.handle(exchange.call).unlessKnown(to: exchange.call.request)
+        }
         return try await once(claim, store, endpoint, &exchange)
     }
 
@@ -138,15 +153,41 @@ extension Dispatcher {
         }
     }
 
+    /// 400 where a JSON body was announced and none came, or where it is the whole of what a PUT
+    /// sets: nothing is no JSON text (RFC 8259 section 2), and what was lost on the way must not
+    /// act as `{}` would.
+    private static func checkPresence(of request: Request, _ endpoint: Endpoint) throws {
+        guard case .json = endpoint.body, request.body.isEmpty,
+            request.path.utf8.starts(with: "/v1/".utf8),
+            [.post, .put, .patch].contains(request.method),
+            request.method == .put || mediaType(of: request).isSame(as: "application/json")
+        else { return }
+        throw Problem(
+            .invalidRequest, "The body is empty; it must be a JSON object, `{}` at least.")
+    }
+
+    private static func mediaType(of request: Request) -> String {
+        (request.first("content-type") ?? "").prefix { $0 != ";" }.trimmingSpaces.lowercased()
+    }
+
     /// Only where there is a body; parameters of the type (`; charset=utf-8`) do not matter.
     private static func checkMediaType(of request: Request, _ endpoint: Endpoint) throws {
         guard !request.body.isEmpty, request.method != .get, request.method != .head else {
             return
         }
+        guard request.all("content-type").count <= 1 else {
+            throw Problem(.invalidRequest, "Two Content-Type headers: send one.")
+        }
+        let codings = request.all("content-encoding").flatMap { $0.split(separator: ",") }
+            .map { $0.trimmingSpaces.lowercased() }
+        guard codings.allSatisfy({ $0.isSame(as: "identity") }) else {
+            throw Problem(
+                .unsupportedMediaType, "The body must come without a Content-Encoding.",
+                fields: [Field("accept-encoding", "identity")])
+        }
         let allowed: [String] =
             if case .raw(let types) = endpoint.body { types } else { ["application/json"] }
-        let type = (request.first("content-type") ?? "").prefix { $0 != ";" }
-            .trimmingSpaces.lowercased()
+        let type = mediaType(of: request)
         guard allowed.contains(where: { $0.isSame(as: type) || $0.isSame(as: "*/*") }) else {
             throw Problem(
                 .unsupportedMediaType,

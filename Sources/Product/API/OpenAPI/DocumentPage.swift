@@ -1,3 +1,4 @@
+import Domain
 import JSON
 
 /// The OpenAPI document as a page for people: every operation with what it takes and answers.
@@ -48,8 +49,9 @@ private struct DocumentWriter {
         for tag in tags {
             html += "<a href=\"#\(Self.anchor(tag))\">\(Self.escaped(tag))</a>"
         }
-        html += "</nav><main>"
+        html += "<a href=\"#Scopes\">Scopes</a></nav><main>"
         introduction()
+        scopes()
         for tag in tags {
             html += "<h2 id=\"\(Self.anchor(tag))\">\(Self.escaped(tag))</h2>"
             for operation in operations where operation.tag == tag { write(operation) }
@@ -63,6 +65,10 @@ private struct DocumentWriter {
             <h1>Gatehouse API</h1><p class="dim">Version \(Self.escaped(version)),
             \(operations.count) operations; as a document for tools:
             <a href="/openapi.json">/openapi.json</a>.</p>
+            <h3>A first call</h3>
+            <pre tabindex="0">curl -H "Authorization: Bearer $KEY" "$URL/v1/me"</pre>
+            <p>The console issues the first key; by a shell on the server,
+            <code>gatehouse key issue --name first --scopes users:read --tenant demo</code>.</p>
             <p>Send <code>Authorization: Bearer</code> and an API key. Bodies are JSON in snake_case,
             times RFC 3339 in UTC. A refusal is <code>application/problem+json</code>: branch on
             its <code>code</code>. Lists take <code>limit</code> and <code>cursor</code>, or
@@ -70,6 +76,20 @@ private struct DocumentWriter {
             <code>application/x-ndjson</code>; one that ends by a cut connection is not whole. A POST
             with an <code>Idempotency-Key</code> may be sent again and gives the same answer.</p>
             """
+    }
+
+    private mutating func scopes() {
+        html += """
+            <h2 id="Scopes">Scopes</h2><p>What a key is issued with:
+            <code>{"scopes":["users:read"]}</code>. Besides these, words of the tenant's own
+            catalogue, which give no right here and are told by verification.</p>
+            <div class="scroll"><table>
+            """
+        for scope in ManagementScope.allCases {
+            html += "<tr><td><code>\(scope.rawValue)</code></td>"
+            html += "<td>\(Self.escaped(scope.summary))</td></tr>"
+        }
+        html += "</table></div>"
     }
 
     private mutating func write(_ operation: Operation) {
@@ -86,6 +106,7 @@ private struct DocumentWriter {
         parameters(operation.value["parameters"]?.array ?? [])
         if let media = operation.value["requestBody"]?["content"]?.members?.first {
             example("Body", media.name, media.value["example"])
+            fields(media.value["schema"], isInput: true)
         }
         answers(operation.value["responses"]?.members ?? [])
         html += "</div></details>"
@@ -99,8 +120,25 @@ private struct DocumentWriter {
             let place = Self.escaped(parameter["in"]?.string ?? "")
             let need = parameter["required"] == .bool(true) ? ", required" : ""
             let text = Self.marked(parameter["description"]?.string ?? "")
+            let type = DocumentFields(document: document).type(of: parameter["schema"] ?? .null)
             html += "<tr><td><code>\(name)</code></td><td class=\"dim\">\(place)\(need)</td>"
-            html += "<td>\(text)</td></tr>"
+            html += "<td class=\"dim\">\(Self.marked(type))</td><td>\(text)</td></tr>"
+        }
+        html += "</table></div>"
+    }
+
+    /// One line a member: what it is called, whether it has to be there, of what type it is.
+    private mutating func fields(_ schema: JSONValue?, isInput: Bool) {
+        let lines = DocumentFields(document: document).lines(
+            of: schema ?? .null, isInput: isInput)
+        guard !lines.isEmpty else { return }
+        html += "<div class=\"scroll\"><table>"
+        for line in lines {
+            let need = isInput ? line.isRequired ? "required" : "optional" : ""
+            html += "<tr><td><code>\(Self.escaped(line.name))</code></td>"
+            if isInput { html += "<td class=\"dim\">\(need)</td>" }
+            html += "<td class=\"dim\">\(Self.marked(line.type))</td>"
+            html += "<td>\(Self.marked(line.text))</td></tr>"
         }
         html += "</table></div>"
     }
@@ -109,6 +147,7 @@ private struct DocumentWriter {
         for answer in answers {
             if let media = answer.value["content"]?.members?.first, answer.name.hasPrefix("2") {
                 example("Answer \(answer.name)", media.name, media.value["example"])
+                fields(media.value["schema"], isInput: false)
             } else if answer.name.hasPrefix("2") {
                 html += "<h3>Answer \(answer.name)</h3>"
             }
@@ -117,7 +156,7 @@ private struct DocumentWriter {
         guard !refusals.isEmpty else { return }
         html += "<h3>Refusals</h3><div class=\"scroll\"><table>"
         for refusal in refusals {
-            let text = Self.escaped(refusal.value["description"]?.string ?? "")
+            let text = Self.marked(refusal.value["description"]?.string ?? "")
             html += "<tr><td>\(refusal.name)</td><td>\(text)</td></tr>"
         }
         html += "</table></div>"

@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 
@@ -54,7 +55,11 @@ package struct OpenAPIDocument: Sendable {
             "key",
             .object([
                 .init("type", .string("http")), .init("scheme", .string("bearer")),
-                .init("description", .string("An API key, or a person's access token.")),
+                .init(
+                    "description",
+                    .string(
+                        "An API key, or a person's access token. A key is issued with scopes; "
+                            + "people have the rights of their role.\n\n" + ManagementScope.list)),
             ])),
         .init(
             "session",
@@ -63,7 +68,11 @@ package struct OpenAPIDocument: Sendable {
                 .init("name", .string("__Host-gatehouse")),
                 .init(
                     "description",
-                    .string("The console's session; writes need X-Gatehouse-Console: 1.")),
+                    .string(
+                        "The console's session; by http the cookie is `gatehouse`. It is for our own "
+                            + "pages alone: a write needs `X-Gatehouse-Console: 1` and "
+                            + "`Sec-Fetch-Site: same-origin`, or from a browser without that field "
+                            + "our own `Origin`. Programs use a key.")),
             ])),
     ])
 }

@@ -14,11 +14,7 @@ extension Endpoint {
         if !parameters.isEmpty { members.append(.init("parameters", .array(parameters))) }
         if let body = requestBody(&schemas) { members.append(.init("requestBody", body)) }
         members.append(.init("responses", responses(&schemas)))
-        let schemes: [JSONValue] =
-            access == .open
-            ? []
-            : ["key", "session"].map { .object([.init($0, .array([]))]) }
-        members.append(.init("security", .array(schemes)))
+        members.append(.init("security", .array(access.requirements)))
         return .object(members)
     }
 
@@ -26,7 +22,9 @@ extension Endpoint {
         let names = (try? RoutePattern(path))?.parameterNames ?? []
         var all: [JSONValue] = names.map { name in
             let isID = name.isSame(as: "id") || name.hasSuffix("_id")
-            let summary = name.isSame(as: "tenant") ? "The tenant's id or slug." : ""
+            let summary =
+                name.isSame(as: "tenant")
+                ? "The tenant's id or slug." : Vocabulary.description(of: name) ?? ""
             return parameter(
                 name, in: "path", required: true, summary,
                 schemas.schema(isID ? .uuid : .string(min: 1)))
@@ -34,7 +32,9 @@ extension Endpoint {
         for item in query {
             all.append(
                 parameter(
-                    item.name, in: "query", required: item.isRequired, item.summary,
+                    item.name, in: "query", required: item.isRequired,
+                    item.summary.isEmpty
+                        ? Vocabulary.description(of: item.name) ?? "" : item.summary,
                     schemas.schema(item.kind)))
         }
         if idempotent {
@@ -44,6 +44,13 @@ extension Endpoint {
                     "The same key and body give the same answer for 24 hours.",
                     schemas.schema(.string(min: 1, max: 255, rule: .printable))))
         }
+        if isObject {
+            all.append(
+                parameter(
+                    "If-None-Match", in: "header", required: false,
+                    "The ETag that the caller has: 304 where it is still the object's.",
+                    schemas.schema(.string(min: 1))))
+        }
         if ifMatch != .ignored {
             all.append(
                 parameter(
@@ -51,6 +58,12 @@ extension Endpoint {
                     "The ETag that the change builds on.", schemas.schema(.string(min: 1))))
         }
         return all
+    }
+
+    /// Answers one object with its ETag.
+    private var isObject: Bool {
+        method == .get
+            && answers.contains { if case .object = $0.content { true } else { false } }
     }
 
     private func parameter(
@@ -106,6 +119,11 @@ extension Endpoint {
             let these = codes.filter { $0.status == status }
             members.append(.init(String(status), Self.problem(these)))
         }
+        if isObject {
+            members.append(
+                .init("304", .object([.init("description", .string("As `If-None-Match` has it."))]))
+            )
+        }
         members.append(
             .init("414", Self.problem([.invalidRequest], "The request line is too long")))
         members.append(.init("431", Self.problem([.invalidRequest], "The head is too large")))
@@ -125,40 +143,34 @@ extension Endpoint {
         if path.utf8.contains(UInt8(ascii: "{")) { codes.append(.notFound) }
         if method != .get { codes += [.payloadTooLarge, .unsupportedMediaType] }
         if method != .get { codes.append(.commitUnknown) }
-        if idempotent { codes += [.conflict, .idempotencyMismatch] }
+        if idempotent {
+            codes += [.conflict, .requestInProgress, .idempotencyMismatch, .idempotencyQuota]
+        }
         if ifMatch != .ignored { codes.append(.preconditionFailed) }
         if ifMatch == .required { codes.append(.preconditionRequired) }
         return codes
     }
 
+    /// One component for all problems: a schema of its own for each operation and status would be
+    /// thousands of classes in a generated client. The codes stand in the text and as `x-codes`.
     private static func problem(_ codes: [Code], _ summary: String? = nil) -> JSONValue {
-        let narrowed = JSONValue.object([
-            .init(
-                "allOf",
-                .array([
-                    .object([.init("$ref", .string("#/components/schemas/Problem"))]),
-                    .object([
-                        .init(
-                            "properties",
-                            .object([
-                                .init(
-                                    "code",
-                                    .object([
-                                        .init(
-                                            "enum", .array(codes.map { .string($0.rawValue) }))
-                                    ]))
-                            ]))
-                    ]),
-                ]))
-        ])
-        let names = codes.map(\.title).joined(separator: "; ")
+        let names = codes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         return .object([
-            .init("description", .string(summary ?? names)),
+            .init("description", .string(summary.map { "\($0): \(names)" } ?? names)),
             .init(
                 "content",
                 .object([
-                    .init("application/problem+json", .object([.init("schema", narrowed)]))
+                    .init(
+                        "application/problem+json",
+                        .object([
+                            .init(
+                                "schema",
+                                .object([
+                                    .init("$ref", .string("#/components/schemas/Problem"))
+                                ]))
+                        ]))
                 ])),
+            .init("x-codes", .array(codes.map { .string($0.rawValue) })),
         ])
     }
 }
@@ -207,20 +219,6 @@ extension Answer {
     }
 }
 
-extension Access {
-    fileprivate var sentence: String? {
-        switch self {
-        case .open: nil
-        case .principal: "Any valid credential."
-        case .right(let right): "Needs `\(right)`."
-        case .own(let right): "Needs `\(right)`, be it over own things alone."
-        case .anyOf(let rights):
-            "Needs " + rights.map { "`\($0)`" }.joined(separator: " or ") + ", as the request asks."
-        case .platform(let right): "Needs `\(right)` with a credential of the platform."
-        }
-    }
-}
-
 extension ObjectShape {
     /// The envelope of lists.
     static func page(of item: ObjectShape) -> ObjectShape {
@@ -242,7 +240,8 @@ extension ObjectShape {
         [
             .required("type", .string()), .required("title", .string()),
             .required("status", .integer(400...599)), .required("detail", .string(max: 4096)),
-            .required("code", .string(), "Stable; branch on it."),
+            .required(
+                "code", .enumeration(Code.allCases.map(\.rawValue)), "Stable; branch on it."),
             .optional("request_id", .string()),
             .required("error", .string(max: 4096), "Repeats `detail`."),
             .optional(

@@ -1,31 +1,59 @@
 import JSON
 
-/// Values that a shape accepts, for people who read the documentation.
+/// Values that a shape accepts, for people who read the documentation. Those of a body are taken by
+/// the server as they stand.
 extension ObjectShape {
-    /// `input` leaves read-only members out.
+    /// `input` leaves out what is read-only and what no made-up value fits: times, and things that
+    /// have to be there already.
     package func example(input: Bool) -> JSONValue {
         .object(
-            fields.filter { !input || !$0.isReadOnly }.map { field in
-                JSONValue.Member(field.name, field.example ?? field.kind.example(input: input))
+            fields.filter { !input || $0.hasExample }.map { field in
+                JSONValue.Member(
+                    field.name,
+                    field.example ?? field.kind.example(input: input, name: field.name))
             })
     }
 }
 
+extension FieldShape {
+    fileprivate var hasExample: Bool {
+        if isReadOnly { return false }
+        return isRequired || example != nil || kind.isFreelyChosen && !Self.found.contains(name)
+    }
+
+    /// Names of what has to be there already, a mail server for one.
+    private static let found: Set = [
+        "tenant", "token", "invite_token", "link_grant", "client_tenants", "endpoints", "upstreams",
+        "delivery",
+    ]
+}
+
 extension Kind {
-    package func example(input: Bool) -> JSONValue {
+    /// Whether any well-formed value will do.
+    fileprivate var isFreelyChosen: Bool {
+        switch self {
+        case .timestamp, .uuid: false
+        case .object(let shape): shape.fields.allSatisfy(\.kind.isFreelyChosen)
+        case .array(let item, _): item.isFreelyChosen
+        default: true
+        }
+    }
+
+    package func example(input: Bool, name: String = "") -> JSONValue {
         switch self {
         case .string(let min, let max, let rule):
             if let example = rule?.example { return .string(example) }
-            let word = "example"
+            let word = Vocabulary.example(of: name) ?? "example"
             let padded = word + String(repeating: "x", count: Swift.max(0, min - word.count))
             return .string(String(padded.prefix(max)))
         case .email: return .string("ada@example.com")
         case .uuid: return .string("3f2b8c1e-6a4d-4f0e-9b7a-2c5d8e1f4a6b")
         case .timestamp: return .string("2026-11-20T09:30:00.000Z")
         case .bool: return .bool(true)
-        case .integer(let range): return .int(range.lowerBound)
+        case .integer(let range):
+            return .int(Swift.min(Swift.max(range.lowerBound, 60), range.upperBound))
         case .enumeration(let names): return names.first.map { .string($0) } ?? .null
-        case .array(let item, _): return .array([item.example(input: input)])
+        case .array(let item, _): return .array([item.example(input: input, name: name)])
         case .object(let shape): return shape.example(input: input)
         case .map(let item):
             return .object([JSONValue.Member("name", item.example(input: input))])

@@ -24,6 +24,11 @@ package struct FieldShape: Sendable {
         self.example = example
     }
 
+    /// Its own words, else what the name means everywhere.
+    var description: String? {
+        summary.isEmpty ? Vocabulary.description(of: name) : summary
+    }
+
     package static func required(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
         Self(name, kind, required: true, summary)
     }

@@ -43,8 +43,8 @@ struct SchemaWriter {
         if field.isReadOnly { members.removeAll { $0.name.isSame(as: "maxLength") } }
         if field.isNullable { members = Self.nullable(members) }
         if field.isReadOnly { members.append(.init("readOnly", .bool(true))) }
-        if !field.summary.isEmpty {
-            members.append(.init("description", .string(field.summary)))
+        if let text = field.description {
+            members.append(.init("description", .string(text)))
         }
         if let example = field.example { members.append(.init("examples", .array([example]))) }
         return .object(members)

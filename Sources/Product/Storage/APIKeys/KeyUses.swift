@@ -77,13 +77,14 @@ package final class KeyUses: Sendable {
 
     /// Counts one use of the key; false, and not counted, where the minute's limit is used up.
     package func isWithinLimit(_ key: PresentedKey, at now: Timestamp) -> Bool {
-        isWithin(key.rateLimit, of: key.limitKey, at: now)
+        guard let limit = key.rateLimit else { return true }
+        return take(limit, of: key.limitKey, at: now) != nil
     }
 
-    /// The same for a limit of uses a minute that is counted under `shared`; nil: without one.
-    package func isWithin(_ limit: Int?, of shared: UUID, at now: Timestamp) -> Bool {
-        guard let limit else { return true }
-        return minute.take(shared, limit: limit, at: now) != nil
+    /// Counts one use under a limit of uses a minute whose count is `shared`'s, and answers how many
+    /// may still come in this minute; nil, and nothing is counted, where it is used up.
+    package func take(_ limit: Int, of shared: UUID, at now: Timestamp) -> Int? {
+        minute.take(shared, limit: limit, at: now)
     }
 
     /// Notes that the key was good. `isVerified`: it was asked about, and not what the caller came

@@ -245,14 +245,23 @@ extension Database {
         return try answer.get()
     }
 
-    /// The same for many, in their order: all in the pipeline at once.
+    /// Look-ups of one batch under way at a time.
+    package static let lookUpsAtOnce = 64
+
+    /// The same for many, in their order.
     func apiKeys(_ asked: [(locator: String, hash: KeyHash)]) async throws -> [PresentedKey?] {
         var keys = [PresentedKey?](repeating: nil, count: asked.count)
         try await withThrowingTaskGroup(of: (Int, PresentedKey?).self) { group in
-            for (place, (locator, hash)) in asked.enumerated() {
+            var rest = asked.enumerated().makeIterator()
+            func addNext() {
+                guard let (place, (locator, hash)) = rest.next() else { return }
                 group.addTask { (place, try await apiKey(locator: locator, hash: hash)) }
             }
-            for try await (place, key) in group { keys[place] = key }
+            for _ in 0..<Self.lookUpsAtOnce { addNext() }
+            for try await (place, key) in group {
+                keys[place] = key
+                addNext()
+            }
         }
         return keys
     }

@@ -96,6 +96,11 @@ extension Database {
     /// A good key that is in memory. Whoever answers by it asks `stillHolds` last.
     package func rememberedKey(_ hash: KeyHash) -> RememberedKey? { memory.keys.fresh(hash) }
 
+    /// Whether it is in memory that the tenant's keys carry this locator.
+    package func isRemembered(locator: String, of tenant: UUID) -> Bool {
+        memory.locators.fresh(locator)?.value.tenant == tenant
+    }
+
     package func stillHolds(_ entry: RememberedKey) -> Bool {
         replica.holds(entry.token, entry.tags)
     }

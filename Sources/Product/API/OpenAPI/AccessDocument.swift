@@ -1,0 +1,76 @@
+import Domain
+import JSON
+
+/// What a credential needs, in the words that a key is issued with.
+extension Access {
+    var sentence: String? {
+        switch self {
+        case .open: nil
+        case .principal: "Any valid credential."
+        case .right(let right): "Needs \(Self.scope(right))."
+        case .own(let right): "Needs \(Self.scope(right)), be it over own things alone."
+        case .anyOf(let rights):
+            "Needs " + Self.distinct(rights.map(Self.scope)).joined(separator: " or ")
+                + ", as the request asks."
+        case .platform(let right):
+            "Needs \(Self.scope(right)) with a credential of the platform."
+        }
+    }
+
+    /// OpenAPI's security requirements: a key with the scope, or the console's session.
+    var requirements: [JSONValue] {
+        let alternatives: [[String]]
+        switch self {
+        case .open: return []
+        case .principal: alternatives = [[]]
+        case .right(let right), .own(let right), .platform(let right):
+            alternatives = [Self.scopes(right)]
+        case .anyOf(let rights): alternatives = rights.map(Self.scopes)
+        }
+        return Self.distinct(alternatives).map { names in
+            .object([.init("key", .array(names.map { .string($0) }))])
+        } + [.object([.init("session", .array([]))])]
+    }
+
+    /// A right by its own name or by its scope's.
+    private static func scopes(_ name: String) -> [String] {
+        guard let right = Right(rawValue: name) else { return [name] }
+        return right.scope.map { [$0.rawValue] } ?? []
+    }
+
+    private static func scope(_ name: String) -> String {
+        scopes(name).first.map { "the scope `\($0)`" } ?? "a person: no key may"
+    }
+
+    private static func distinct<Item: Equatable>(_ items: [Item]) -> [Item] {
+        items.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+}
+
+extension ManagementScope {
+    /// What it gives, for people.
+    var summary: String {
+        let parts = rawValue.split(separator: ":")
+        guard parts.count == 2, let verb = Self.verbs[String(parts[1])] else { return "" }
+        switch self {
+        case .hooksSignup: return "Ask the sign-up hooks."
+        case .keysVerify: return "Verify and introspect keys."
+        default:
+            return "\(verb) \(Self.nouns[String(parts[0])] ?? String(parts[0]))."
+        }
+    }
+
+    private static let verbs = [
+        "read": "Read", "write": "Make and change", "signup": "Ask", "verify": "Verify",
+    ]
+    private static let nouns = [
+        "api-keys": "API keys", "cors": "browser origins", "policy": "the policy and domains",
+        "users": "users, with their identities, sessions and decisions",
+        "audit": "the audit", "providers": "identity providers",
+        "clients": "the settings of apps",
+    ]
+
+    /// All of them as lines of Markdown.
+    static let list = allCases.map { "- `\($0.rawValue)`: \($0.summary)" }
+        .joined(separator: "\n")
+}
