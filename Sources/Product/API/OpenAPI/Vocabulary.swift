@@ -7,7 +7,6 @@ enum Vocabulary {
     static func example(of name: String) -> String? { examples[name] }
 
     private static let members: [String: String] = [
-            "What it may be used for: management scopes, and words of the tenant's catalogue.",
         "accepted_at": "When it was accepted.",
         "accepted_user_id": "The user that it became.",
         "action": "What was done: `user.created`.",
@@ -124,7 +123,7 @@ enum Vocabulary {
         "role": "What they may do: `member`, `manager` or `admin`.",
         "rule": "The rule that decided.",
         "scope": "What it may be used for.",
-        "scopes":
+        "scopes": "What it may be used for: management scopes and words of the catalogue.",
         "sent_count": "How often it was sent.",
         "session_id": "The session's id.",
         "sign_ups": "First sign-ins.",
