@@ -233,8 +233,8 @@ export const check = (name, label, value) => [name, label, { type: "check", valu
 class Problem extends Error {
 	constructor(status, body = {}, retryAfter = null) {
 		super(body.detail || body.title || t`The server answered ${status}.`)
-		const { code, errors, current, request_id: id, title = "The request failed" } = body
-		Object.assign(this, { status, retryAfter, code, errors, current, id, title })
+		const { code, errors, confirm, request_id: id, title = "The request failed" } = body
+		Object.assign(this, { status, retryAfter, code, errors, confirm, id, title })
 	}
 }
 

@@ -308,16 +308,27 @@ export const askToLeave = leave => confirm({
 })
 
 /**
- * For what is final: says what breaks now, with focus on Keep. `type`: a word to be typed first.
- * Runs `run`, or sends `body` to `path` by `method`, then as a form's dialog.
+ * For what is final: says what breaks now, with focus on Keep. `type`: a word to be typed first; `fields`: ticks whose
+ * members go with it. Runs `run`, or sends `body` to `path` by `method`, then as a form's dialog. Where the server wants
+ * it confirmed once more, it says why, and the next activation sends what it gave.
  */
-export function confirm({ text, keep = "Keep", act, type, run, path, method = "DELETE", body, etag, ...rest }) {
+export function confirm({
+	text, keep = "Keep", act, type, fields: ticks = [], run, path, method = "DELETE", body, etag, ...rest
+}) {
+	let confirmation = ""
 	const node = formDialog({
 		...rest, lead: text, submit: act, danger: true, draft: null,
-		fields: [type && ["typed*", t`Type ${type} to confirm`, { autocomplete: "off" }]],
-		send: values => {
-			if (type && values.typed !== type) throw new Error(t`That is not ${type}.`)
-			return run ? run() : api(path, { method, body, etag })
+		fields: [...ticks, type && ["typed*", t`Type ${type} to confirm`, { autocomplete: "off" }]],
+		send: async ({ typed, ...values }) => {
+			if (type && typed !== type) throw new Error(t`That is not ${type}.`)
+			const more = Object.fromEntries(Object.entries(values).filter(([, value]) => value))
+			if (run) return run(more)
+			try {
+				return await api(path + search({ confirm: confirmation }), { method, body: body && { ...body, ...more }, etag })
+			} catch (error) {
+				confirmation = error.confirm ?? ""
+				throw error
+			}
 		},
 	})
 	const cancel = node.querySelector("[data-cancel]")

@@ -79,3 +79,45 @@ def test_an_act_that_is_under_way_is_asked_about_until_its_answer_is_there(conso
     page.keyboard.press("Enter")
     expect(page.get_by_role("link", name="once@acme.example")).to_be_visible()
     assert len(keys) == 3 and len(set(keys)) == 1, keys
+
+
+def test_a_key_is_revoked_with_all_that_it_made(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}/api-keys"
+    maker = console.api("POST", path, {"name": "Maker", "scopes": ["api-keys:write", "keys:verify"]})
+    for name in ("First", "Second"):
+        answer = console.context.request.post(f"{console.base}/v1{path}", data={"name": name, "scopes": ["keys:verify"]}, headers={
+            "authorization": f"Bearer {maker['key']}", "cookie": ""})
+        assert answer.ok, answer.text()
+    page = console.go(f"/console/t/{one['slug']}/keys/{maker['id']}")
+    page.get_by_role("button", name="Revoke").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="Keep")).to_be_focused()
+    dialog.get_by_label("Also every key that it made").check()
+    dialog.get_by_role("button", name="Revoke key").click()
+    expect(page.locator("main h2").first).to_contain_text("Revoked")
+    assert {key["status"] for key in console.api("GET", path)["items"]} == {"revoked"}
+
+
+def test_what_the_server_wants_confirmed_is_said_and_sent_once_more(console):
+    console.expects_refusals = True
+    made = console.api("POST", "/providers", {"kind": "oidc", "name": "In use", "issuer": "https://in-use.acme.example", "client_id": "x"})
+    page = console.go("/console/providers")
+    asked = []
+
+    def answer(route):
+        asked.append(route.request.url.split("?")[-1] if "?" in route.request.url else "")
+        if len(asked) > 1:
+            return route.continue_(url=route.request.url.split("?")[0])
+        return route.fulfill(status=409, content_type="application/problem+json", body=json.dumps({
+            "title": "Confirm", "detail": "12 identities name it: repeat it with `confirm`.", "code": "confirm_required", "confirm": "abc"}))
+
+    page.route(re.compile(f"/providers/{made['id']}"), lambda route: answer(route) if route.request.method == "DELETE" else route.continue_())
+    row = page.get_by_role("row", name=re.compile("In use"))
+    console.more(row, "Remove")
+    remove = page.get_by_role("dialog").get_by_role("button", name="Remove provider")
+    remove.click()
+    expect(page.get_by_role("dialog")).to_contain_text("12 identities name it")
+    remove.click()
+    expect(row).to_have_count(0)
+    assert asked == ["", "confirm=abc"], asked

@@ -1,4 +1,4 @@
-import { ago, api, confirm, created, formDialog, h, icon, list, may, reveal, say, t, tag, user, when } from "../../lib/ui.js"
+import { ago, api, check, confirm, created, formDialog, h, icon, list, may, reveal, say, t, tag, user, when } from "../../lib/ui.js"
 
 const GRACE = [["3600", "1 hour"], ["0", "None: cut at once"], ["900", "15 minutes"], ["86400", "24 hours"], ["604800", "7 days"]]
 /** What bounds a key and tells of it, in the forms. */
@@ -74,6 +74,7 @@ const BECAUSE = { body: { reason: "revoked in the console" } }
 const revoke = (path, one, reload) => confirm({
 	title: t`Revoke ${one.name}?`, act: "Revoke key",
 	text: t`Calls with it fail at once. ${lastUse(one.last_used_at)} This is final.`,
+	fields: [check("made_by", "Also every key that it made, and those that they made")],
 	path: `${path}/revoke`, method: "POST", ...BECAUSE, said: t`${one.name} is revoked`, after: reload,
 })
 
