@@ -87,19 +87,44 @@ const UUID = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 const withNames = (text, names) => text.split(UUID).map(part =>
 	(names.has(part) ? h("a", { href: names.get(part).href }, user(names.get(part).name)) : part && user(part)))
 
+/** Results of rule 4 that name something that was seen and did not help, and what would make it help. */
+const UNHELPFUL = {
+	invite_expired: "An invite that has expired", invite_revoked: "An invite that was revoked", tenant_suspended: "A suspended tenant",
+	domain_unproved: "A domain that is claimed and not proved", subdomain_not_included: "A verified domain without its subdomains",
+}
+const isUnhelpful = ({ rule, result, about }) => rule === "4" && about?.length > 0 && result in UNHELPFUL
+
 /** A trace, rule by rule. `names`: as `namesOf` gives them. */
-export const trace = (steps, names = new Map()) => h("ol.trace", (steps ?? []).map(({ rule, result, detail }) => {
-	const [tone, look] = GOOD.includes(result) ? ["ok", "check"] : OPEN.includes(result) ? ["warn", "next"]
-		: REASONS[result] ? ["danger", "x"] : ["quiet", "next"]
-	const known = detailOf(rule, detail)
+export const trace = (steps, names = new Map()) => h("ol.trace", (steps ?? []).map(one => {
+	const { rule, result, detail } = one
 	const text = typeof detail === "string" ? detail : JSON.stringify(detail ?? "")
+	if (isUnhelpful(one)) {
+		return step("next", "quiet", h("strong", "Seen, but of no help:"), " ", h("span.muted", UNHELPFUL[result]),
+			h("div.small.muted", withNames(text, names)))
+	}
+	const [tone, look] = GOOD.includes(result) ? ["ok", "check"] : OPEN.includes(result) ? ["warn", "next"]
+		: REASONS[result] || result === UNPROVED ? ["danger", "x"] : ["quiet", "next"]
+	const known = detailOf(rule, detail)
 	return step(look, tone, h("strong", RULES[rule] ?? words(rule)), " ", h("span.muted", words(result)),
 		text && h("div.small.muted", known ? say(known) : withNames(text, names)))
 }))
 
+/** The result of rule 8 where the account's address was never proved: an operator has to say whose it is. */
+const UNPROVED = "address_unproved"
+export const isUnproved = ({ outcome, trace }) => outcome === "refused" && Boolean(trace?.some(one => one.result === UNPROVED))
+
+/** Where a row is shown that a step of a trace was about. */
+const placeOf = ({ type, id, name, tenant_id: tenant }) => ({
+	tenant: `t/${id}/users`, user: `t/${tenant}/users/${id}`, invite: `t/${tenant}/invites?q=${encodeURIComponent(name)}`,
+	domain: `t/${tenant}/domains`, provider: "providers",
+})[type]
+
 /** The names of the tenants, users and providers that a decision holds ids of, each with its page. */
 export async function namesOf({ trace, provider, tenant_id: tenant, user_id: person }) {
 	const names = new Map()
+	for (const one of (trace ?? []).flatMap(({ about }) => about ?? [])) {
+		if (one.name) names.set(one.id, { name: one.name, href: `/console/${placeOf(one)}` })
+	}
 	const text = JSON.stringify([trace, provider, tenant])
 	const ids = new Set(text.match(new RegExp(UUID, "g")))
 	const nameTenant = async id => {

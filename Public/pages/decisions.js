@@ -1,6 +1,6 @@
 import {
-	add, card, choices, copies, facts, h, head, icon, list, may, moment, none, number, only, PERIOD, search, t, tag, user, when,
-	words,
+	add, button, card, choices, confirm, copies, facts, formDialog, h, head, icon, list, may, moment, none, note, number, only,
+	PERIOD, redraw, search, t, tag, user, when, words,
 } from "../lib/ui.js"
 
 const CODES = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended tenant_deleted "
@@ -45,7 +45,7 @@ export const copyTest = (attempt, { outcome, reason }) =>
 	copies(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2), "Copy as test")
 
 async function decision(page) {
-	const { advice, namesOf, told, trace } = await import("../lib/reasons.js")
+	const { advice, isUnproved, namesOf, told, trace } = await import("../lib/reasons.js")
 	const one = await page.get(`/provisioning/decisions/${page.params.id}`).catch(error => {
 		const isGone = error.status === 404 || error.status === 422
 		throw isGone ? Object.assign(error, { status: 404, message: "Decisions are kept for 90 days; an older one is gone." }) : error
@@ -61,6 +61,7 @@ async function decision(page) {
 			acts: [copyTest(attempt, one), h("a.btn", { href: `/console/simulator${search(attempt)}` }, icon("flask"), "Simulate again")],
 		}),
 		advice(one),
+		isUnproved(one) && one.tenant_id && may("linkIdentities") && whose(one),
 		h("div.two", card("Rule by rule", trace(one.trace, names)),
 			card("The attempt", facts([
 				["Outcome", tag(one.outcome)], one.reason && ["Reason", [words(one.reason), " ", h("code", one.reason)]],
@@ -73,4 +74,24 @@ async function decision(page) {
 				one.reference && ["Reference", h("code", one.reference)], ["Id", h("code", one.id)],
 			]))),
 	])
+}
+
+/** An account of this address is there, and its address was never proved: the operator says whose it is. */
+function whose(one) {
+	const path = `/tenants/${one.tenant_id}/provisioning/decisions/${one.id}/resolve`
+	const give = () => confirm({
+		title: t`Give the account to who signed in as ${one.email}?`, act: "Give the account", keep: "Cancel", path, method: "POST",
+		body: { action: "give_account" }, said: "The account is theirs", after: redraw,
+		text: "This sign-in is linked and the address counts as proved. The account's password, PIN, sessions, link grants and own "
+			+ "keys end, and every sign-in that no operator linked is removed. Both are told by mail.",
+	})
+	const another = () => formDialog({
+		title: "Open another account", submit: "Open another",
+		lead: "The account that is there gets another address, not proved. This person's sign-in is decided anew at the next try.",
+		fields: [["email*", "New address of the account that is there", { type: "email", unique: true }]],
+		request: values => [path, { body: { action: "open_another", ...values } }], said: "The next try is decided anew", after: redraw,
+	})
+	return note("warn", "alert", h("strong", "The address of the account that is there was never proved. Whose account is it?"),
+		h("div.acts", button("It is theirs: give them the account", give, { look: ".tiny" }),
+			button("It is another person's: open another", another, { look: ".tiny" })))
 }
