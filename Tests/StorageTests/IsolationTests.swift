@@ -13,7 +13,7 @@ struct IsolationTests {
         "cors_origins", "audit_events", "decisions", "sessions", "link_grants", "clients",
         "known_devices", "login_states", "verification_counts", "password_resets", "api_key_uses",
         "tombstones", "former_identities", "email_changes", "former_addresses", "client_profiles",
-        "identity_aliases",
+        "identity_aliases", "barred_identities",
     ]
     static let directoryTables = [
         "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",

@@ -21,6 +21,8 @@ struct Wording {
         switch letter.kind {
         case .invite: "You are invited to \(place)"
         case .operatorLink: "Your sign-in link for the console of \(place)"
+        case .accountGiven: "Your account at \(place) has a new owner"
+        case .inviteDeclined: "An invite to \(place) was declined"
         case .domainLost: "A domain of \(place) can no longer be verified"
         case .emailChange: "Confirm your new address for \(place)"
         case .emailChanged: "Your address for \(place) was changed"
@@ -35,6 +37,11 @@ struct Wording {
             "\(DisplayText.cleaned(letter.inviter ?? "An administrator")) invites you to join \(place)"
                 + (letter.role.map { " as \($0)." } ?? ".")
         case .operatorLink: "You were made an operator of \(place)."
+        case .accountGiven:
+            "An account at \(place) was given to the person who proved that its address is theirs. "
+                + "Passwords, sessions and keys that were there before have ended:"
+        case .inviteDeclined:
+            "The person whom you invited to \(place) declined. The invite is revoked:"
         case .domainLost:
             "The DNS record that proves a domain of \(place) is missing. It should be there again:"
         case .emailChange:
@@ -51,6 +58,8 @@ struct Wording {
         switch letter.kind {
         case .invite: "Accept the invite"
         case .operatorLink: "Sign in"
+        case .accountGiven: "About the account"
+        case .inviteDeclined: "See the invites"
         case .domainLost: "See the domains"
         case .emailChange: "Confirm the address"
         case .emailChanged, .signInAdded: ""
@@ -68,6 +77,12 @@ struct Wording {
         }
         if letter.kind == .emailChanged || letter.kind == .signInAdded {
             return "If that was not you, tell your administrator at once."
+        }
+        if letter.kind == .accountGiven {
+            return "If this is a mistake, tell the administrator of \(place)."
+        }
+        if letter.kind == .inviteDeclined {
+            return "To ask again, send a new invite. The person is not reminded by themselves."
         }
         return "The link works once, until \(String(decoding: end, as: UTF8.self)) UTC. "
             + "If you did not expect this mail, ignore it."

@@ -124,6 +124,8 @@ package struct Actor: Sendable {
     package var name: String
     package var requestID: String
     package var ip: String?
+    /// The decision by which it is done, or that led to it.
+    package var decisionID: UUID?
 
     package init(type: String, id: String, name: String, requestID: String, ip: String?) {
         self.type = type

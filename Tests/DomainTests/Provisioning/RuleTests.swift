@@ -100,7 +100,7 @@ import Text
 
     @Test func `rule 4 several tenants are deferred when vouched for and refused when not`() {
         let scene = Scene().tenant { $0.invite = Scene.invite() }
-            .tenant(Scene.other) { $0.domain = Scene.domain() }
+            .tenant(Scene.other, .domain) { $0.domain = Scene.domain() }
         #expect(scene.answer == "deferred tenant_choice_required")
         #expect(scene.verdict.effects == [.recordChoices(tenants: [acme, Scene.other])])
         #expect(

@@ -84,6 +84,7 @@ extension AuditRow: JSONView {
             }
             $0.member("tenant_id", tenant == .platform ? nil : tenant)
             $0.member("request_id", requestID)
+            $0.member("decision_id", decisionID)
             $0.member("ip", ip)
             $0.member("changes", changes)
         }
@@ -101,6 +102,7 @@ extension AuditRow: JSONView {
             .readOnly("occurred_at", .timestamp), .readOnly("actor", .object(party)),
             .readOnly("action", .string()), .readOnly("target", .object(party)),
             .readOnly("tenant_id", .uuid, nullable: true), .readOnly("request_id", .string()),
+            .readOnly("decision_id", .uuid, nullable: true, "By which decision it was done."),
             .readOnly("ip", .string(), nullable: true),
             .readOnly(
                 "changes", .map(of: .array(of: .any, max: 2)), "Each field before and after."),

@@ -74,25 +74,26 @@ extension Call {
 }
 
 extension DecisionRow: JSONView {
-    func write(to json: inout JSONWriter) {
-        json.object {
-            $0.member("id", id)
-            $0.member("created_at", createdAt)
-            $0.member("outcome", outcome)
-            $0.member("reason", reason)
-            $0.member("reference", reference)
-            $0.member("email", email)
-            $0.member("provider", provider)
-            $0.member("issuer", issuer)
-            $0.member("subject", subject)
-            $0.member("tenant_id", tenantID)
-            $0.member("user_id", userID)
-            $0.member("invite_id", inviteID)
-            $0.member("policy_version", policyVersion)
-            $0.member("trace", trace)
-            $0.member("duration_ms", JSONValue.number("\(durationMilliseconds)"))
-            $0.member("replay_of", JSONValue.null)
-        }
+    func write(to json: inout JSONWriter) { json.object { members(to: &$0) } }
+
+    func members(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("created_at", createdAt)
+        json.member("outcome", outcome)
+        json.member("reason", reason)
+        json.member("reference", reference)
+        json.member("email", email)
+        json.member("provider", provider)
+        json.member("issuer", issuer)
+        json.member("subject", subject)
+        json.member("tenant_id", tenantID)
+        json.member("user_id", userID)
+        json.member("invite_id", inviteID)
+        json.member("policy_version", policyVersion)
+        json.member("trace", trace)
+        json.member("duration_ms", JSONValue.number("\(durationMilliseconds)"))
+        json.member("request_id", requestID)
+        json.member("replay_of", JSONValue.null)
     }
 
     static let shape = ObjectShape(
@@ -109,6 +110,7 @@ extension DecisionRow: JSONView {
             .readOnly("invite_id", .uuid, nullable: true),
             .readOnly("policy_version", .integer(1...1_000_000_000), nullable: true),
             .readOnly("trace", .array(of: .any), "Each rule, its result and what it looked at."),
-            .readOnly("duration_ms", .any), .readOnly("replay_of", .uuid, nullable: true),
+            .readOnly("duration_ms", .any), .readOnly("request_id", .string(), nullable: true),
+            .readOnly("replay_of", .uuid, nullable: true),
         ])
 }

@@ -16,7 +16,7 @@ extension ProvisioningResult {
             .init("decision_id", text(decisionID)),
         ]
         if !reference.isEmpty { members.append(.init("reference", .string(reference))) }
-        if !choices.isEmpty {
+        if !choices.isEmpty || verdict.outcome == .deferred {
             members.append(.init("choices", .array(choices.map(Self.choice))))
         }
         if withTrace { members.append(.init("trace", verdict.traceDocument)) }
@@ -56,6 +56,11 @@ private func text(_ time: Timestamp?) -> JSONValue {
 }
 private func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
 
+private func linkedBy(_ identity: ProvisionedUser.Identity) -> JSONValue {
+    guard let type = identity.linkedByType, let id = identity.linkedByID else { return .null }
+    return .object([.init("type", .string(type)), .init("id", .string(id))])
+}
+
 extension ProvisionedUser {
     /// The user as `/v1` shows it.
     var json: JSONValue {
@@ -76,6 +81,7 @@ extension ProvisionedUser {
                             .init("alias_count", .int($0.aliasCount)),
                             .init("created_at", text($0.createdAt)),
                             .init("last_used_at", text($0.lastUsedAt)),
+                            .init("linked_by", linkedBy($0)),
                         ])
                     })),
             .init("created_at", text(createdAt)), .init("updated_at", text(updatedAt)),

@@ -28,22 +28,55 @@ struct TokenSignIn {
         let (provider, party) = try await provider(of: token)
         let claims = try await claims(of: token, from: party)
         var attempt = ProvisioningCall(claims, from: provider)
+        if call.input.flag("decline") { return try await decline(attempt, provider) }
         attempt.tenant = call.input.optionalString("tenant")
         attempt.inviteToken = call.input.optionalString("invite_token")
         attempt.linkGrant = call.input.optionalString("link_grant")
         attempt.eventID = event(text)
-        let actor = Actor(
-            type: "hook", id: provider.id.description, name: provider.name,
-            requestID: call.request.id, ip: call.request.remoteAddress)
         let result: ProvisioningResult?
         do {
-            result = try await database.provision(attempt, by: actor) {
+            result = try await database.provision(attempt, by: actor(provider)) {
                 String(decoding: $0.told.json(withTrace: false).encoded(), as: UTF8.self)
             }
         } catch is TokenOutdated {
             throw Self.refused("the person was signed out everywhere since")
         }
         guard let result else { throw Problem.internalError }
+        return .json(bytes: Array(result.answer.utf8))
+    }
+
+    private func actor(_ provider: ProviderRow) -> Actor {
+        Actor(
+            type: "hook", id: provider.id.description, name: provider.name,
+            requestID: call.request.id, ip: call.request.remoteAddress)
+    }
+
+    /// What a tenant offers is declined by naming that tenant, and nothing else.
+    private func decline(
+        _ attempt: ProvisioningCall, _ provider: ProviderRow
+    ) async throws -> Response {
+        guard let tenant = call.input.optionalString("tenant") else {
+            throw Problem.invalid([
+                FieldError("/tenant", .required, "must say which tenant is declined")
+            ])
+        }
+        let beside = ["invite_token", "link_grant"].filter { call.input.optionalString($0) != nil }
+        guard beside.isEmpty else {
+            throw Problem.invalid(
+                beside.map { FieldError("/" + $0, .notAllowed, "does not go with decline") })
+        }
+        let publicURL = call.services.publicURL
+        let now = call.now
+        let letter = { @Sendable (place: TenantRow, inviter: String, invited: String) in
+            Letter(
+                .inviteDeclined, to: inviter, tenantName: place.name,
+                link: "\(publicURL)/console/t/\(place.slug)/invites", message: invited,
+                expiresAt: now)
+        }
+        let result = try await database.decline(
+            attempt, tenant: tenant, by: actor(provider),
+            letter: call.services.sendsMail ? letter : nil
+        ) { String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self) }
         return .json(bytes: Array(result.answer.utf8))
     }
 

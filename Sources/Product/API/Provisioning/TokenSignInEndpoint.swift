@@ -19,6 +19,10 @@ enum TokenSignInEndpoint {
                     .nullable("tenant", .string(min: 1, max: 63), "Id or slug."),
                     .nullable("invite_token", .string(min: 1, max: 512)),
                     .nullable("link_grant", .string(min: 1, max: 512)),
+                    .nullable(
+                        "decline", .bool,
+                        "Declines what `tenant` offers: its invite is revoked, and the answer is "
+                            + "`existing`, or `deferred` with what is left."),
                 ])),
         answers: [.ok(ProvisioningResult.shape)], problems: [.unauthorized, .unavailable],
         maxBody: 1 << 14

@@ -31,11 +31,13 @@ enum UserIdentityEndpoints {
         let input = call.input
         let database = try call.services.database
         let (user, made) = try await call.scope.change(by: call.actor) { change in
-            try await change.linkIdentity(
-                change.lockUser(id), provider: input.string("provider"),
+            let user = try await change.lockUser(id)
+            try requireRole(call, of: user)
+            return try await change.linkIdentity(
+                user, provider: input.string("provider"),
                 issuer: input.string("issuer"), subject: input.string("subject"),
                 email: input.optionalString("email"), isTenantsWord: !call.principal.platform,
-                database: database)
+                isByHand: true, database: database)
         }
         guard let identity = user.identities.first(where: { $0.id == made }) else {
             throw Problem.internalError
@@ -56,9 +58,25 @@ enum UserIdentityEndpoints {
         try await call.scope.change(by: call.actor) { change in
             let user = try await change.lockUser(id)
             try requireUnlink(call, user)
-            try await change.unlinkIdentity(user, identity, database: database)
+            // Who takes an own sign-in away may link it again; whom an operator took one from not.
+            let isOwn = call.domainPrincipal.selfID == user.id
+            try await change.unlinkIdentity(
+                user, identity, isBarred: !isOwn, database: database)
         }
         return .noContent
+    }
+
+    /// A sign-in is made to lead to no account above the caller's own role.
+    static func mayActFor(_ call: Call, _ user: UserRow) -> Bool {
+        UserRole(rawValue: user.role).map {
+            Permissions.mayActFor(call.domainPrincipal, $0, in: user.tenant)
+        } ?? false
+    }
+
+    private static func requireRole(_ call: Call, of user: UserRow) throws {
+        guard mayActFor(call, user) else {
+            throw Problem.forbidden("The user's role is above what this credential may give.")
+        }
     }
 
     /// A person keeps one own sign-in; only an operator takes the last one.

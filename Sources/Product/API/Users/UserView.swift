@@ -88,6 +88,8 @@ protocol IdentityView: JSONView {
     var createdAt: Timestamp { get }
     var lastUsedAt: Timestamp? { get }
     var aliasCount: Int { get }
+    var linkedByType: Words? { get }
+    var linkedByID: Words? { get }
 }
 
 extension ListedIdentity: IdentityView {}
@@ -104,6 +106,14 @@ extension IdentityView {
             $0.member("alias_count", aliasCount)
             $0.member("created_at", createdAt)
             $0.member("last_used_at", lastUsedAt)
+            if let type = linkedByType, let id = linkedByID {
+                $0.object("linked_by") {
+                    $0.member("type", text: type)
+                    $0.member("id", text: id)
+                }
+            } else {
+                $0.member("linked_by", JSONValue.null)
+            }
         }
     }
 }
@@ -130,6 +140,12 @@ extension IdentityRow: IdentityView {
                 "How many of a pool's `sub`s are bound to it; a native name has one at most."),
             .readOnly("created_at", .timestamp),
             .readOnly("last_used_at", .timestamp, nullable: true),
+            .readOnly(
+                "linked_by",
+                .object(
+                    ObjectShape(
+                        "LinkedBy", [.readOnly("type", .string()), .readOnly("id", .string())])),
+                nullable: true, "The operator or key that linked it by hand."),
         ])
 }
 

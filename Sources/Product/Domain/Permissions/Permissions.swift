@@ -84,6 +84,19 @@ package enum Permissions {
         }
     }
 
+    /// May `principal` say whose sign-in leads to an account of this role? Needs the right to link,
+    /// and a role of its own that is not below: an operator's, or what a key's scopes stand for.
+    package static func mayActFor(
+        _ principal: Principal, _ role: UserRole, in tenant: UUID
+    ) -> Bool {
+        guard permits(principal, .linkIdentities, in: tenant) == .allowed else { return false }
+        switch principal {
+        case .user(_, let own, _), .key(_, .user(_, let own, _), _): return role <= own
+        case .operator, .key: return true
+        case .anyone: return false
+        }
+    }
+
     /// May `principal` make somebody an operator with this role, or take it from them? Nobody
     /// grants above himself.
     package static func mayGrant(

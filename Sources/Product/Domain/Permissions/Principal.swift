@@ -35,7 +35,7 @@ package enum Principal: Sendable, Equatable {
     }
 
     /// The id that `own` means.
-    var selfID: UUID? {
+    package var selfID: UUID? {
         switch self {
         case .operator(let id, _, _), .user(let id, _, _), .key(_, .user(let id, _, _), _): id
         case .key(let id, _, _): id

@@ -22,6 +22,8 @@ package struct Facts: Sendable {
     package var reservation: Reservation?
     /// Tenants among which this identity may still choose.
     package var pendingChoices: [UUID] = []
+    /// Choices that the person declined, and when.
+    package var declined: [UUID: Timestamp] = [:]
 
     package init(provider: Provider?) { self.provider = provider }
 }
@@ -53,6 +55,8 @@ package struct TenantFacts: Sendable {
     package var deleted: UserFacts?
     /// The verified domain that covers the address.
     package var domain: TenantDomain?
+    /// When an operator unlinked the attempt's identity here; it stays out from then on.
+    package var barredSince: Timestamp?
 
     package init(
         id: UUID, status: Tenant.Status = .active, policy: TenantPolicy = TenantPolicy(),
@@ -79,12 +83,15 @@ package struct UserFacts: Sendable, Equatable {
     package var hasProvedCredential: Bool
     /// A password, identity or session that nobody proved the address for.
     package var hasUnprovedCredential: Bool
+    /// Somebody has proved the row's address: false after an operator's hand link, and after an
+    /// acceptance by a link that was shown.
+    package var isAddressProved: Bool
     package var deletedAt: Timestamp?
 
     package init(
         id: UUID, status: User.Status, role: UserRole = .member, source: User.Source,
         hasProvedCredential: Bool = false, hasUnprovedCredential: Bool = false,
-        deletedAt: Timestamp? = nil
+        isAddressProved: Bool = true, deletedAt: Timestamp? = nil
     ) {
         self.id = id
         self.status = status
@@ -92,6 +99,7 @@ package struct UserFacts: Sendable, Equatable {
         self.source = source
         self.hasProvedCredential = hasProvedCredential
         self.hasUnprovedCredential = hasUnprovedCredential
+        self.isAddressProved = isAddressProved
         self.deletedAt = deletedAt
     }
 
@@ -107,18 +115,21 @@ package struct KnownIdentity: Sendable {
     package var isTenantsWord: Bool
     /// The pool's `sub` of this attempt stands beside the identity already.
     package var hasThisSub: Bool
+    /// An operator linked it, no rule: the operator's word is all that it stands on.
+    package var isLinkedByHand: Bool
     /// A live invite to that user's own address, which may differ from the attempt's.
     package var invite: InviteFacts?
 
     package init(
         identityID: UUID, tenantID: UUID, user: UserFacts, isTenantsWord: Bool = false,
-        hasThisSub: Bool = false, invite: InviteFacts? = nil
+        hasThisSub: Bool = false, isLinkedByHand: Bool = false, invite: InviteFacts? = nil
     ) {
         self.identityID = identityID
         self.tenantID = tenantID
         self.user = user
         self.isTenantsWord = isTenantsWord
         self.hasThisSub = hasThisSub
+        self.isLinkedByHand = isLinkedByHand
         self.invite = invite
     }
 }
@@ -139,11 +150,14 @@ package struct InviteFacts: Sendable {
     /// Who used it up.
     package var acceptedBy: IdentityKey?
     package var acceptedUser: UserFacts?
+    /// When it was sent last.
+    package var sentAt: Timestamp?
 
     package init(
         invite: Invite, inviter: Inviter = .key, row: UserFacts? = nil,
-        acceptedBy: IdentityKey? = nil, acceptedUser: UserFacts? = nil
+        acceptedBy: IdentityKey? = nil, acceptedUser: UserFacts? = nil, sentAt: Timestamp? = nil
     ) {
+        self.sentAt = sentAt
         self.invite = invite
         self.inviter = inviter
         self.row = row

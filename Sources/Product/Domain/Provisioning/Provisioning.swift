@@ -45,6 +45,8 @@ struct Evaluation {
     var vouching: Vouching = .none
     /// The rule that refused.
     private(set) var refusingRule: String?
+    /// Rule 1's refusal while another tenant may still admit the person.
+    var heldRefusal: HeldRefusal?
 
     init(attempt: Attempt, facts: Facts, now: Timestamp) {
         self.attempt = attempt
@@ -62,11 +64,13 @@ struct Evaluation {
         {
             return refuse("provider", .providerUnknown, "an upstream that is not listed")
         }
-        note("provider", "known", provider.id.description)
+        note(
+            "provider", "known", provider.id.description,
+            about: [TraceReference(.provider, provider.id, of: provider.tenantID)])
         if let verdict = userName(provider) { return verdict }
         if let verdict = resolveAskedTenant() { return verdict }
-        if let verdict = knownIdentity(in: asked) { return verdict }
         vouching = computeVouching(provider)
+        if let verdict = knownIdentity(in: asked) { return verdict }
         if let verdict = formerHolder() { return verdict }
         if let verdict = address() { return verdict }
         if let verdict = inviteToken() { return verdict }
@@ -74,6 +78,7 @@ struct Evaluation {
         if let verdict = formerHolderUninvited() { return verdict }
         if let verdict = trustInAddress() { return verdict }
         guard let tenant = candidate else { return refuse("4", .noTenant, "no candidate") }
+        if let verdict = barredIdentity(tenant) { return verdict }
         if let verdict = liveInvite(tenant) { return verdict }
         if let verdict = pendingRow(tenant) { return verdict }
         if let verdict = activeUser(tenant) { return verdict }
@@ -81,15 +86,17 @@ struct Evaluation {
         return openTenant(tenant)
     }
 
-    mutating func note(_ rule: String, _ result: String, _ detail: String) {
-        trace.append(TraceEntry(rule: rule, result: result, detail: detail))
+    mutating func note(
+        _ rule: String, _ result: String, _ detail: String, about: [TraceReference] = []
+    ) {
+        trace.append(TraceEntry(rule: rule, result: result, detail: detail, about: about))
     }
 
     mutating func refuse(
         _ rule: String, _ reason: Reason, _ detail: String, tenant: UUID? = nil,
-        user: UUID? = nil, invite: UUID? = nil
+        user: UUID? = nil, invite: UUID? = nil, about: [TraceReference] = []
     ) -> Verdict {
-        note(rule, reason.rawValue, detail)
+        note(rule, reason.rawValue, detail, about: about)
         refusingRule = rule
         var verdict = Verdict(.refused, reason: reason)
         verdict.tenantID = tenant ?? candidate?.id ?? asked?.id
@@ -105,7 +112,8 @@ struct Evaluation {
         effects: [Effect]
     ) -> Verdict {
         if attempt.trigger.isUnprovedNative {
-            note(rule, "reserved", "would be \(outcome.rawValue)")
+            note(
+                rule, "reserved", "would be \(outcome.rawValue)", about: [.tenant(tenant.id)])
             var verdict = Verdict(.reserved)
             verdict.tenantID = tenant.id
             verdict.inviteID = invite
@@ -114,7 +122,8 @@ struct Evaluation {
             ]
             return verdict
         }
-        note(rule, outcome.rawValue, user?.description ?? "a new user")
+        let about = user.map { TraceReference.user($0, of: tenant.id) } ?? .tenant(tenant.id)
+        note(rule, outcome.rawValue, user?.description ?? "a new user", about: [about])
         var verdict = Verdict(outcome)
         verdict.tenantID = tenant.id
         verdict.userID = user

@@ -38,6 +38,8 @@ package enum Effect: Sendable, Equatable {
     case createUser(status: User.Status, role: UserRole, source: User.Source)
     /// The row becomes active with this role.
     case activateUser(user: UUID, role: UserRole)
+    /// A row whose sign-in an operator linked by hand becomes active; that proves no address.
+    case admitByWord(user: UUID, role: UserRole)
     /// A row awaiting approval becomes active with this role.
     case approveUser(user: UUID, role: UserRole)
     /// A row that somebody signed up for waits for approval from now on.
@@ -61,24 +63,9 @@ package enum Effect: Sendable, Equatable {
     /// Whether it makes a user or changes the status of one.
     package var touchesUser: Bool {
         switch self {
-        case .createUser, .activateUser, .approveUser, .awaitApproval: true
+        case .createUser, .activateUser, .admitByWord, .approveUser, .awaitApproval: true
         default: false
         }
-    }
-}
-
-/// One rule that was looked at.
-package struct TraceEntry: Sendable, Equatable {
-    /// `provider`, `tenant`, or the rule's number.
-    package var rule: String
-    package var result: String
-    /// What it looked at: ids and policy words, no address.
-    package var detail: String
-
-    package init(rule: String, result: String, detail: String) {
-        self.rule = rule
-        self.result = result
-        self.detail = detail
     }
 }
 

@@ -65,7 +65,8 @@ enum DeepRecallLinks {
                 throw DeepRecall.bad("Cannot unlink last identity")
             }
             for identity in fitting {
-                try await change.unlinkIdentity(row, identity.id, database: database)
+                try await change.unlinkIdentity(
+                    row, identity.id, isBarred: false, database: database)
             }
         }
         return .ok(told("unlinked", "\(kind.rawValue) account unlinked"))

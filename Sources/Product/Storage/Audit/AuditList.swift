@@ -19,13 +19,14 @@ package struct AuditRow: ListedRow {
     package var requestID: String
     package var ip: String?
     package var changes: JSONValue
+    package var decisionID: UUID?
 
     package var createdAt: Timestamp { occurredAt }
 
     static let columns: SQL =
         """
         tenant_id, id, seq, occurred_at, actor_type, actor_id, actor_name, action, target_type,
-        target_id, target_name, request_id, ip, changes
+        target_id, target_name, request_id, ip, changes, decision_id
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -43,6 +44,7 @@ package struct AuditRow: ListedRow {
         requestID = try row.get(11)
         ip = try row.get(12)
         let text: JSONB = try row.get(13)
+        decisionID = try row.get(14, as: UUID?.self)
         changes = (try? JSONValue(parsing: Array(text.text.utf8))) ?? .object([])
     }
 }

@@ -48,10 +48,11 @@ extension Change {
         try await query(
             """
             INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
-                actor_name, action, target_type, target_id, target_name, request_id, ip, changes)
+                actor_name, action, target_type, target_id, target_name, request_id, ip, changes,
+                decision_id)
             VALUES (\(tenant), \(UUID.ordered(at: now)), \(now), \(actor.type), \(actor.id),
                 \(actor.name), \(action), \(target.type), \(target.id), \(target.name),
-                \(actor.requestID), \(actor.ip), \(changes.document))
+                \(actor.requestID), \(actor.ip), \(changes.document), \(actor.decisionID))
             """)
     }
 

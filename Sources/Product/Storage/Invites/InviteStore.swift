@@ -228,7 +228,7 @@ extension Change {
         let rows = try await query(
             """
             UPDATE invites SET token_hash = \(TenantToken.hash(token)),
-                delivery = \(delivery.rawValue), sent_count = sent_count + 1,
+                delivery = \(delivery.rawValue), sent_count = sent_count + 1, sent_at = \(now),
                 message = coalesce(\(message), message), \(roleGiven(role ?? invite.role)),
                 expires_at = \(until ?? now.adding(seconds: Invite.defaultLifetime)),
                 version = version + 1, updated_at = \(now)

@@ -14,6 +14,10 @@ package struct Letter: Sendable {
         case emailChanged = "email_changed"
         /// To a user to whose account a sign-in was added; `message` says which.
         case signInAdded = "sign_in_added"
+        /// To the inviter: the invited person, whose address is `message`, does not come.
+        case inviteDeclined = "invite_declined"
+        /// To both: an operator gave an account to the person who proved its address.
+        case accountGiven = "account_given"
         /// The record that proves a domain is missing; `message` says which it is.
         case domainLost = "domain_lost"
 

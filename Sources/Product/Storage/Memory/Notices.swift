@@ -25,7 +25,8 @@ package final class Notices: Sendable {
         "operator.deleted", "operator.password_reset", "operator.reset_offered",
         "operator.signed_in", "operator.signed_out", "operator.updated", "provider.created",
         "provider.deleted", "provider.secret_changed", "provider.updated", "sign_up.bound",
-        "sign_up.chosen", "sign_up.completed", "sign_up.deferred", "sign_up.reserved",
+        "sign_up.chosen", "sign_up.completed", "sign_up.declined", "sign_up.deferred",
+        "sign_up.reserved",
     ]
 
     /// More, and the whole tenant is forgotten.

@@ -60,7 +60,7 @@ extension Change {
         return [provider?.tenantID ?? .platform] + tenants
     }
 
-    private func tenantID(_ text: String) async throws(PostgresError) -> UUID? {
+    func tenantID(_ text: String) async throws(PostgresError) -> UUID? {
         if let id = UUID(text) { return id }
         let rows = try await query("SELECT directory_tenant_by_slug(\(text))")
         return try rows.first?.get(0, as: UUID?.self)

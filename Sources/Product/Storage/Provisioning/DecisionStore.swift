@@ -20,11 +20,12 @@ package struct DecisionRow: ListedRow {
     package var policyVersion: Int?
     package var trace: JSONValue
     package var durationMilliseconds: Double
+    package var requestID: String?
 
     static let columns: SQL =
         """
         id, created_at, outcome, reason, reference, email, provider, issuer, subject, tenant_id,
-        user_id, invite_id, policy_version, trace::text, duration_ms
+        user_id, invite_id, policy_version, trace::text, duration_ms, request_id
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -44,6 +45,7 @@ package struct DecisionRow: ListedRow {
         policyVersion = try row.get(12, as: Int?.self)
         trace = try row.json(13)
         durationMilliseconds = try row.get(14)
+        requestID = try row.get(15, as: String?.self)
     }
 }
 
@@ -117,8 +119,11 @@ extension Database {
 
 extension Change {
     func recordDecision(
-        _ result: ProvisioningResult, _ named: NamedFacts, policy: Int?, milliseconds: Double
+        _ result: ProvisioningResult, _ named: NamedFacts, policy: Int?,
+        since started: ContinuousClock.Instant
     ) async throws(PostgresError) {
+        let took = started.duration(to: .now).components
+        let milliseconds = Double(took.seconds) * 1000 + Double(took.attoseconds) / 1e15
         let verdict = result.verdict
         let key = named.attempt.identity
         let email = named.attempt.email
@@ -126,25 +131,36 @@ extension Change {
             """
             INSERT INTO decisions (tenant_id, id, created_at, outcome, reason, reference, email,
                 email_key, provider, issuer, subject, user_id, identity_id, invite_id,
-                policy_version, trace, duration_ms)
+                policy_version, trace, duration_ms, request_id)
             VALUES (\(tenant), \(result.decisionID), \(now), \(verdict.outcome.rawValue),
                 \(verdict.reason?.rawValue), \(result.reference), \(email?.display),
                 \(email?.key), \(key.provider.rawValue), \(key.issuer), \(key.subject),
                 \(verdict.userID), \(result.identityID), \(verdict.inviteID), \(policy),
-                \(JSONB(verdict.traceDocument)), \(milliseconds))
+                \(JSONB(verdict.traceDocument)), \(milliseconds),
+                \(actor.requestID.isEmpty ? nil : actor.requestID))
             """)
     }
 }
 
 extension Verdict {
-    /// `[{rule, result, detail}]`.
+    /// `[{rule, result, detail, about: [{type, id, tenant_id}]}]`.
     package var traceDocument: JSONValue {
         .array(
             trace.map {
                 .object([
                     .init("rule", .string($0.rule)), .init("result", .string($0.result)),
                     .init("detail", .string($0.detail)),
+                    .init("about", .array($0.about.map(\.document))),
                 ])
             })
+    }
+}
+
+extension TraceReference {
+    fileprivate var document: JSONValue {
+        .object([
+            .init("type", .string(kind.rawValue)), .init("id", .string(id.description)),
+            .init("tenant_id", tenantID.map { .string($0.description) } ?? .null),
+        ])
     }
 }

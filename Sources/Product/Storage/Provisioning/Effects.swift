@@ -14,6 +14,8 @@ struct EffectWriting: Sendable {
     let isAddressVouched: Bool
     /// A tenant's provider or credential says whose identity it is.
     let isTenantsWord: Bool
+    /// Whether the address was proved: a link that an operator saw proves no mailbox.
+    let provesAddress: Bool
     let change: Change
     /// The identity is not the one by which the person came in first.
     let addsToActiveUser: Bool
@@ -28,6 +30,8 @@ struct EffectWriting: Sendable {
         identityKey = reading.identityKey
         isAddressVouched = reading.isAddressVouched
         isTenantsWord = reading.call.caller != nil || reading.named.provider?.tenantID != nil
+        provesAddress =
+            attempt.trigger != .invitePage || reading.facts.invite?.invite.delivery == .mail
         self.change = change
         addsToActiveUser = !verdict.effects.contains(where: \.touchesUser)
         userID = verdict.userID
@@ -44,6 +48,8 @@ struct EffectWriting: Sendable {
             try await create(status, role, source)
         case .activateUser(let user, let role):
             try await settle(user, "active", role, "user.activated")
+        case .admitByWord(let user, let role):
+            try await settle(user, "active", role, "user.activated", provesAddress: false)
         case .approveUser(let user, let role):
             try await settle(user, "active", role, "user.approved")
         case .awaitApproval(let user, let role):
@@ -99,6 +105,7 @@ struct EffectWriting: Sendable {
         let gone = try await change.query(
             """
             DELETE FROM identities WHERE tenant_id = \(tenant) AND user_id = \(user)
+                AND linked_by_type IS NULL
             RETURNING provider, issuer, subject
             """)
         for row in gone {
@@ -120,8 +127,8 @@ struct EffectWriting: Sendable {
             INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
                 email_verified_at, created_at, updated_at, last_sign_in_at)
             VALUES (\(tenant), \(id), \(email.display), \(email.key), \(call.name),
-                \(role.rawValue), \(status.rawValue), \(source.rawValue), \(now), \(now), \(now),
-                \(signedIn))
+                \(role.rawValue), \(status.rawValue), \(source.rawValue),
+                \(provesAddress ? now : nil), \(now), \(now), \(signedIn))
             """)
         let content = email.key + " " + (call.name ?? "").lowercased()
         try await change.query("SELECT user_search_put(\(id), \(content), \(now))")
@@ -136,8 +143,10 @@ struct EffectWriting: Sendable {
 
     /// A row that waited gets its person. The name that was there stays.
     private func settle(
-        _ user: UUID, _ status: String, _ role: UserRole, _ action: String
+        _ user: UUID, _ status: String, _ role: UserRole, _ action: String,
+        provesAddress: Bool? = nil
     ) async throws {
+        let proves = provesAddress ?? self.provesAddress
         let source: String? = status == "pending" ? "approval" : nil
         let signedIn = signedIn(status == "active")
         let rows = try await change.query(
@@ -145,7 +154,7 @@ struct EffectWriting: Sendable {
             UPDATE users u SET status = \(status), role = \(role.rawValue),
                 source = coalesce(\(source), u.source),
                 name = coalesce(nullif(u.name, ''), \(call.name)),
-                email_verified_at = CASE WHEN u.email_key = \(attempt.email?.key)
+                email_verified_at = CASE WHEN \(proves) AND u.email_key = \(attempt.email?.key)
                     THEN coalesce(u.email_verified_at, \(now)) ELSE u.email_verified_at END,
                 last_sign_in_at = coalesce(\(signedIn), u.last_sign_in_at),
                 version = u.version + 1, updated_at = \(now)
@@ -181,12 +190,13 @@ struct EffectWriting: Sendable {
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
                 email_verified, email_vouched, created_at, last_used_at, tenants_word)
             VALUES (\(tenant), \(id), \(user), \(key.provider.rawValue), \(key.issuer),
-                \(key.subject), \(attempt.email?.display), true, \(isAddressVouched), \(now),
-                \(now), \(isTenantsWord))
+                \(key.subject), \(attempt.email?.display), \(provesAddress), \(isAddressVouched),
+                \(now), \(now), \(isTenantsWord))
             ON CONFLICT DO NOTHING RETURNING id
             """)
         guard rows.count == 1 else { throw ProvisioningRace() }
         try await change.query("SELECT directory_add_person(\(identityKey))")
+        try await change.endBar(on: (key.provider.rawValue, key.issuer, key.subject))
         identityID = id
         if let alias = call.alias { try await change.bind(alias, to: id, key) }
         if let hash = call.passwordHash {

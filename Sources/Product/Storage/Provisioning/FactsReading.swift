@@ -67,10 +67,14 @@ struct FactsReading: Sendable {
         }
         let choices = try await change.query(
             """
-            SELECT tenant_id FROM pending_choices
+            SELECT tenant_id, declined_at FROM pending_choices
             WHERE identity = ANY (person_keys(\(identityKey))) AND expires_at > \(change.now)
             """)
-        for row in choices { facts.pendingChoices.append(try row.get(0)) }
+        for row in choices {
+            let tenant: UUID = try row.get(0)
+            facts.declined[tenant] = try row.get(1, as: Timestamp?.self)
+            if facts.declined[tenant] == nil { facts.pendingChoices.append(tenant) }
+        }
     }
 
     /// What the caller's own sign-up reserved; for a token also what the asked tenant's did. Of a name
@@ -136,10 +140,14 @@ struct FactsReading: Sendable {
 
     private mutating func readTenant(_ id: UUID) async throws(PostgresError) {
         let change = try await change.switching(to: id)
-        guard let (row, policy) = try await change.tenantWithPolicy() else { return }
+        guard
+            let (row, policy, barredSince) = try await change.tenantWithPolicy(
+                barring: attempt.identity)
+        else { return }
         tenants[id] = row
         var tenant = TenantFacts(
             id: id, status: Tenant.Status(rawValue: row.status) ?? .suspended, policy: policy)
+        tenant.barredSince = barredSince
         let named = try await change.known(attempt.identity, alias: call.alias)
         facts.known += named.known
         facts.formerHolders += named.former

@@ -29,6 +29,8 @@ package struct ProvisionedUser: Sendable {
         package var createdAt: Timestamp
         package var lastUsedAt: Timestamp?
         package var aliasCount: Int
+        package var linkedByType: String?
+        package var linkedByID: String?
     }
 }
 
@@ -38,7 +40,8 @@ extension Change {
             """
             SELECT u.email, u.email_verified_at, u.name, u.role, u.status, u.source, u.created_at,
                 u.updated_at, u.last_sign_in_at, i.id, i.provider, i.issuer, i.subject, i.email,
-                i.created_at, i.last_used_at, i.email_vouched, u.signed_out_at, i.alias_count
+                i.created_at, i.last_used_at, i.email_vouched, u.signed_out_at, i.alias_count,
+                i.linked_by_type, i.linked_by_id
             FROM users u LEFT JOIN identities i ON i.tenant_id = \(tenant) AND i.user_id = u.id
             WHERE u.tenant_id = \(tenant) AND u.id = \(id) ORDER BY i.created_at, i.id
             """)
@@ -57,7 +60,9 @@ extension Change {
                     id: id, provider: try row.get(10), issuer: try row.get(11),
                     subject: try row.get(12), email: try row.get(13, as: String?.self),
                     isEmailVouched: try row.get(16), createdAt: try row.get(14),
-                    lastUsedAt: try row.get(15, as: Timestamp?.self), aliasCount: try row.get(18)))
+                    lastUsedAt: try row.get(15, as: Timestamp?.self), aliasCount: try row.get(18),
+                    linkedByType: try row.get(19, as: String?.self),
+                    linkedByID: try row.get(20, as: String?.self)))
         }
         return user
     }

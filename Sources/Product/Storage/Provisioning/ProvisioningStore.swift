@@ -56,6 +56,7 @@ extension Database {
         _ call: ProvisioningCall, _ change: Change, dryRun: Bool, _ render: Render
     ) async throws -> ProvisioningResult? {
         let started = ContinuousClock.now
+        let change = change.deciding()
         let named = try await knownFirst(change.named(call), call, change)
         var reading = FactsReading(self, call, named, change)
         try await reading.lock()
@@ -90,13 +91,12 @@ extension Database {
         }
         var result = try await result(verdict, reading, place, identity: writing.identityID)
         if !dryRun {
-            result.decisionID = UUID.ordered(at: change.now)
+            result.decisionID = change.actor.decisionID
             result.reference = Base62.randomText(6)
             result.answer = render(result)
-            let took = started.duration(to: .now).components
             try await place.recordDecision(
                 result, named, policy: reading.tenants[place.tenant]?.policyVersion,
-                milliseconds: Double(took.seconds) * 1000 + Double(took.attoseconds) / 1e15)
+                since: started)
             try await place.record(result, for: digest)
             if let id = result.decisionID { try await place.countAttempt(id) }
             try await place.noteUpstream(of: named, by: call)
@@ -172,7 +172,7 @@ extension Database {
         return result
     }
 
-    private func result(
+    func result(
         _ verdict: Verdict, _ reading: FactsReading, _ place: Change, identity: UUID?
     ) async throws -> ProvisioningResult {
         let user = try await verdict.userID.asyncMap { try await place.provisionedUser($0) }
@@ -196,6 +196,15 @@ extension Database {
             identityID: identity ?? known?.id ?? found?.identityID,
             isAddressSound: reading.attempt.email != nil,
             isAddressVouched: reading.isAddressVouched, answer: "")
+    }
+}
+
+extension Change {
+    /// The same with a new decision that its audit rows will name.
+    func deciding() -> Change {
+        var change = self
+        change.actor.decisionID = UUID.ordered(at: now)
+        return change
     }
 }
 

@@ -5,16 +5,25 @@ import Text
 
 /// One tenant's part of the facts, each row locked where a decision would change it.
 extension Change {
-    func tenantWithPolicy() async throws(PostgresError) -> (TenantRow, TenantPolicy)? {
+    /// With when `identity` was barred here, if it was.
+    func tenantWithPolicy(
+        barring identity: IdentityKey
+    ) async throws(PostgresError) -> (TenantRow, TenantPolicy, barredSince: Timestamp?)? {
         let rows = try await query(
             """
             SELECT \(TenantRow.columns), (SELECT document::text FROM policies
-                WHERE tenant_id = \(tenant) AND version = policy_version)
+                WHERE tenant_id = \(tenant) AND version = policy_version),
+                (SELECT barred_at FROM barred_identities
+                WHERE tenant_id = \(tenant) AND provider = \(identity.provider.rawValue)
+                    AND issuer = \(identity.issuer) AND subject = \(identity.subject))
             FROM tenants WHERE id = \(tenant) FOR SHARE
             """)
         guard let row = rows.first else { return nil }
         let tenant = try TenantRow(row)
-        return (tenant, TenantPolicy(document: try row.json(11), version: tenant.policyVersion))
+        return (
+            tenant, TenantPolicy(document: try row.json(11), version: tenant.policyVersion),
+            try row.get(12, as: Timestamp?.self)
+        )
     }
 
     /// The live row and the deleted ones at an address, newest first.
@@ -70,29 +79,31 @@ extension Change {
         let rows = try await query(
             """
             SELECT \(Self.userFacts), i.id, u.email_key, i.tenants_word, \(isByAlias),
-                i.alias_count
+                i.alias_count, i.linked_by_type IS NOT NULL
             FROM identities i JOIN users u ON u.tenant_id = \(tenant) AND u.id = i.user_id
             WHERE i.tenant_id = \(tenant) AND i.id IN (\(ids))
-            ORDER BY 11 DESC LIMIT 2 FOR UPDATE OF u
+            ORDER BY 12 DESC LIMIT 2 FOR UPDATE OF u
             """)
         guard let row = rows.first else { return ([], []) }
         var found: [KnownIdentity] = []
         for row in rows {
             found.append(
                 KnownIdentity(
-                    identityID: try row.get(7), tenantID: tenant, user: try Self.user(row, from: 0),
-                    isTenantsWord: try row.get(9), hasThisSub: try row.get(10)))
+                    identityID: try row.get(8), tenantID: tenant, user: try Self.user(row, from: 0),
+                    isTenantsWord: try row.get(10), hasThisSub: try row.get(11),
+                    isLinkedByHand: try row.get(13)))
         }
-        if key.isNativeName, alias != nil, !found[0].hasThisSub, try row.get(11, as: Int.self) > 0 {
+        if key.isNativeName, alias != nil, !found[0].hasThisSub, try row.get(12, as: Int.self) > 0 {
             return ([], [found[0]])
         }
-        let address: String = try row.get(8)
+        let address: String = try row.get(9)
         found[0].invite = try await invite(
             where: "email_key = \(address) AND status = 'pending'", row: found[0].user)
         return ([found[0]], [])
     }
 
-    /// Identities of a row that was never pending were linked by a rule or an operator: proved.
+    /// Identities of a row that was never pending were linked by a rule or an operator: proved. What
+    /// an operator linked by hand stands on the operator's word, which nothing wipes.
     private static let userFacts: SQL =
         """
         u.id, u.status, u.role, u.source, u.deleted_at,
@@ -101,14 +112,16 @@ extension Change {
                 AND (c.email_verified OR u.status <> 'pending')),
         (u.password_hash IS NOT NULL AND u.email_verified_at IS NULL) OR EXISTS (
             SELECT 1 FROM identities c WHERE c.tenant_id = u.tenant_id AND c.user_id = u.id
-                AND NOT c.email_verified AND u.status = 'pending')
+                AND NOT c.email_verified AND u.status = 'pending'
+                AND c.linked_by_type IS NULL),
+        u.email_verified_at IS NOT NULL
         """
 
     private static func user(_ row: Row, from at: Int) throws(PostgresError) -> UserFacts {
         UserFacts(
             id: try row.get(at), status: try word(row, at + 1), role: try word(row, at + 2),
             source: try word(row, at + 3), hasProvedCredential: try row.get(at + 5),
-            hasUnprovedCredential: try row.get(at + 6),
+            hasUnprovedCredential: try row.get(at + 6), isAddressProved: try row.get(at + 7),
             deletedAt: try row.get(at + 4, as: Timestamp?.self))
     }
 
@@ -128,7 +141,7 @@ extension Change {
             """
             SELECT id, email, email_key, role, status, delivery, expires_at, accepted_at,
                 accepted_user_id, updated_at, coalesce(role_by_type, inviter_type),
-                coalesce(role_by_id, inviter_id)
+                coalesce(role_by_id, inviter_id), coalesce(sent_at, created_at)
             FROM invites WHERE tenant_id = \(tenant) AND \(condition)
             ORDER BY created_at DESC, id LIMIT 1 FOR UPDATE
             """)
@@ -145,7 +158,7 @@ extension Change {
             acceptedUserID: try row.get(8, as: UUID?.self))
         return InviteFacts(
             invite: invite, inviter: try await inviter(try row.get(10), try row.get(11)),
-            row: user)
+            row: user, sentAt: try row.get(12))
     }
 
     /// The widest role that the inviter may give now.
@@ -202,11 +215,11 @@ extension Change {
             """)
         guard let row = rows.first else { return (nil, nil) }
         let facts = try Self.user(row, from: 0)
-        guard let kind = try row.get(7, as: String?.self).flatMap(ProviderKind.init) else {
+        guard let kind = try row.get(8, as: String?.self).flatMap(ProviderKind.init) else {
             return (facts, nil)
         }
         return (
-            facts, IdentityKey(provider: kind, issuer: try row.get(8), subject: try row.get(9))
+            facts, IdentityKey(provider: kind, issuer: try row.get(9), subject: try row.get(10))
         )
     }
 

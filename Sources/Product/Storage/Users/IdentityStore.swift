@@ -6,9 +6,10 @@ import Text
 extension Change {
     /// 409 `identity_conflict` with the id of the user who has it. The user row is locked.
     /// `isTenantsWord`: a tenant alone says whose it is, so it counts in that tenant alone.
+    /// `isByHand`: an operator says whose it is, which ends the bar of an earlier unlinking.
     package func linkIdentity(
         _ user: UserRow, provider: String, issuer: String, subject: String, email: String?,
-        isTenantsWord: Bool, database: Database
+        isTenantsWord: Bool, isByHand: Bool = false, database: Database
     ) async throws -> (user: UserRow, identity: UUID) {
         try require(user, user.status != "deleted")
         let isPools = sameBytes(provider, ProviderKind.cognito.rawValue)
@@ -17,9 +18,10 @@ extension Change {
         let made = try await query(
             """
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
-                created_at, tenants_word)
+                created_at, tenants_word, linked_by_type, linked_by_id)
             VALUES (\(tenant), \(id), \(user.id), \(provider), \(issuer), \(subject), \(email),
-                \(now), \(isTenantsWord))
+                \(now), \(isTenantsWord), \(isByHand ? actor.type : nil),
+                \(isByHand ? actor.id : nil))
             ON CONFLICT (tenant_id, provider, issuer, subject) DO NOTHING RETURNING id
             """)
         guard made.count == 1 else {
@@ -34,6 +36,7 @@ extension Change {
         }
         let key = database.personKey(provider: provider, issuer: issuer, subject: subject)
         try await query("SELECT directory_add_person(\(key))")
+        if isByHand { try await endBar(on: (provider, issuer, subject)) }
         try await tellOfSignIn(at: provider, user.id, user.email, in: database)
         try await audit("identity.linked", AuditTarget("identity", id, "\(provider) \(subject)"))
         return (try await touch(user), id)
@@ -53,9 +56,10 @@ extension Change {
             about: UUID.random(), in: database)
     }
 
-    /// Takes the sign-in away and ends the user's sessions.
+    /// Takes the sign-in away and ends the user's sessions. `isBarred`: it stays out of the tenant
+    /// from now on.
     package func unlinkIdentity(
-        _ user: UserRow, _ id: UUID, database: Database
+        _ user: UserRow, _ id: UUID, isBarred: Bool, database: Database
     ) async throws {
         guard let identity = user.identities.first(where: { $0.id == id }) else {
             throw StorageFailure.notFound("identity")
@@ -66,6 +70,7 @@ extension Change {
                 AND user_id = \(user.id)
             """)
         try await forget(identity, database)
+        if isBarred { try await bar(identity, of: user) }
         if identity.provider == "password" {
             try await query(
                 """
@@ -80,6 +85,29 @@ extension Change {
             "identity.unlinked",
             AuditTarget("identity", id, "\(identity.provider) \(identity.subject)"))
         _ = try await touch(user)
+    }
+
+    /// By the clock, an invite sent at this very moment does not bring it back.
+    func bar(_ identity: IdentityRow, of user: UserRow) async throws(PostgresError) {
+        try await query(
+            """
+            INSERT INTO barred_identities (tenant_id, provider, issuer, subject, user_id, barred_at)
+            VALUES (\(tenant), \(identity.provider), \(identity.issuer), \(identity.subject),
+                \(user.id), \(now))
+            ON CONFLICT (tenant_id, provider, issuer, subject) DO UPDATE
+            SET user_id = excluded.user_id, barred_at = excluded.barred_at
+            """)
+    }
+
+    func endBar(
+        on identity: (provider: String, issuer: String, subject: String)
+    ) async throws(PostgresError) {
+        try await query(
+            """
+            DELETE FROM barred_identities
+            WHERE tenant_id = \(tenant) AND provider = \(identity.provider)
+                AND issuer = \(identity.issuer) AND subject = \(identity.subject)
+            """)
     }
 
     /// Makes an identity of a password that was set by other ways than an invite's; gives its

@@ -73,8 +73,10 @@ package struct ListedIdentity: Sendable {
     private let row: Row
 
     static let columns: SQL =
-        "i.id AS i1, i.provider, i.issuer, i.subject, i.email AS i2, i.created_at AS i3, i.last_used_at, "
-        + "i.email_vouched, i.alias_count"
+        """
+        i.id AS i1, i.provider, i.issuer, i.subject, i.email AS i2, i.created_at AS i3,
+        i.last_used_at, i.email_vouched, i.alias_count, i.linked_by_type, i.linked_by_id
+        """
 
     init(_ row: Row) {
         self.row = row
@@ -88,12 +90,15 @@ package struct ListedIdentity: Sendable {
     package var createdAt: Timestamp { row.timestamp(16) ?? Timestamp(microseconds: 0) }
     package var lastUsedAt: Timestamp? { row.timestamp(17) }
     package var aliasCount: Int { (try? row.get(19, as: Int?.self)) ?? 0 }
+    package var linkedByType: StoredText? { StoredText(row, 20) }
+    package var linkedByID: StoredText? { StoredText(row, 21) }
 
     package var isEmailVouched: Bool { (try? row.get(18, as: Bool?.self)) ?? false }
 
     fileprivate static func check(_ row: Row) throws(PostgresError) {
         _ = try row.get(first, as: UUID?.self)
         for column in 12...15 { _ = try row.get(column, as: String?.self) }
+        for column in 20...21 { _ = try row.get(column, as: String?.self) }
         for column in 16...17 { _ = try row.get(column, as: Timestamp?.self) }
         _ = try row.get(19, as: Int?.self)
     }

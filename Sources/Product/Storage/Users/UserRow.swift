@@ -35,7 +35,8 @@ package struct UserRow: ListedRow {
         \(ownColumns),
         (SELECT coalesce(jsonb_agg(jsonb_build_array(i.id, i.provider, i.issuer, i.subject, i.email,
             (extract(epoch FROM i.created_at) * 1000000)::bigint,
-            (extract(epoch FROM i.last_used_at) * 1000000)::bigint, i.email_vouched, i.alias_count)
+            (extract(epoch FROM i.last_used_at) * 1000000)::bigint, i.email_vouched, i.alias_count,
+            i.linked_by_type, i.linked_by_id)
             ORDER BY i.created_at, i.id), '[]')
         FROM identities i WHERE i.tenant_id = users.tenant_id AND i.user_id = users.id)
         """
@@ -92,6 +93,9 @@ package struct IdentityRow: Sendable {
     package var lastUsedAt: Timestamp?
     /// How many `sub`s of a pool are bound to it.
     package var aliasCount: Int
+    /// Who linked it by hand; nil: a rule or the person did.
+    package var linkedByType: String?
+    package var linkedByID: String?
 
     static func list(_ document: JSONB) throws(PostgresError) -> [IdentityRow] {
         guard let parsed = try? JSONValue(parsing: Array(document.text.utf8)),
@@ -108,7 +112,7 @@ package struct IdentityRow: Sendable {
     }
 
     private init?(_ parts: [JSONValue]) {
-        guard parts.count == 9, let id = parts[0].string.flatMap({ UUID($0) }),
+        guard parts.count == 11, let id = parts[0].string.flatMap({ UUID($0) }),
             let provider = parts[1].string, let issuer = parts[2].string,
             let subject = parts[3].string, let created = parts[5].int, let aliases = parts[8].int
         else { return nil }
@@ -121,5 +125,7 @@ package struct IdentityRow: Sendable {
         createdAt = Timestamp(microseconds: Int64(created))
         lastUsedAt = parts[6].int.map { Timestamp(microseconds: Int64($0)) }
         aliasCount = aliases
+        linkedByType = parts[9].string
+        linkedByID = parts[10].string
     }
 }

@@ -23,7 +23,9 @@ extension Evaluation {
         }
         guard named.allSatisfy({ $0.tenantID == first.tenantID }) else {
             askedIsSound = false
-            return refuse("tenant", .noTenant, "two tenants were named")
+            return refuse(
+                "tenant", .noTenant, "two tenants were named",
+                about: named.compactMap { $0.tenantID.map { .tenant($0) } })
         }
         guard let id = first.tenantID, let tenant = facts.tenants[id] else {
             askedIsSound = false
@@ -32,10 +34,12 @@ extension Evaluation {
         asked = tenant
         switch tenant.status {
         case .active: break
-        case .suspended: return refuse("tenant", .tenantSuspended, id.description)
-        case .deleted: return refuse("tenant", .tenantDeleted, id.description)
+        case .suspended:
+            return refuse("tenant", .tenantSuspended, id.description, about: [.tenant(id)])
+        case .deleted:
+            return refuse("tenant", .tenantDeleted, id.description, about: [.tenant(id)])
         }
-        note("tenant", "asked", id.description)
+        note("tenant", "asked", id.description, about: [.tenant(id)])
         return nil
     }
 

@@ -23,51 +23,134 @@ enum Knowledge: Equatable {
         case .open: "open"
         }
     }
+
+    /// The order of rule 4.
+    var rank: Int {
+        switch self {
+        case .suspendedUser: 0
+        case .liveInvite: 1
+        case .pendingRow: 2
+        case .activeUser: 3
+        case .awaitsApproval: 4
+        case .deletedUser: 5
+        case .domain: 6
+        case .open: 7
+        }
+    }
+
+    var user: UserFacts? {
+        switch self {
+        case .suspendedUser(let user), .pendingRow(let user), .activeUser(let user),
+            .awaitsApproval(let user), .deletedUser(let user):
+            user
+        case .liveInvite, .domain, .open: nil
+        }
+    }
+}
+
+/// A tenant that rule 4 found.
+struct Candidate {
+    var tenant: TenantFacts
+    var knowledge: Knowledge
+    var standing: Standing
+
+    /// What would become of the person there once the address is vouched for.
+    enum Standing {
+        /// Admitted, or a row is opened that waits for approval.
+        case admits
+        /// The account is there under another sign-in, which the person may link.
+        case linkable
+        /// Refused whatever the person does.
+        case refuses
+    }
+
+    var about: [TraceReference] {
+        let id = tenant.id
+        var about: [TraceReference] = [.tenant(id)]
+        if let user = knowledge.user { about.append(.user(user.id, of: id)) }
+        switch knowledge {
+        case .liveInvite: if let invite = tenant.invite { about.append(.invite(invite.invite)) }
+        case .domain: if let domain = tenant.domain { about.append(.domain(domain)) }
+        default: break
+        }
+        return about
+    }
 }
 
 extension Evaluation {
     /// Rule 4: which tenants know this address. Nothing is picked silently, so that no hostile
-    /// invite captures a person whose domain belongs to another.
+    /// invite captures a person whose domain belongs to another; who would only refuse is no
+    /// choice.
     mutating func candidateTenants() -> Verdict? {
+        let found = candidates()
+        let isAdmitted = found.contains { $0.standing == .admits }
+        if let held = heldRefusal, !isAdmitted || !isVouchedOrNative { return refuse("1", held) }
+        guard !found.isEmpty else { return refuse("4", .noTenant, "none") }
+        guard isAdmitted else {
+            return settle(on: found.min { $0.knowledge.rank < $1.knowledge.rank } ?? found[0])
+        }
+        let counted = found.filter { $0.standing != .refuses || ownsDomain($0.tenant) }
+        for left in found where left.standing == .refuses {
+            note("4", "would refuse", left.knowledge.name, about: left.about)
+        }
+        guard counted.count == 1, !isDomainOfSuspended else {
+            return several(counted.filter { $0.standing != .refuses })
+        }
+        return settle(on: counted[0])
+    }
+
+    /// Every tenant that knows the person, by id.
+    private func candidates() -> [Candidate] {
         let pool = asked.map { [$0] } ?? facts.tenants.values.filter { $0.status == .active }
-        let found = pool.compactMap { tenant in knows(tenant).map { (tenant, $0) } }
-            .sorted { $0.0.id < $1.0.id }
-        guard let (tenant, what) = found.first else { return refuse("4", .noTenant, "none") }
-        guard found.count == 1 else { return several(found.map(\.0.id)) }
+        return pool.compactMap { tenant in
+            knows(tenant).map {
+                Candidate(tenant: tenant, knowledge: $0, standing: standing(of: tenant, $0))
+            }
+        }
+        .sorted { $0.tenant.id < $1.tenant.id }
+    }
+
+    private mutating func settle(on chosen: Candidate) -> Verdict? {
+        let tenant = chosen.tenant
         candidate = tenant
-        knowledge = what
+        knowledge = chosen.knowledge
         if asked == nil, facts.known.contains(where: { $0.tenantID == tenant.id }),
             let verdict = knownIdentity(in: tenant)
         {
             return verdict
         }
-        switch what {
+        switch chosen.knowledge {
         case .suspendedUser(let user):
-            return refuse("4", .userSuspended, "\(user.id)", user: user.id)
+            return refuse(
+                "4", .userSuspended, "\(user.id)", user: user.id, about: chosen.about)
         case .awaitsApproval(let user):
-            return refuse("4", .approvalPending, "\(user.id)", user: user.id)
+            return refuse(
+                "4", .approvalPending, "\(user.id)", user: user.id, about: chosen.about)
         case .deletedUser(let user):
-            return refuse("4", .userDeleted, "\(user.id)", user: user.id)
+            return refuse("4", .userDeleted, "\(user.id)", user: user.id, about: chosen.about)
         case .liveInvite:
             if invite == nil { invite = tenant.invite }
         case .pendingRow, .activeUser, .domain, .open: break
         }
-        note("4", "one", "\(tenant.id) \(what.name)")
+        note("4", "one", "\(tenant.id) \(chosen.knowledge.name)", about: chosen.about)
         return nil
     }
 
-    private mutating func several(_ tenants: [UUID]) -> Verdict {
-        guard vouching > .none || attempt.trigger.isUnprovedNative else {
-            return refuse("4", .emailUnverified, "\(tenants.count) tenants")
+    private mutating func several(_ choices: [Candidate]) -> Verdict {
+        let about = choices.flatMap(\.about)
+        guard isVouchedOrNative else {
+            return refuse("4", .emailUnverified, "several tenants", about: about)
         }
-        note("4", "deferred", "\(tenants.count) tenants")
+        note("4", "deferred", "", about: about)
         var verdict = Verdict(.deferred, reason: .tenantChoiceRequired)
-        verdict.choices = tenants
-        verdict.effects = [.recordChoices(tenants: tenants)]
+        verdict.choices = offered(choices.map(\.tenant.id))
+        verdict.effects = [.recordChoices(tenants: verdict.choices)]
         return verdict
     }
 
-    private func knows(_ tenant: TenantFacts) -> Knowledge? {
+    var isVouchedOrNative: Bool { vouching > .none || attempt.trigger.isUnprovedNative }
+
+    func knows(_ tenant: TenantFacts) -> Knowledge? {
         if let user = tenant.user, user.status == .suspended { return .suspendedUser(user) }
         if invite?.invite.tenantID == tenant.id { return .liveInvite }
         if let live = tenant.invite?.invite, live.isLive(at: now) { return .liveInvite }
@@ -82,8 +165,19 @@ extension Evaluation {
             }
         }
         if let user = recentlyDeleted(tenant) { return .deletedUser(user) }
-        if let email = attempt.email, tenant.domain?.covers(email.domain) == true { return .domain }
+        if ownsDomain(tenant) { return .domain }
         return asked != nil && tenant.policy.signUp == .open ? .open : nil
+    }
+
+    private func ownsDomain(_ tenant: TenantFacts) -> Bool {
+        attempt.email.map { tenant.domain?.covers($0.domain) == true } ?? false
+    }
+
+    /// The domain's tenant is suspended: it admits nobody now, but beside it nothing is taken
+    /// silently.
+    private var isDomainOfSuspended: Bool {
+        asked == nil
+            && facts.tenants.values.contains { $0.status == .suspended && ownsDomain($0) }
     }
 
     /// A user deleted within 30 days, by address or by this identity.
@@ -95,5 +189,70 @@ extension Evaluation {
         return ([tenant.deleted].compactMap { $0 } + byIdentity.map(\.user)).first { user in
             user.deletedAt.map { now < $0.adding(seconds: Provisioning.deletedFor) } ?? true
         }
+    }
+}
+
+extension Evaluation {
+    /// What would become of the person in this tenant, by the rules behind rule 5.
+    func standing(of tenant: TenantFacts, _ knowledge: Knowledge) -> Candidate.Standing {
+        if let mine = facts.known.first(where: { $0.tenantID == tenant.id }) {
+            switch mine.user.status {
+            case .suspended: return .refuses
+            case .active: return .admits
+            case .pending:
+                if mine.user.awaitsApproval, !isApprovedByInvite(mine) { return .refuses }
+            case .deleted: break
+            }
+        }
+        if isBarred(tenant) { return .refuses }
+        let policy = tenant.policy
+        let isFiltered = attempt.email.map { !policy.allows(domain: $0.domain) } ?? false
+        switch knowledge {
+        case .suspendedUser, .awaitsApproval, .deletedUser: return .refuses
+        case .liveInvite:
+            if policy.signUp == .closed || isFiltered && !policy.externalInvites {
+                return .refuses
+            }
+            return tenant.user?.status == .active ? standing(ofActive: tenant) : .admits
+        case .pendingRow: return policy.signUp == .closed ? .refuses : .admits
+        case .activeUser: return standing(ofActive: tenant)
+        case .domain:
+            let isShut = policy.signUp == .closed || policy.signUp == .inviteOnly
+            return isShut || isFiltered ? .refuses : .admits
+        case .open: return isFiltered ? .refuses : .admits
+        }
+    }
+
+    private func standing(ofActive tenant: TenantFacts) -> Candidate.Standing {
+        tenant.user.map { mayTakeAnother($0, in: tenant) } ?? false ? .admits : .linkable
+    }
+
+    /// Where live invites or further rows of this person are open, but for one tenant: what the
+    /// person may be asked to choose among. A choice that was offered once stays one.
+    func openElsewhere(than here: UUID?) -> [UUID] {
+        guard vouching > .none, asked == nil else { return [] }
+        let found = facts.tenants.values.filter { tenant in
+            guard tenant.status == .active, tenant.id != here, let known = knows(tenant),
+                standing(of: tenant, known) == .admits
+            else { return false }
+            switch known {
+            case .liveInvite, .pendingRow: return !isDeclined(tenant)
+            default: return facts.pendingChoices.contains(tenant.id)
+            }
+        }
+        return found.map(\.id).sorted()
+    }
+
+    /// Without what the person has declined, unless that is all there is.
+    private func offered(_ tenants: [UUID]) -> [UUID] {
+        let left = tenants.filter { id in facts.tenants[id].map { !isDeclined($0) } ?? true }
+        return left.isEmpty ? tenants : left
+    }
+
+    /// Declined by the person, and not invited anew since.
+    private func isDeclined(_ tenant: TenantFacts) -> Bool {
+        guard let at = facts.declined[tenant.id] else { return false }
+        guard let invite = tenant.invite, invite.invite.isLive(at: now) else { return true }
+        return invite.sentAt.map { $0 <= at } ?? true
     }
 }

@@ -22,19 +22,27 @@ extension Evaluation {
             also.append(.markInviteAccepted(invite: invite.invite.id, user: user.id))
         }
         let accepted = otherAddress ? nil : invite?.invite.id
-        // Nobody ever signed in: there is no first sign-in from which to add this one.
-        if !user.hasProvedCredential {
-            return attach("8", tenant, user, nil, invite: accepted, also: also)
-        }
         if let grant = facts.linkGrant, grant.opens(user.id, at: now) {
             return attach(
                 "8", tenant, user, nil, invite: accepted,
                 also: also + [.consumeLinkGrant(grant: grant.id)])
         }
-        if tenant.policy.autoLink == .authoritative, vouching == .authoritative {
+        if mayTakeAnother(user, in: tenant) {
             return attach("8", tenant, user, nil, invite: accepted, also: also)
         }
-        return refuse("8", .identityLinkRequired, "\(user.id)", user: user.id)
+        let about = [TraceReference.user(user.id, of: tenant.id)]
+        if !user.isAddressProved {
+            note("8", TraceEntry.addressUnproved, "\(user.id)", about: about)
+        }
+        return refuse("8", .identityLinkRequired, "\(user.id)", user: user.id, about: about)
+    }
+
+    /// By a grant, or by an issuer that owns the address; of an account whose address was never
+    /// proved it is not known whether the owner of the address is the person behind it.
+    func mayTakeAnother(_ user: UserFacts, in tenant: TenantFacts) -> Bool {
+        if let grant = facts.linkGrant, grant.opens(user.id, at: now) { return true }
+        return tenant.policy.autoLink == .authoritative && vouching == .authoritative
+            && user.isAddressProved
     }
 
     /// Gives a row this identity. What nobody proved on the row dies first (pre-hijacking).
@@ -44,16 +52,19 @@ extension Evaluation {
     ) -> Verdict {
         let mine = facts.known.first { $0.tenantID == tenant.id && $0.user.status != .deleted }
         if let mine, mine.user.id != row.id {
-            return refuse(rule, .identityConflict, "\(mine.user.id)", user: mine.user.id)
+            return conflict(rule, mine)
         }
         var effects = tombstones(tenant)
-        if row.hasUnprovedCredential { effects.append(.wipeUnverifiedCredentials(user: row.id)) }
+        // An active row is somebody's: a grant adds to what is there.
+        let wipes = row.hasUnprovedCredential && row.status != .active
+        if wipes { effects.append(.wipeUnverifiedCredentials(user: row.id)) }
         if let change { effects.append(change) }
         // An identity that was proved for this very row stays where it is.
-        let isLinked = mine != nil && !row.hasUnprovedCredential
+        let isLinked = mine.map { !wipes || $0.isLinkedByHand } ?? false
         if !isLinked { effects.append(.linkIdentity(user: row.id)) }
         return succeed(
-            rule, isLinked ? .existing : outcome, tenant: tenant, user: row.id, invite: invite,
+            rule, isLinked && mine?.isLinkedByHand != true ? .existing : outcome, tenant: tenant,
+            user: row.id, invite: invite,
             effects: effects + also)
     }
 
@@ -78,12 +89,18 @@ extension Evaluation {
         if let mine = facts.known.first(where: {
             $0.tenantID == tenant.id && $0.user.status != .deleted
         }) {
-            return refuse(rule, .identityConflict, "\(mine.user.id)", user: mine.user.id)
+            return conflict(rule, mine)
         }
         effects.append(.createUser(status: status, role: role, source: source))
         effects.append(.linkIdentity(user: nil))
         return succeed(
             rule, .created, tenant: tenant, user: nil, invite: invite, effects: effects + also)
+    }
+
+    private mutating func conflict(_ rule: String, _ mine: KnownIdentity) -> Verdict {
+        refuse(
+            rule, .identityConflict, "\(mine.user.id)", user: mine.user.id,
+            about: [.user(mine.user.id, of: mine.tenantID)])
     }
 
     /// A deleted user's row of this identity must not name anybody again, nor that of the person

@@ -9,10 +9,13 @@ extension Evaluation {
         }
         guard let found = facts.invite else { return refuse("3", .inviteUnknown, "") }
         let id = found.invite.id
+        let about = [TraceReference.invite(found.invite)]
         switch found.invite.status(at: now) {
         case .accepted: return used(found)
-        case .revoked: return refuse("3", .inviteRevoked, "\(id)", invite: id)
-        case .expired: return refuse("3", .inviteExpired, "\(id)", invite: id)
+        case .revoked:
+            return refuse("3", .inviteRevoked, "\(id)", invite: id, about: about)
+        case .expired:
+            return refuse("3", .inviteExpired, "\(id)", invite: id, about: about)
         case .pending: break
         }
         if found.invite.email != attempt.email {
@@ -20,32 +23,37 @@ extension Evaluation {
             // Another address must be vouched for by itself: the token proves only its own.
             guard !policy.inviteEmailMustMatch,
                 vouching > .none || attempt.trigger.isUnprovedNative
-            else { return refuse("3", .inviteEmailMismatch, "\(id)", invite: id) }
+            else { return refuse("3", .inviteEmailMismatch, "\(id)", invite: id, about: about) }
             otherAddress = true
         }
         invite = found
-        note("3", otherAddress ? "live, another address" : "live", "\(id)")
+        note("3", otherAddress ? "live, another address" : "live", "\(id)", about: about)
         return nil
     }
 
     private mutating func used(_ found: InviteFacts) -> Verdict {
         let id = found.invite.id
+        let about = [TraceReference.invite(found.invite)]
         guard attempt.trigger != .invitePage, found.acceptedBy == attempt.identity,
             let user = found.acceptedUser,
             let tenant = facts.tenants[found.invite.tenantID]
-        else { return refuse("3", .inviteUsed, "\(id)", invite: id) }
+        else { return refuse("3", .inviteUsed, "\(id)", invite: id, about: about) }
+        let both = about + [.user(user.id, of: tenant.id)]
         switch user.status {
         case .active:
-            note("3", "existing", "replayed \(id)")
+            note("3", "existing", "replayed \(id)", about: both)
             var verdict = Verdict(.existing)
             verdict.tenantID = tenant.id
             verdict.userID = user.id
             verdict.inviteID = id
             verdict.effects = attempt.trigger.isUnprovedNative ? [] : closing(tenant.id)
             return verdict
-        case .suspended: return refuse("3", .userSuspended, "\(user.id)", user: user.id, invite: id)
-        case .deleted: return refuse("3", .userDeleted, "\(user.id)", user: user.id, invite: id)
-        case .pending: return refuse("3", .inviteUsed, "\(id)", invite: id)
+        case .suspended:
+            return refuse(
+                "3", .userSuspended, "\(user.id)", user: user.id, invite: id, about: both)
+        case .deleted:
+            return refuse("3", .userDeleted, "\(user.id)", user: user.id, invite: id, about: both)
+        case .pending: return refuse("3", .inviteUsed, "\(id)", invite: id, about: both)
         }
     }
 }

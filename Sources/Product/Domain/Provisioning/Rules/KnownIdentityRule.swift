@@ -14,38 +14,44 @@ extension Evaluation {
             only.map { $0.id == row.tenantID } ?? !row.isTenantsWord
                 && facts.tenants[row.tenantID].map { $0.status != .deleted } ?? false
         }
-        let active = rows.filter { row in
-            row.user.status == .active && facts.tenants[row.tenantID]?.status == .active
+        let open = rows.filter { facts.tenants[$0.tenantID]?.status == .active }
+        let active = open.filter { $0.user.status == .active }
+        if active.count > 1 {
+            return several(active, .existing)
         }
-        if let one = active.first, active.count == 1, let tenant = facts.tenants[one.tenantID] {
+        if let one = active.first, let tenant = facts.tenants[one.tenantID] {
             return existing(one, in: tenant)
         }
-        if active.count > 1 {
-            var verdict = Verdict(.existing, reason: .tenantChoiceRequired)
-            verdict.choices = active.map(\.tenantID).sorted()
-            note("1", "existing", "\(active.count) tenants")
-            return verdict
+        let linked = open.filter { waitsByHand($0) }
+        if linked.count > 1 { return several(linked, .deferred) }
+        if let one = linked.first, let tenant = facts.tenants[one.tenantID] {
+            return admit(one, to: tenant)
         }
-        if let row = rows.first(where: { $0.user.status == .suspended }) {
-            return refuse(
-                "1", .userSuspended, "\(row.user.id)", tenant: row.tenantID, user: row.user.id)
+        guard let refusal = refusal(of: rows) else {
+            note("1", "not known", "")
+            return nil
         }
-        if let row = rows.first(where: {
-            $0.user.status == .active && facts.tenants[$0.tenantID]?.status == .suspended
-        }) {
-            return refuse(
-                "1", .tenantSuspended, "\(row.tenantID)", tenant: row.tenantID, user: row.user.id)
+        // Another tenant may still admit this person by the address: rule 4 sees to it.
+        if only == nil, attempt.email != nil {
+            note("1", refusal.reason.rawValue, refusal.detail, about: refusal.about)
+            heldRefusal = refusal
+            return nil
         }
-        if let row = rows.first(where: { $0.user.awaitsApproval && !isApprovedByInvite($0) }) {
-            return refuse(
-                "1", .approvalPending, "\(row.user.id)", tenant: row.tenantID, user: row.user.id)
-        }
-        note("1", "not known", "")
-        return nil
+        return refuse("1", refusal)
+    }
+
+    private mutating func several(_ rows: [KnownIdentity], _ outcome: Outcome) -> Verdict {
+        var verdict = Verdict(outcome, reason: .tenantChoiceRequired)
+        var choices = Set(rows.map(\.tenantID))
+        if outcome == .existing { choices.formUnion(openElsewhere(than: nil)) }
+        verdict.choices = choices.sorted()
+        if outcome == .deferred { verdict.effects = [.recordChoices(tenants: verdict.choices)] }
+        note("1", outcome.rawValue, "", about: verdict.choices.map { .tenant($0) })
+        return verdict
     }
 
     private mutating func existing(_ row: KnownIdentity, in tenant: TenantFacts) -> Verdict {
-        note("1", "existing", "\(row.user.id)")
+        note("1", "existing", "\(row.user.id)", about: [.user(row.user.id, of: tenant.id)])
         var verdict = Verdict(.existing)
         verdict.tenantID = tenant.id
         verdict.userID = row.user.id
@@ -55,12 +61,79 @@ extension Evaluation {
             verdict.effects = [.markInviteAccepted(invite: invite.id, user: row.user.id)]
         }
         verdict.effects += closing(tenant.id)
+        if asked == nil { verdict.choices = openElsewhere(than: tenant.id) }
         return verdict
     }
 
+    /// A pending row whose sign-in an operator linked by hand: it waits for this very sign-in,
+    /// whatever the address says. What an invite made counts only through that invite.
+    func waitsByHand(_ row: KnownIdentity) -> Bool {
+        guard row.isLinkedByHand, row.user.status == .pending,
+            asked != nil || !row.isTenantsWord
+        else { return false }
+        switch row.user.source {
+        case .operator, .import, .signUp: return true
+        case .invite: return row.invite?.invite.isLive(at: now) ?? false
+        case .approval: return false
+        }
+    }
+
+    private mutating func admit(_ row: KnownIdentity, to tenant: TenantFacts) -> Verdict {
+        var effects: [Effect] = [.admitByWord(user: row.user.id, role: row.user.role)]
+        var accepted: UUID?
+        if let invite = row.invite?.invite, invite.isLive(at: now) {
+            accepted = invite.id
+            effects.append(.markInviteAccepted(invite: invite.id, user: row.user.id))
+        }
+        note("1", "linked by hand", "\(row.user.id)", about: [.user(row.user.id, of: tenant.id)])
+        return succeed(
+            "1", .linked, tenant: tenant, user: row.user.id, invite: accepted, effects: effects)
+    }
+
+    /// Why the known rows admit nobody; nil: nothing is known that would refuse.
+    private func refusal(of rows: [KnownIdentity]) -> HeldRefusal? {
+        func held(_ reason: Reason, _ row: KnownIdentity) -> HeldRefusal {
+            let isTenants = reason == .tenantSuspended
+            return HeldRefusal(
+                reason: reason, tenant: row.tenantID, user: row.user.id,
+                detail: "\(isTenants ? row.tenantID : row.user.id)",
+                about: [
+                    isTenants ? .tenant(row.tenantID) : .user(row.user.id, of: row.tenantID)
+                ])
+        }
+        if let row = rows.first(where: { $0.user.status == .suspended }) {
+            return held(.userSuspended, row)
+        }
+        if let row = rows.first(where: {
+            ($0.user.status == .active || waitsByHand($0))
+                && facts.tenants[$0.tenantID]?.status == .suspended
+        }) {
+            return held(.tenantSuspended, row)
+        }
+        return rows.first { $0.user.awaitsApproval && !isApprovedByInvite($0) }
+            .map { held(.approvalPending, $0) }
+    }
+
     /// A live invite approves a row that waits; rule 6 sees to it once the address is vouched for.
-    private func isApprovedByInvite(_ row: KnownIdentity) -> Bool {
+    func isApprovedByInvite(_ row: KnownIdentity) -> Bool {
         guard let email = attempt.email, let invite = row.invite?.invite else { return false }
         return invite.isLive(at: now) && invite.email == email
+    }
+}
+
+/// A refusal of rule 1 that stands unless another tenant admits the person.
+struct HeldRefusal {
+    var reason: Reason
+    var tenant: UUID
+    var user: UUID
+    var detail: String
+    var about: [TraceReference]
+}
+
+extension Evaluation {
+    mutating func refuse(_ rule: String, _ held: HeldRefusal) -> Verdict {
+        refuse(
+            rule, held.reason, held.detail, tenant: held.tenant, user: held.user,
+            about: held.about)
     }
 }

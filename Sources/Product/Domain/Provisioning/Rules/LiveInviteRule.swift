@@ -12,11 +12,13 @@ extension Evaluation {
         if let email = attempt.email, !tenant.policy.externalInvites,
             !tenant.policy.allows(domain: email.domain)
         {
-            return refuse("6", .notInvited, "outside the allowed domains", invite: id)
+            return refuse(
+                "6", .notInvited, "outside the allowed domains", invite: id,
+                about: [.invite(found.invite)])
         }
         // An active user takes a second sign-in by rule 8 only, invited or not.
         if let user = tenant.user, user.status == .active {
-            note("6", "the user is active", "\(user.id)")
+            note("6", "the user is active", "\(user.id)", about: [.user(user.id, of: tenant.id)])
             return nil
         }
         let (role, downgraded) = invitedRole(found)
@@ -50,6 +52,6 @@ extension Evaluation {
 
     mutating func refuseIfClosed(_ rule: String, _ tenant: TenantFacts) -> Verdict? {
         guard tenant.policy.signUp == .closed else { return nil }
-        return refuse(rule, .notInvited, "the tenant is closed")
+        return refuse(rule, .notInvited, "the tenant is closed", about: [.tenant(tenant.id)])
     }
 }

@@ -10,16 +10,19 @@ extension Evaluation {
         }
         let policy = tenant.policy
         if let closed = refuseIfClosed("9", tenant) { return closed }
-        if policy.signUp == .inviteOnly { return refuse("9", .notInvited, "invite_only") }
+        let about = tenant.domain.map { [TraceReference.domain($0)] } ?? []
+        if policy.signUp == .inviteOnly {
+            return refuse("9", .notInvited, "invite_only", about: about)
+        }
         guard policy.allows(domain: email.domain) else {
-            return refuse("9", .notInvited, "outside the allowed domains")
+            return refuse("9", .notInvited, "outside the allowed domains", about: about)
         }
         guard vouching >= .proved else {
             if asked != nil, policy.signUp == .open {
-                note("9", "not authoritative", vouching.rawValue)
+                note("9", "not authoritative", vouching.rawValue, about: about)
                 return nil
             }
-            return refuse("9", .emailUnverified, "not authoritative")
+            return refuse("9", .emailUnverified, "not authoritative", about: about)
         }
         if policy.signUp == .approval {
             return create(
@@ -32,10 +35,11 @@ extension Evaluation {
     mutating func openTenant(_ tenant: TenantFacts) -> Verdict {
         let policy = tenant.policy
         guard asked != nil, policy.signUp == .open else {
-            return refuse("10", .notInvited, policy.signUp.rawValue)
+            return refuse("10", .notInvited, policy.signUp.rawValue, about: [.tenant(tenant.id)])
         }
         guard let email = attempt.email, policy.allows(domain: email.domain) else {
-            return refuse("10", .notInvited, "outside the allowed domains")
+            return refuse(
+                "10", .notInvited, "outside the allowed domains", about: [.tenant(tenant.id)])
         }
         return create("10", tenant, role: policy.givenRole, source: .signUp, status: .active)
     }

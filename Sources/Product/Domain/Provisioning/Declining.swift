@@ -1,0 +1,41 @@
+import Text
+
+extension Provisioning {
+    /// Whether this person may decline what a tenant offers: the address is vouched for, and a live
+    /// invite, a pending row or a domain is open to it there. No sign-in of theirs leads there yet.
+    package static func mayDecline(
+        _ tenant: UUID, attempt: Attempt, facts: Facts, now: Timestamp
+    ) -> Bool {
+        guard let provider = facts.provider, let found = facts.tenants[tenant],
+            found.status == .active,
+            !facts.known.contains(where: { $0.tenantID == tenant && $0.user.status == .active })
+        else { return false }
+        var run = Evaluation(attempt: attempt, facts: facts, now: now)
+        run.vouching = run.computeVouching(provider)
+        guard run.vouching > .none, let known = run.knows(found) else { return false }
+        switch known {
+        case .liveInvite, .pendingRow, .domain: return true
+        default: return facts.pendingChoices.contains(tenant)
+        }
+    }
+
+    /// What is left to a person who declined one choice: where they are at home, or the choices
+    /// that remain. Nothing is taken for them: what the rules would give becomes a choice.
+    package static func rest(attempt: Attempt, facts: Facts, now: Timestamp) -> Verdict {
+        var verdict = decide(attempt: attempt, facts: facts, now: now)
+        verdict.effects = []
+        switch verdict.outcome {
+        case .existing, .deferred: return verdict
+        case .created, .linked, .reserved:
+            var rest = Verdict(.deferred, reason: .tenantChoiceRequired)
+            rest.choices = verdict.tenantID.map { [$0] } ?? []
+            rest.trace = verdict.trace
+            return rest
+        case .refused:
+            guard verdict.reason == .noTenant else { return verdict }
+            var rest = Verdict(.deferred)
+            rest.trace = verdict.trace
+            return rest
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import Text
+
+extension Evaluation {
+    /// An operator unlinked this identity here: it stays out until an invite that was sent after
+    /// that, a link grant or an operator's hand link brings it back (the last ends the bar).
+    mutating func barredIdentity(_ tenant: TenantFacts) -> Verdict? {
+        guard isBarred(tenant) else { return nil }
+        return refuse(
+            "8", .identityLinkRequired, "unlinked by an operator", about: [.tenant(tenant.id)])
+    }
+
+    func isBarred(_ tenant: TenantFacts) -> Bool {
+        guard let since = tenant.barredSince else { return false }
+        if let user = tenant.user, let grant = facts.linkGrant, grant.opens(user.id, at: now) {
+            return false
+        }
+        let own = invite.flatMap { $0.invite.tenantID == tenant.id ? $0 : nil } ?? tenant.invite
+        guard let own, own.invite.isLive(at: now) else { return true }
+        return own.sentAt.map { $0 <= since } ?? true
+    }
+}

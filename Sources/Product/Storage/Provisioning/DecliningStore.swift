@@ -1,0 +1,120 @@
+import Domain
+import Postgres
+import Text
+
+/// A person declines one of the tenants that are open to them.
+extension Database {
+    /// `tenant`: id or slug of what is declined; where nothing is open to the person there, nothing
+    /// changes and the answer is the same as if it had been. `letter` makes the inviter's mail of
+    /// the tenant's name and the inviter's address; nil: no mail is sent.
+    package func decline(
+        _ call: ProvisioningCall, tenant: String, by actor: Actor,
+        letter: (@Sendable (_ tenant: TenantRow, _ inviter: String, _ invited: String) -> Letter)?,
+        render: @escaping Render
+    ) async throws -> ProvisioningResult {
+        try await persons.alone(as: call.personKeys) {
+            try await platformScope.change(by: actor) { change in
+                let started = ContinuousClock.now
+                let change = change.deciding()
+                let named = try await knownFirst(change.named(call), call, change)
+                var reading = FactsReading(self, call, named, change)
+                try await reading.lock()
+                try await reading.read()
+                if let id = try await change.tenantID(tenant), reading.mayDecline(id) {
+                    try await reading.decline(id, letter: letter)
+                    let again = try await change.switching(to: .platform)
+                    reading = FactsReading(self, call, named, again)
+                    try await reading.read()
+                }
+                let verdict = Provisioning.rest(
+                    attempt: named.attempt, facts: reading.facts, now: change.now)
+                return try await answer(verdict, reading, named, since: started, render)
+            }
+        }
+    }
+
+    /// The decision is recorded like any other.
+    private func answer(
+        _ verdict: Verdict, _ reading: FactsReading, _ named: NamedFacts,
+        since started: ContinuousClock.Instant, _ render: Render
+    ) async throws -> ProvisioningResult {
+        let place = try await reading.change.switching(to: verdict.tenantID ?? .platform)
+        var result = try await result(verdict, reading, place, identity: nil)
+        result.decisionID = place.actor.decisionID
+        result.reference = Base62.randomText(6)
+        result.answer = render(result)
+        try await place.recordDecision(
+            result, named, policy: reading.tenants[place.tenant]?.policyVersion, since: started)
+        onDecision(verdict.outcome)
+        return result
+    }
+}
+
+extension FactsReading {
+    fileprivate func mayDecline(_ tenant: UUID) -> Bool {
+        Provisioning.mayDecline(
+            tenant, attempt: attempt, facts: facts, now: change.now)
+    }
+
+    /// Revokes the live invite, if there is one, and offers the tenant no more.
+    fileprivate func decline(
+        _ tenant: UUID,
+        letter: (@Sendable (_ tenant: TenantRow, _ inviter: String, _ invited: String) -> Letter)?
+    ) async throws {
+        var place = try await change.switching(to: tenant)
+        let user = facts.tenants[tenant]?.user?.id
+        place.actor.type = "person"
+        place.actor.id = user?.description ?? ""
+        place.actor.name = "The invited person"
+        if let found = facts.tenants[tenant]?.invite, found.invite.isLive(at: change.now) {
+            let invite = try await place.lockInvite(found.invite.id)
+            let revoked = try await place.revoke(invite, in: database)
+            if let letter, let row = tenants[tenant],
+                let inviter = try await place.inviterAddress(revoked)
+            {
+                try await place.post(
+                    letter(row, inviter, invite.email), about: invite.id, in: database)
+            }
+        }
+        let end = change.now.adding(seconds: Provisioning.choicesFor)
+        try await place.query(
+            """
+            INSERT INTO pending_choices (identity, tenant_id, email_key, created_at, expires_at,
+                declined_at)
+            VALUES (substring(\(identityKey) FOR 36), \(tenant), \(attempt.email?.key ?? ""), \(change.now), \(end),
+                \(change.now))
+            ON CONFLICT (identity, tenant_id) DO UPDATE
+            SET expires_at = excluded.expires_at, declined_at = excluded.declined_at
+            """)
+        try await place.audit(
+            "sign_up.declined",
+            AuditTarget("identity", tenant, attempt.identity.provider.rawValue))
+    }
+}
+
+extension Change {
+    /// Where the person who sent an invite gets mail; nil: a key sent it that no person owns.
+    fileprivate func inviterAddress(_ invite: InviteRow) async throws(PostgresError) -> String? {
+        guard let id = UUID(invite.inviterID) else { return nil }
+        let rows: Rows
+        switch invite.inviterType {
+        case "operator":
+            rows = try await query(
+                "SELECT email FROM operators WHERE id = \(id) AND status = 'active'")
+        case "user":
+            rows = try await query(
+                """
+                SELECT email FROM users
+                WHERE tenant_id = \(tenant) AND id = \(id) AND status = 'active'
+                """)
+        default:
+            rows = try await query(
+                """
+                SELECT u.email FROM api_keys k
+                JOIN users u ON u.tenant_id = \(tenant) AND u.id = k.owner_user_id
+                WHERE k.tenant_id = \(tenant) AND k.id = \(id) AND u.status = 'active'
+                """)
+        }
+        return try rows.first?.get(0, as: String.self)
+    }
+}
