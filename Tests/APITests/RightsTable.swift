@@ -172,6 +172,8 @@ struct RouteRight: Sendable {
         .init("GET /v1/provisioning/decisions/{id}", "yyyyyyyo", "users:read", .home),
         .init("GET \(acme)/provisioning/decisions", "yyyyyyyo", "users:read"),
         .init("GET \(acme)/provisioning/decisions/{id}", "yyyyyyyo", "users:read"),
+        .init(
+            "POST \(acme)/provisioning/decisions/{id}/resolve", "yy---y--", "users:write"),
         .init("POST /v1/hooks/pre-signup", "yyy--y--", "hooks:signup", .home),
         .init("POST /v1/hooks/pre-signup/cognito", "yyy--y--", "hooks:signup", .home),
         .init("POST /v1/hooks/post-confirmation/cognito", "yyy--y--", "hooks:signup", .home),

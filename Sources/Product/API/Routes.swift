@@ -18,6 +18,7 @@ package enum Routes {
         + CognitoEndpoints.all
         + TokenSignInEndpoint.all
         + DecisionEndpoints.all
+        + ResolveEndpoint.all
         + UserEndpoints.all
         + PolicyEndpoints.all
         + ClientEndpoints.all

@@ -73,11 +73,15 @@ struct TokenSignIn {
                 link: "\(publicURL)/console/t/\(place.slug)/invites", message: invited,
                 expiresAt: now)
         }
-        let result = try await database.decline(
-            attempt, tenant: tenant, by: actor(provider),
-            letter: call.services.sendsMail ? letter : nil
-        ) { String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self) }
-        return .json(bytes: Array(result.answer.utf8))
+        do {
+            let result = try await database.decline(
+                attempt, tenant: tenant, by: actor(provider),
+                letter: call.services.sendsMail ? letter : nil
+            ) { String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self) }
+            return .json(bytes: Array(result.answer.utf8))
+        } catch is TokenOutdated {
+            throw Self.refused("the person was signed out everywhere since")
+        }
     }
 
     /// The same token with the same body is the same attempt.

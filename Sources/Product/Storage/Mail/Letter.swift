@@ -25,7 +25,8 @@ package struct Letter: Sendable {
         var isUrgent: Bool {
             switch self {
             case .passwordReset, .operatorLink, .emailChange: true
-            case .invite, .domainLost, .emailChanged, .signInAdded: false
+            case .invite, .domainLost, .emailChanged, .signInAdded, .inviteDeclined, .accountGiven:
+                false
             }
         }
     }

@@ -1,0 +1,93 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `…/decisions/{id}/resolve`: whose an account is whose address was never proved.
+enum ResolveEndpoint {
+    static let all: [Endpoint] = [resolve]
+
+    private static let actions = ["give_account", "open_another"]
+
+    private static let resolve = Endpoint(
+        .post, "/v1/tenants/{tenant}/provisioning/decisions/{id}/resolve", id: "resolveDecision",
+        tag: "Provisioning",
+        summary: "Of a sign-in that was refused because the account's address was never proved: "
+            + "gives the account to that person, or the account another address. The decision, "
+            + "with the user as it is now.",
+        access: .right("linkIdentities"),
+        body: .json(
+            ObjectShape(
+                "DecisionResolution",
+                [
+                    .required("action", .enumeration(actions)),
+                    .nullable("email", .email, "With `open_another`: the account's new address."),
+                ])),
+        answers: [
+            .ok(
+                DecisionRow.shape.adding(
+                    "ResolvedDecision", [.readOnly("user", .object(UserRow.shape))]))
+        ],
+        problems: [.conflict, .emailTaken], idempotent: true, exists: exists
+    ) { call in
+        let (id, resolution) = (try call.id(), try resolution(call))
+        let database = try call.services.database
+        let resolved = try await call.scope.change(by: call.actor) { change in
+            let resolved = try await change.resolve(
+                id, resolution, isTenantsWord: !call.principal.platform, in: database)
+            guard UserIdentityEndpoints.mayActFor(call, resolved.user) else {
+                throw Problem.forbidden(
+                    "The user's role is above what this credential may give.")
+            }
+            if call.services.sendsMail {
+                try await tell(resolved, change, database, call)
+            }
+            return resolved
+        }
+        return .ok(
+            .written { json in
+                json.object {
+                    resolved.decision.members(to: &$0)
+                    $0.member("user", resolved.user)
+                }
+            }, etag: ETag.version(1))
+    }
+
+    @Sendable private static func exists(_ call: Call) async throws -> Bool {
+        try await call.services.database.decision(call.id(), tenant: call.tenant.id) != nil
+    }
+
+    private static func resolution(_ call: Call) throws -> Resolution {
+        let email = call.input.optionalString("email")
+        guard try call.input.string("action") == "open_another" else {
+            guard email == nil else {
+                throw Problem.invalid([
+                    FieldError("/email", .notAllowed, "goes with open_another alone")
+                ])
+            }
+            return .giveAccount
+        }
+        guard let address = email.flatMap({ try? EmailAddress($0) }) else {
+            throw Problem.invalid([
+                FieldError(
+                    "/email", email == nil ? .required : .invalid,
+                    "must be the account's new email address")
+            ])
+        }
+        return .openAnother(address)
+    }
+
+    private static func tell(
+        _ resolved: ResolvedDecision, _ change: Change, _ database: Database, _ call: Call
+    ) async throws {
+        for address in resolved.told {
+            // About a thing of its own each: a later letter about one thing replaces the earlier.
+            try await change.post(
+                Letter(
+                    .accountGiven, to: address, tenantName: try await change.tenantName(),
+                    link: call.services.publicURL, expiresAt: call.now),
+                about: UUID.random(), in: database)
+        }
+    }
+}

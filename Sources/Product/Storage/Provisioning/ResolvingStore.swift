@@ -1,0 +1,174 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// What an operator decides about an account whose address was never proved, once somebody came
+/// who proved it.
+package enum Resolution: Sendable {
+    /// The account is theirs: their sign-in is linked, and every other way in ends.
+    case giveAccount
+    /// The account is another person's, who gets this address, unproved; whoever came is decided
+    /// anew at the next try.
+    case openAnother(EmailAddress)
+}
+
+/// A resolved decision, and the account as it is now.
+package struct ResolvedDecision: Sendable {
+    package var decision: DecisionRow
+    package var user: UserRow
+    /// Addresses that are told: the account's, and those of the sign-ins that ended.
+    package var told: [String]
+}
+
+extension Change {
+    /// 404 where this tenant has no such decision; 409 `conflict` where it does not hold any more
+    /// or leaves nothing to decide, `email_taken` where another user has the address.
+    package func resolve(
+        _ id: UUID, _ resolution: Resolution, isTenantsWord: Bool, in database: Database
+    ) async throws -> ResolvedDecision {
+        let (decision, emailKey) = try await unprovedDecision(id)
+        guard let userID = decision.userID else { throw Self.nothingToResolve }
+        let identity = database.personKey(
+            provider: decision.provider, issuer: decision.issuer, subject: decision.subject)
+        try await lockPerson(identity: identity, emailKey: emailKey, database)
+        let user = try await lockUser(userID)
+        let isTaken = try await !query(
+            """
+            SELECT 1 FROM identities WHERE tenant_id = \(tenant)
+                AND provider = \(decision.provider) AND issuer = \(decision.issuer)
+                AND subject = \(decision.subject)
+            """
+        ).isEmpty
+        guard user.status == "active", user.emailVerifiedAt == nil, !isTaken,
+            sameBytes(user.emailKey, emailKey)
+        else {
+            throw StorageFailure.conflict(
+                code: "conflict",
+                detail: "The account or the sign-in has changed since the decision.", id: userID)
+        }
+        var change = self
+        change.actor.decisionID = id
+        switch resolution {
+        case .giveAccount:
+            return try await change.give(
+                user, to: decision, isTenantsWord: isTenantsWord, database)
+        case .openAnother(let email):
+            let moved = try await change.move(user, to: email, database)
+            return ResolvedDecision(decision: decision, user: moved, told: [])
+        }
+    }
+
+    /// A refusal because the account's address was never proved, with the address's key.
+    private func unprovedDecision(
+        _ id: UUID
+    ) async throws -> (decision: DecisionRow, emailKey: String) {
+        let rows = try await query(
+            """
+            SELECT \(DecisionRow.columns), coalesce(email_key, '') AS address FROM decisions
+            WHERE tenant_id = \(tenant) AND id = \(id)
+            """)
+        guard let row = rows.first else { throw StorageFailure.notFound("decision") }
+        let decision = try DecisionRow(row)
+        let key: String = try row.get("address")
+        guard !key.isEmpty, decision.isForResolving else { throw Self.nothingToResolve }
+        return (decision, key)
+    }
+
+    private static let nothingToResolve = StorageFailure.conflict(
+        code: "conflict", detail: "This decision leaves nothing to resolve.", id: nil)
+
+    /// The locks that a sign-in of the same person takes, in the same order.
+    private func lockPerson(
+        identity: [UInt8], emailKey: String, _ database: Database
+    ) async throws(PostgresError) {
+        let address = database.personKey(emailKey: emailKey)
+        try await query(
+            """
+            INSERT INTO provisioning_locks (key)
+            SELECT kind || key FROM (
+                SELECT '\\x69'::bytea AS kind, unnest(person_keys(\(identity))) AS key
+                UNION ALL SELECT '\\x65'::bytea, unnest(person_keys(\(address)))) AS person
+            ORDER BY kind DESC, key
+            ON CONFLICT (key) DO UPDATE SET key = excluded.key
+            """)
+    }
+
+    private func give(
+        _ user: UserRow, to decision: DecisionRow, isTenantsWord: Bool, _ database: Database
+    ) async throws -> ResolvedDecision {
+        try await query(
+            """
+            UPDATE users SET password_hash = NULL, pin_hash = NULL, must_change_password = false,
+                email_verified_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(user.id)
+            """)
+        try await endResets(of: user.id)
+        for table in ["sessions", "link_grants", "known_devices"] as [SQL] {
+            try await query(
+                "DELETE FROM \(table) WHERE tenant_id = \(tenant) AND user_id = \(user.id)")
+        }
+        _ = try await revokeAPIKeys(owner: user.id, reason: "The account was given to another.")
+        var told = [user.email]
+        for identity in user.identities where identity.linkedByType == nil {
+            try await query(
+                "DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(identity.id)")
+            try await forget(identity, database)
+            try await bar(identity, of: user)
+            try await audit(
+                "identity.unlinked",
+                AuditTarget("identity", identity.id, "\(identity.provider) \(identity.subject)"))
+            if let email = identity.email, !told.contains(email) { told.append(email) }
+        }
+        var changes = AuditChanges()
+        changes.add("email_verified_at", nil, now.description)
+        try await audit("user.account_given", user.target, changes)
+        let linked = try await linkIdentity(
+            user, provider: decision.provider, issuer: decision.issuer,
+            subject: decision.subject, email: decision.email, isTenantsWord: isTenantsWord,
+            isByHand: true, database: database)
+        return ResolvedDecision(decision: decision, user: linked.user, told: told)
+    }
+
+    private func move(
+        _ user: UserRow, to email: EmailAddress, _ database: Database
+    ) async throws -> UserRow {
+        let rows = try await query(
+            """
+            UPDATE users SET email = \(email.original), email_key = \(email.key),
+                email_verified_at = NULL, version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(user.id) AND NOT EXISTS (
+                SELECT 1 FROM users o WHERE o.tenant_id = \(tenant)
+                    AND o.email_key = \(email.key) AND o.status <> 'deleted')
+            RETURNING \(UserRow.columns)
+            """)
+        guard let row = rows.first else { throw try await emailTaken(email.key) }
+        let moved = try UserRow(row)
+        try await putInSearch(moved)
+        let old = database.personKey(emailKey: user.emailKey)
+        try await query(
+            """
+            SELECT directory_remove_person(\(old)) WHERE NOT EXISTS (
+                SELECT 1 FROM users
+                WHERE tenant_id = \(tenant) AND email_key = \(user.emailKey))
+            """)
+        try await query(
+            "SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
+        var changes = AuditChanges()
+        changes.add("email", user.email, moved.email)
+        try await audit("user.email_changed", moved.target, changes)
+        return moved
+    }
+}
+
+extension DecisionRow {
+    /// The account that the address leads to was never proved to be its owner's.
+    package var isForResolving: Bool {
+        guard outcome == "refused", reason == Reason.identityLinkRequired.rawValue else {
+            return false
+        }
+        return (trace.array ?? []).contains {
+            $0["result"]?.string == TraceEntry.addressUnproved
+        }
+    }
+}
