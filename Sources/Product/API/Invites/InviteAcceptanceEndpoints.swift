@@ -107,7 +107,7 @@ enum InviteAcceptanceEndpoints {
             by: Actor(
                 type: "user", id: invite.userID?.description ?? "", name: name ?? invite.email,
                 requestID: call.request.id, ip: call.request.remoteAddress)
-        ) { String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self) }
+        ) { String(decoding: $0.json().encoded(), as: UTF8.self) }
         guard let result, result.verdict.isSuccess, let user = result.user,
             let tenant = result.tenant
         else {

@@ -43,6 +43,7 @@ enum SearchEndpoint {
             }
         }
         if items.isEmpty { items = try await decision(text, call) }
+        items += try await decisions(named: text, in: place, call)
         guard let place else { return answer(items) }
         let scope = database.scope(place)
         if call.principal.tenant != nil, let own = try await scope.tenantRow() {
@@ -69,6 +70,20 @@ enum SearchEndpoint {
 
     private static func answer(_ items: [JSONValue]) -> Response {
         .ok(.object([.init("items", .array(items))]))
+    }
+
+    /// By the reference that a person was told: at the platform those without a tenant too.
+    private static func decisions(
+        named text: String, in place: UUID?, _ call: Call
+    ) async throws -> [JSONValue] {
+        guard text.utf8.count == 6, call.bound(.readDecisions) == nil,
+            Permissions.permits(call.domainPrincipal, .readDecisions, in: place) == .allowed
+        else { return [] }
+        var filter = DecisionFilter()
+        filter.reference = text
+        return try await call.services.database.decisions(best, tenant: place, filter).rows.map {
+            item("decision", $0.id, $0.email ?? $0.reference, $0.email, $0.tenantID)
+        }
     }
 
     private static func may(_ call: Call, _ right: Right, in scope: TenantScope) -> Bool {

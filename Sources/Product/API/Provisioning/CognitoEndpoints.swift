@@ -94,7 +94,7 @@ enum CognitoEndpoints {
             ])
         }
         let result = try await call.services.database.provision(attempt, by: call.hookActor) {
-            String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self)
+            String(decoding: $0.json().encoded(), as: UTF8.self)
         }
         guard let result else { throw Problem.internalError }
         // A user who waits for approval has a row, and no sign-in.
@@ -112,7 +112,7 @@ enum CognitoEndpoints {
             let attempt = event.call(for: call)
         else { return event.document }
         _ = try await call.services.database.provision(attempt, by: call.hookActor) {
-            String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self)
+            String(decoding: $0.json().encoded(), as: UTF8.self)
         }
         return event.document
     }

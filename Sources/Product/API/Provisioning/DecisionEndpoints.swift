@@ -29,6 +29,12 @@ enum DecisionEndpoints {
                 QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
                 QueryParameter("reason", .enumeration(Reason.allCases.map(\.rawValue))),
                 QueryParameter("email", .email, "The whole address."),
+                QueryParameter(
+                    "reference", .string(min: 1, max: 12), "What the person was told to name."),
+                QueryParameter(
+                    "q", .string(min: 1, max: 320),
+                    "Part of an address, under 3 characters its beginning; or a reference."),
+                QueryParameter("user_id", .uuid),
             ],
             answers: [.list(DecisionRow.shape)]
         ) { call in
@@ -39,7 +45,13 @@ enum DecisionEndpoints {
                 reason: call.query.optionalString("reason"))
             filter.since = call.query.optionalTimestamp("since")
             filter.until = call.query.optionalTimestamp("until")
-            filter.user = call.bound(.readDecisions)
+            filter.user = call.query.optionalUUID("user_id")
+            if let own = call.bound(.readDecisions) {
+                guard filter.user ?? own == own else { throw Problem.notFound("user") }
+                filter.user = own
+            }
+            filter.reference = call.query.optionalString("reference")
+            filter.text = call.query.optionalString("q")
             if let text = call.query.optionalString("email") {
                 guard let email = try? EmailAddress(text) else {
                     throw Problem.invalid([
@@ -49,18 +61,35 @@ enum DecisionEndpoints {
                 filter.emailKey = email.key
             }
             let tenant = call.decisionTenant
-            return call.list(try await database.decisions(list, tenant: tenant, filter))
+            let page = try await database.decisions(list, tenant: tenant, filter)
+            return call.list(page) { $0.cut(to: tenant).write(to: &$1) }
         }
     }
 
     private static func gets(_ path: String, _ id: String) -> Endpoint {
         Endpoint(
             .get, path, id: id, tag: "Provisioning", summary: "One decision with its trace.",
-            access: .own("readDecisions"), answers: [.ok(DecisionRow.shape)]
+            access: .own("readDecisions"),
+            query: [
+                QueryParameter(
+                    "would_admit", .bool,
+                    "Of a refusal also under which single changes the rules would admit now.")
+            ],
+            answers: [.ok(DecisionRow.shape)]
         ) { call in
-            let row = try await call.services.database.decision(
-                call.id(), tenant: call.decisionTenant)
-            guard let row, call.sees(row.userID) else { throw Problem.notFound("decision") }
+            let database = try call.services.database
+            let tenant = call.decisionTenant
+            let found = try await database.decision(call.id(), tenant: tenant)
+            guard var row = found, call.sees(row.userID) else {
+                throw Problem.notFound("decision")
+            }
+            row.trace = try await database.shown(row.trace, to: tenant)
+            if call.query.flag("would_admit") {
+                // Of an invite that did not help nothing more is told.
+                let isTold = !row.isPart || row.email != nil
+                row.wouldAdmit =
+                    isTold ? try await database.wouldAdmit(row.id, reader: tenant) : []
+            }
             return .ok(row, etag: ETag.version(1))
         }
     }
@@ -81,18 +110,20 @@ extension DecisionRow: JSONView {
         json.member("created_at", createdAt)
         json.member("outcome", outcome)
         json.member("reason", reason)
-        json.member("reference", reference)
+        json.member("reference", reference.isEmpty ? nil : reference)
         json.member("email", email)
-        json.member("provider", provider)
-        json.member("issuer", issuer)
-        json.member("subject", subject)
+        json.member("provider", provider.isEmpty ? nil : provider)
+        json.member("issuer", isPart ? nil : issuer)
+        json.member("subject", isPart ? nil : subject)
         json.member("tenant_id", tenantID)
         json.member("user_id", userID)
         json.member("invite_id", inviteID)
         json.member("policy_version", policyVersion)
         json.member("trace", trace)
-        json.member("duration_ms", JSONValue.number("\(durationMilliseconds)"))
+        json.member(
+            "duration_ms", isPart ? .null : JSONValue.number("\(durationMilliseconds)"))
         json.member("request_id", requestID)
+        if let wouldAdmit { json.member("would_admit", wouldAdmit.document) }
         json.member("replay_of", JSONValue.null)
     }
 
@@ -102,15 +133,21 @@ extension DecisionRow: JSONView {
             .readOnly("id", .uuid), .readOnly("created_at", .timestamp),
             .readOnly("outcome", .enumeration(Outcome.allCases.map(\.rawValue))),
             .readOnly("reason", .enumeration(Reason.allCases.map(\.rawValue)), nullable: true),
-            .readOnly("reference", .string(), "What the person was told to name."),
+            .readOnly(
+                "reference", .string(), nullable: true,
+                "What the person was told to name. Of a decision that belongs to no tenant, a "
+                    + "tenant reads its own part alone: null is what is not told."),
             .readOnly("email", .string(), nullable: true),
-            .readOnly("provider", .string()), .readOnly("issuer", .string()),
-            .readOnly("subject", .string()), .readOnly("tenant_id", .uuid, nullable: true),
+            .readOnly("provider", .string(), nullable: true),
+            .readOnly("issuer", .string(), nullable: true),
+            .readOnly("subject", .string(), nullable: true),
+            .readOnly("tenant_id", .uuid, nullable: true),
             .readOnly("user_id", .uuid, nullable: true),
             .readOnly("invite_id", .uuid, nullable: true),
             .readOnly("policy_version", .integer(1...1_000_000_000), nullable: true),
             .readOnly("trace", .array(of: .any), "Each rule, its result and what it looked at."),
             .readOnly("duration_ms", .any), .readOnly("request_id", .string(), nullable: true),
+            NearestYes.field,
             .readOnly("replay_of", .uuid, nullable: true),
         ])
 }

@@ -15,7 +15,7 @@ enum HookEndpoints {
     ) { call in
         let result = try await call.services.database.provision(
             AttemptShape.call(call), by: call.hookActor
-        ) { String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self) }
+        ) { String(decoding: $0.json().encoded(), as: UTF8.self) }
         guard let result else { throw Problem.internalError }
         return .json(bytes: Array(result.answer.utf8))
     }
@@ -29,9 +29,11 @@ enum HookEndpoints {
     ) { call in
         let result = try await call.services.database.provision(
             AttemptShape.call(call), dryRun: true, by: call.actor
-        ) { String(decoding: $0.json(withTrace: true).encoded(), as: UTF8.self) }
+        ) { _ in "" }
         guard let result else { throw Problem.internalError }
-        return .json(bytes: Array(result.answer.utf8))
+        let trace = try await call.services.database.shown(
+            result.verdict.traceDocument, to: call.callerTenant)
+        return .ok(result.json(trace: trace))
     }
 }
 

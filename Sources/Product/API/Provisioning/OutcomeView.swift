@@ -5,7 +5,7 @@ import Text
 
 extension ProvisioningResult {
     /// The answer of the generic hook; with the trace, that of the dry run.
-    func json(withTrace: Bool) -> JSONValue {
+    func json(trace: JSONValue? = nil) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("outcome", .string(verdict.outcome.rawValue)),
             .init("reason", verdict.reason.map { .string($0.rawValue) } ?? .null),
@@ -19,7 +19,8 @@ extension ProvisioningResult {
         if !choices.isEmpty || verdict.outcome == .deferred {
             members.append(.init("choices", .array(choices.map(Self.choice))))
         }
-        if withTrace { members.append(.init("trace", verdict.traceDocument)) }
+        if let trace { members.append(.init("trace", trace)) }
+        if let wouldAdmit { members.append(.init("would_admit", wouldAdmit.document)) }
         return .object(members)
     }
 
@@ -47,6 +48,7 @@ extension ProvisioningResult {
             .readOnly("reference", .string(), always: false, "What the person is told to name."),
             .readOnly("choices", .array(of: .any), always: false, "Where the tenant is open."),
             .readOnly("trace", .array(of: .any), always: false, "Each rule that was looked at."),
+            NearestYes.field,
         ])
 }
 

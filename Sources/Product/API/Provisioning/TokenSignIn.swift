@@ -36,7 +36,7 @@ struct TokenSignIn {
         let result: ProvisioningResult?
         do {
             result = try await database.provision(attempt, by: actor(provider)) {
-                String(decoding: $0.told.json(withTrace: false).encoded(), as: UTF8.self)
+                String(decoding: $0.told.json().encoded(), as: UTF8.self)
             }
         } catch is TokenOutdated {
             throw Self.refused("the person was signed out everywhere since")
@@ -77,7 +77,7 @@ struct TokenSignIn {
             let result = try await database.decline(
                 attempt, tenant: tenant, by: actor(provider),
                 letter: call.services.sendsMail ? letter : nil
-            ) { String(decoding: $0.json(withTrace: false).encoded(), as: UTF8.self) }
+            ) { String(decoding: $0.told.json().encoded(), as: UTF8.self) }
             return .json(bytes: Array(result.answer.utf8))
         } catch is TokenOutdated {
             throw Self.refused("the person was signed out everywhere since")

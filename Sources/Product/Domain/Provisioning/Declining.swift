@@ -32,7 +32,8 @@ extension Provisioning {
             rest.trace = verdict.trace
             return rest
         case .refused:
-            guard verdict.reason == .noTenant else { return verdict }
+            // To a stranger every refusal reads alike.
+            guard verdict.reason == .noTenant, verdict.toldReason == nil else { return verdict }
             var rest = Verdict(.deferred)
             rest.trace = verdict.trace
             return rest

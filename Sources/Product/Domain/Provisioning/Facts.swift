@@ -57,6 +57,13 @@ package struct TenantFacts: Sendable {
     package var domain: TenantDomain?
     /// When an operator unlinked the attempt's identity here; it stays out from then on.
     package var barredSince: Timestamp?
+    /// The newest invite to this address that is expired or revoked; like the two domains below read
+    /// only to explain a refusal, no rule looks at them.
+    package var lapsedInvite: InviteFacts?
+    /// A claim on the address's domain that is not proved.
+    package var unprovedDomain: TenantDomain?
+    /// A verified domain above the address's, which does not include subdomains.
+    package var parentDomain: TenantDomain?
 
     package init(
         id: UUID, status: Tenant.Status = .active, policy: TenantPolicy = TenantPolicy(),

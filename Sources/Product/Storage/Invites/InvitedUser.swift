@@ -97,11 +97,14 @@ extension Change {
         let id: UUID = try row.get(0)
         try await query("SELECT user_search_drop(\(id))")
         let key = database.personKey(emailKey: emailKey)
-        // A deleted user at the address is still to be found there.
+        // A deleted user at the address is still to be found there, and so is a dead invite, which
+        // explains a refusal.
         try await query(
             """
             SELECT directory_remove_person(\(key)) WHERE NOT EXISTS (
                 SELECT 1 FROM users WHERE tenant_id = \(tenant) AND email_key = \(emailKey))
+                AND NOT EXISTS (
+                SELECT 1 FROM invites WHERE tenant_id = \(tenant) AND email_key = \(emailKey))
             """)
         try await audit("user.removed", AuditTarget("user", id, try row.get(1)))
     }

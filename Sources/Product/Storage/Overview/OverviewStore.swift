@@ -112,7 +112,7 @@ extension Database {
                 count(*) FILTER (WHERE outcome IN ('created', 'linked', 'existing', 'reserved')),
                 count(*) FILTER (WHERE outcome = 'refused')
             FROM decisions
-            WHERE \(own) AND created_at >= \(starts[0]) AND created_at < \(until)
+            WHERE \(own) AND part IS NULL AND created_at >= \(starts[0]) AND created_at < \(until)
                 AND created_at > '-infinity'
             GROUP BY bucket
             """)

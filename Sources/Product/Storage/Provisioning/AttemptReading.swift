@@ -197,7 +197,7 @@ extension Change {
         }
     }
 
-    private static func address(_ text: String?) -> Attempt.Address {
+    static func address(_ text: String?) -> Attempt.Address {
         guard let text, !text.utf8.allSatisfy({ $0 == 0x20 }) else { return .missing }
         guard let email = try? EmailAddress(text) else { return .malformed }
         return .parsed(

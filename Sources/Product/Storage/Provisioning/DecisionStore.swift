@@ -21,11 +21,16 @@ package struct DecisionRow: ListedRow {
     package var trace: JSONValue
     package var durationMilliseconds: Double
     package var requestID: String?
+    /// A tenant's part of a decision that belongs to none: subject, issuer and duration are not told.
+    package var isPart: Bool
+    /// What would have admitted; nil: not asked for.
+    package var wouldAdmit: [NearestYes]?
 
     static let columns: SQL =
         """
         id, created_at, outcome, reason, reference, email, provider, issuer, subject, tenant_id,
-        user_id, invite_id, policy_version, trace::text, duration_ms, request_id
+        user_id, invite_id, policy_version, trace::text, duration_ms, request_id,
+        part IS NOT NULL
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -46,6 +51,7 @@ package struct DecisionRow: ListedRow {
         trace = try row.json(13)
         durationMilliseconds = try row.get(14)
         requestID = try row.get(15, as: String?.self)
+        isPart = try row.get(16)
     }
 }
 
@@ -60,6 +66,10 @@ package struct DecisionFilter: Sendable {
     package var emailKey: String?
     /// The user whom the decision was about.
     package var user: UUID?
+    /// What the person was told to name.
+    package var reference: String?
+    /// Part of an address without case, a beginning where it is short; or a whole reference.
+    package var text: String?
 
     package init(
         outcomes: [String]? = nil, reason: String? = nil, emailKey: String? = nil
@@ -81,6 +91,14 @@ package struct DecisionFilter: Sendable {
         if let reason { sql += " AND reason = \(reason)" }
         if let user { sql += " AND user_id = \(user)" }
         if let emailKey { sql += " AND email_key = \(emailKey)" }
+        if let reference { sql += " AND reference = \(reference)" }
+        if let text {
+            let patterns = SearchedText(text).patterns
+            sql += """
+                 AND CASE WHEN email_key LIKE ANY (\(patterns)) OR reference = \(text)
+                    THEN true ELSE false END
+                """
+        }
         return sql
     }
 }
@@ -88,7 +106,8 @@ package struct DecisionFilter: Sendable {
 extension DecisionRow {
     static func list(of tenant: UUID?, _ filter: DecisionFilter) -> ListStatement {
         // Of all tenants: what the index of all rows asks for.
-        let place: SQL = tenant.map { "tenant_id = \($0)" } ?? "created_at > '-infinity'"
+        let place: SQL =
+            tenant.map { "tenant_id = \($0)" } ?? "part IS NULL AND created_at > '-infinity'"
         return ListStatement(
             columns: columns, source: "decisions WHERE \(place)\(filter.condition)")
     }
@@ -107,7 +126,7 @@ extension Database {
         _ id: UUID, tenant: UUID?
     ) async throws(PostgresError) -> DecisionRow? {
         var sql: SQL = "SELECT \(DecisionRow.columns) FROM decisions WHERE "
-        sql += tenant.map { "tenant_id = \($0) AND id = \(id)" } ?? "id = \(id)"
+        sql += tenant.map { "tenant_id = \($0) AND id = \(id)" } ?? "part IS NULL AND id = \(id)"
         return try await read(sql, of: tenant).first.map(DecisionRow.init)
     }
 
@@ -131,22 +150,26 @@ extension Change {
             """
             INSERT INTO decisions (tenant_id, id, created_at, outcome, reason, reference, email,
                 email_key, provider, issuer, subject, user_id, identity_id, invite_id,
-                policy_version, trace, duration_ms, request_id)
+                policy_version, trace, duration_ms, request_id, attempt)
             VALUES (\(tenant), \(result.decisionID), \(now), \(verdict.outcome.rawValue),
                 \(verdict.reason?.rawValue), \(result.reference), \(email?.display),
                 \(email?.key), \(key.provider.rawValue), \(key.issuer), \(key.subject),
                 \(verdict.userID), \(result.identityID), \(verdict.inviteID), \(policy),
                 \(JSONB(verdict.traceDocument)), \(milliseconds),
-                \(actor.requestID.isEmpty ? nil : actor.requestID))
+                \(actor.requestID.isEmpty ? nil : actor.requestID), \(JSONB(named.document)))
             """)
     }
 }
 
 extension Verdict {
     /// `[{rule, result, detail, about: [{type, id, tenant_id}]}]`.
-    package var traceDocument: JSONValue {
+    package var traceDocument: JSONValue { trace.document }
+}
+
+extension [TraceEntry] {
+    var document: JSONValue {
         .array(
-            trace.map {
+            map {
                 .object([
                     .init("rule", .string($0.rule)), .init("result", .string($0.result)),
                     .init("detail", .string($0.detail)),

@@ -45,6 +45,7 @@ extension Database {
         result.answer = render(result)
         try await place.recordDecision(
             result, named, policy: reading.tenants[place.tenant]?.policyVersion, since: started)
+        try await place.recordParts(of: result, reading)
         onDecision(verdict.outcome)
         return result
     }

@@ -138,7 +138,13 @@ struct FactsReading: Sendable {
         return labels.indices.map { labels[$0...].joined(separator: ".") }
     }
 
-    private mutating func readTenant(_ id: UUID) async throws(PostgresError) {
+    mutating func explain(_ id: UUID, _ fill: (inout TenantFacts) -> Void) {
+        guard var tenant = facts.tenants[id] else { return }
+        fill(&tenant)
+        facts.tenants[id] = tenant
+    }
+
+    mutating func readTenant(_ id: UUID) async throws(PostgresError) {
         let change = try await change.switching(to: id)
         guard
             let (row, policy, barredSince) = try await change.tenantWithPolicy(

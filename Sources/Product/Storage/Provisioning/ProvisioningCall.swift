@@ -88,6 +88,8 @@ package struct ProvisioningResult: Sendable {
     /// The tenants to choose from.
     package var choices: [TenantRow]
     package var identityID: UUID?
+    /// Of a dry run that was refused: what would admit, from the facts that were read.
+    package var wouldAdmit: [NearestYes]?
     /// Whether the attempt's address is one, and whether the provider vouches for it.
     var isAddressSound = false
     var isAddressVouched = false

@@ -78,6 +78,11 @@ extension Database {
             earlier = try await change.recordedAnswer(digest, isEvent: false)
             isRepeated = earlier != nil
         }
+        if verdict.outcome == .refused, !isRepeated, verdict.reason != .rateLimited {
+            try await reading.readUnhelpful()
+            verdict.trace += Provisioning.unhelpful(
+                facts: reading.facts, email: named.attempt.email, now: change.now)
+        }
         let place = try await change.switching(to: verdict.tenantID ?? .platform)
         if let earlier, isRepeated {
             if verdict.reason != .rateLimited { try await place.countAttempt(earlier.decision) }
@@ -97,10 +102,15 @@ extension Database {
             try await place.recordDecision(
                 result, named, policy: reading.tenants[place.tenant]?.policyVersion,
                 since: started)
+            try await place.recordParts(of: result, reading)
             try await place.record(result, for: digest)
             if let id = result.decisionID { try await place.countAttempt(id) }
             try await place.noteUpstream(of: named, by: call)
         } else {
+            if let reason = verdict.reason, verdict.outcome == .refused {
+                result.wouldAdmit = Provisioning.wouldAdmit(
+                    named.attempt, facts: reading.facts, refused: reason, now: change.now)
+            }
             result.answer = render(result)
         }
         return result

@@ -63,8 +63,8 @@ extension Evaluation {
         let isLinked = mine.map { !wipes || $0.isLinkedByHand } ?? false
         if !isLinked { effects.append(.linkIdentity(user: row.id)) }
         return succeed(
-            rule, isLinked && mine?.isLinkedByHand != true ? .existing : outcome, tenant: tenant,
-            user: row.id, invite: invite,
+            rule, isLinked && change == nil ? .existing : outcome, tenant: tenant, user: row.id,
+            invite: invite,
             effects: effects + also)
     }
 
@@ -86,8 +86,10 @@ extension Evaluation {
             }
             effects.append(.removeUnreachableRow(user: row.id))
         }
+        // A row that makes way takes its sign-ins along.
         if let mine = facts.known.first(where: {
             $0.tenantID == tenant.id && $0.user.status != .deleted
+                && $0.user.id != tenant.user?.id
         }) {
             return conflict(rule, mine)
         }

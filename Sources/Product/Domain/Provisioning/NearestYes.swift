@@ -1,0 +1,224 @@
+import Text
+
+/// A single change under which the same rules admit an attempt that they refused.
+package struct NearestYes: Sendable, Equatable {
+    package enum Change: String, Sendable, CaseIterable {
+        case invite, approve, relink
+        case verifyDomain = "verify_domain"
+        case includeSubdomains = "include_subdomains"
+        case policySignUp = "policy_sign_up"
+        case domainMode = "domain_mode"
+        case resumeUser = "resume_user"
+        case restoreUser = "restore_user"
+        case resumeTenant = "resume_tenant"
+        case trustProvider = "trust_provider"
+        case resendInvite = "resend_invite"
+        case raiseLimit = "raise_limit"
+    }
+
+    package var change: Change
+    /// One sentence for an operator, without names and addresses.
+    package var detail: String
+    /// The tenant that would make the change; nil: the platform, or any tenant.
+    package var tenantID: UUID?
+}
+
+extension Provisioning {
+    /// How often the rules are asked for one attempt, at most.
+    package static let nearestYesRuns = 12
+
+    /// The least changes that admit on their own, in the order of how little they change. `facts`
+    /// are those that the reader may know, with what was seen and did not help.
+    package static func wouldAdmit(
+        _ attempt: Attempt, facts: Facts, refused: Reason, now: Timestamp
+    ) -> [NearestYes] {
+        var found: [NearestYes] = []
+        var kinds: Set<String> = []
+        var runs = 0
+        for edit in edits(of: attempt, facts, refused, now) {
+            // One policy that admits is enough, and one trust.
+            let kind = "\(edit.answer.change.rawValue) \(edit.answer.tenantID?.description ?? "")"
+            guard runs < nearestYesRuns, !kinds.contains(kind) else { continue }
+            runs += 1
+            var edited = facts
+            edit.apply(&edited)
+            let verdict = decide(attempt: attempt, facts: edited, now: now)
+            guard verdict.maySignIn || verdict.outcome == .reserved else { continue }
+            kinds.insert(kind)
+            found.append(edit.answer)
+        }
+        return found
+    }
+
+    /// A change to try.
+    private struct Edit {
+        var answer: NearestYes
+        var apply: (inout Facts) -> Void
+    }
+
+    private static func edits(
+        of attempt: Attempt, _ facts: Facts, _ refused: Reason, _ now: Timestamp
+    ) -> [Edit] {
+        if refused == .rateLimited {
+            return [
+                edit(.raiseLimit, nil, "Too many attempts were refused within a minute.") { _ in }
+            ]
+        }
+        guard let email = attempt.email else { return [] }
+        var edits: [Edit] = []
+        for tenant in facts.tenants.values.sorted(by: { $0.id < $1.id }) {
+            edits += editsOfPeople(tenant, attempt, email, now)
+        }
+        for tenant in facts.tenants.values.sorted(by: { $0.id < $1.id }) {
+            edits += editsOfRules(tenant, now)
+        }
+        edits += editsOfTrust(facts, email)
+        if facts.tenants.isEmpty, facts.asked.isEmpty {
+            let made = TenantFacts(id: UUID(high: 0, low: 1))
+            edits.append(
+                edit(.invite, nil, "Invite this address to a tenant.") { facts in
+                    facts.tenants[made.id] = made
+                    invite(made, email, now, &facts)
+                })
+        }
+        return edits
+    }
+
+    private static func edit(
+        _ change: NearestYes.Change, _ tenant: UUID?, _ detail: String,
+        _ apply: @escaping (inout Facts) -> Void
+    ) -> Edit {
+        Edit(
+            answer: NearestYes(change: change, detail: detail, tenantID: tenant), apply: apply)
+    }
+
+    // MARK: what is done for one person
+
+    private static func editsOfPeople(
+        _ tenant: TenantFacts, _ attempt: Attempt, _ email: Email, _ now: Timestamp
+    ) -> [Edit] {
+        var edits: [Edit] = []
+        let id = tenant.id
+        if tenant.status == .suspended {
+            edits.append(
+                edit(.resumeTenant, id, "Resume the tenant.") { $0.tenants[id]?.status = .active })
+        }
+        if let row = tenant.user, row.status == .suspended {
+            let status: User.Status = row.hasProvedCredential ? .active : .pending
+            edits.append(
+                edit(.resumeUser, id, "Resume the user.") { set(row.id, status, id, &$0) })
+        }
+        if let row = tenant.user, row.awaitsApproval {
+            edits.append(
+                edit(.approve, id, "Approve the user.") { set(row.id, .active, id, &$0) })
+        }
+        if tenant.user == nil, let row = tenant.deleted {
+            edits.append(
+                edit(.restoreUser, id, "Restore the user.") { facts in
+                    facts.tenants[id]?.user = row
+                    facts.tenants[id]?.deleted = nil
+                    set(row.id, .active, id, &facts)
+                })
+        }
+        edits += relinking(tenant, attempt)
+        if let lapsed = tenant.lapsedInvite, lapsed.invite.revokedAt == nil {
+            edits.append(
+                edit(.resendInvite, id, "Send the expired invite again.") {
+                    invite(tenant, email, now, &$0)
+                })
+        }
+        edits.append(
+            edit(.invite, id, "Invite this address.") { invite(tenant, email, now, &$0) })
+        return edits
+    }
+
+    /// The sign-in belongs to the account from now on.
+    private static func relinking(_ tenant: TenantFacts, _ attempt: Attempt) -> [Edit] {
+        let id = tenant.id
+        let row = tenant.user.flatMap { $0.status == .active || $0.status == .pending ? $0 : nil }
+        guard let row else { return [] }
+        return [
+            edit(.relink, id, "Link this sign-in to the user.") { facts in
+                facts.tenants[id]?.barredSince = nil
+                facts.known.removeAll { $0.tenantID == id }
+                facts.known.append(
+                    KnownIdentity(
+                        identityID: UUID(high: 0, low: 2), tenantID: id, user: row,
+                        isLinkedByHand: true))
+            }
+        ]
+    }
+
+    private static func set(
+        _ user: UUID, _ status: User.Status, _ tenant: UUID, _ facts: inout Facts
+    ) {
+        facts.tenants[tenant]?.user?.status = status
+        for index in facts.known.indices where facts.known[index].user.id == user {
+            facts.known[index].user.status = status
+        }
+    }
+
+    /// A live invite as it would be sent now; the token of the attempt, if one came, would be its.
+    private static func invite(
+        _ tenant: TenantFacts, _ email: Email, _ now: Timestamp, _ facts: inout Facts
+    ) {
+        let sent = InviteFacts(
+            invite: Invite(
+                id: tenant.lapsedInvite?.invite.id ?? UUID(high: 0, low: 3), tenantID: tenant.id,
+                email: email, role: tenant.policy.givenRole,
+                expiresAt: now.adding(seconds: Invite.defaultLifetime)),
+            row: tenant.user, sentAt: now)
+        facts.tenants[tenant.id]?.invite = sent
+        if facts.invite?.invite.tenantID == tenant.id { facts.invite = sent }
+    }
+
+    // MARK: what is done for everybody
+
+    private static func editsOfRules(_ tenant: TenantFacts, _ now: Timestamp) -> [Edit] {
+        var edits: [Edit] = []
+        let id = tenant.id
+        if let domain = tenant.unprovedDomain {
+            edits.append(
+                edit(.verifyDomain, id, "Prove the domain of this address.") { facts in
+                    var proved = domain
+                    proved.status = .verified
+                    proved.verifiedAt = now
+                    facts.tenants[id]?.domain = proved
+                })
+        }
+        if let domain = tenant.parentDomain {
+            edits.append(
+                edit(.includeSubdomains, id, "Let the domain include its subdomains.") { facts in
+                    var wider = domain
+                    wider.includeSubdomains = true
+                    facts.tenants[id]?.domain = wider
+                })
+        }
+        // The closest policy first.
+        for signUp in [TenantPolicy.SignUp.inviteOnly, .domain, .open]
+        where signUp != tenant.policy.signUp {
+            edits.append(
+                edit(.policySignUp, id, "Set the policy's sign_up to \(signUp.rawValue).") {
+                    $0.tenants[id]?.policy.signUp = signUp
+                })
+        }
+        return edits
+    }
+
+    private static func editsOfTrust(_ facts: Facts, _ email: Email) -> [Edit] {
+        guard let provider = facts.provider else { return [] }
+        let owner = provider.tenantID
+        return [
+            edit(
+                .trustProvider, owner, "Set the provider's email_trust to verified_claim."
+            ) { $0.provider?.emailTrust = .verifiedClaim },
+            edit(
+                .trustProvider, owner,
+                "Set the provider's email_trust to authoritative for the domain of this address."
+            ) { facts in
+                facts.provider?.emailTrust = .authoritative
+                facts.provider?.domains.append(email.domain)
+            },
+        ]
+    }
+}

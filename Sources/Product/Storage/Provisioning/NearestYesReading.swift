@@ -1,0 +1,100 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+extension NamedFacts {
+    /// What is kept of the attempt beside its decision.
+    var document: JSONValue {
+        func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+        return .object([
+            .init("provider", text(provider?.id.description)),
+            .init("trigger", .string(attempt.trigger.rawValue)),
+            .init("upstream", text(attempt.upstream)),
+            .init("email_verified", attempt.emailVerified.map { .bool($0) } ?? .null),
+            .init("hosted_domain", text(attempt.hostedDomain)),
+            .init("client_id", text(attempt.clientID)),
+            .init("has_token", .bool(attempt.hasInviteToken)),
+            .init("asked", .array(asked.map { text($0.tenantID?.description) })),
+        ])
+    }
+}
+
+extension Database {
+    /// Ends a transaction without keeping anything.
+    private struct Asked: Error { var answer: [NearestYes] }
+
+    /// Under which single changes the rules would admit what they refused, by the facts of now.
+    /// `reader`: the tenant whose facts alone are looked at; nil: the platform, which may know all.
+    package func wouldAdmit(
+        _ decision: UUID, reader: UUID?
+    ) async throws -> [NearestYes] {
+        let rows = try await platform.read(
+            """
+            SELECT tenant_id, reason, email, provider, issuer, subject, invite_id, attempt::text
+            FROM decisions WHERE id = \(decision) AND part IS NULL AND outcome = 'refused'
+            """)
+        guard let row = rows.first, let reason = Reason(rawValue: try row.get(1)),
+            let kind = ProviderKind(rawValue: try row.get(3))
+        else { return [] }
+        let stored = try row.json(7)
+        guard let trigger = stored["trigger"]?.string.flatMap(Attempt.Trigger.init) else {
+            return []
+        }
+        var attempt = Attempt(
+            trigger: trigger,
+            identity: IdentityKey(
+                provider: kind, issuer: try row.get(4), subject: try row.get(5)),
+            upstream: stored["upstream"]?.string,
+            address: Change.address(try row.get(2, as: String?.self)),
+            emailVerified: stored["email_verified"]?.bool,
+            hostedDomain: stored["hosted_domain"]?.string, clientID: stored["client_id"]?.string)
+        attempt.hasInviteToken = stored["has_token"]?.bool ?? false
+        var named = NamedFacts(attempt: attempt)
+        named.asked = (stored["asked"]?.array ?? []).map {
+            AskedTenant(.attempt, $0.string.flatMap { UUID($0) })
+        }
+        if let reader { named.asked = [AskedTenant(.attempt, reader)] }
+        let home: UUID = try row.get(0)
+        let invite: UUID? = try row.get(6, as: UUID?.self)
+        let provider = stored["provider"]?.string.flatMap { UUID($0) }
+        return try await nearest(
+            named, provider: provider, invite: attempt.hasInviteToken ? invite : nil, at: home,
+            reason)
+    }
+
+    private func nearest(
+        _ named: NamedFacts, provider: UUID?, invite: UUID?, at home: UUID, _ reason: Reason
+    ) async throws -> [NearestYes] {
+        do {
+            try await platformScope.change(by: .system) { change in
+                let found = try await change.query(
+                    "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(provider)")
+                var named = named
+                named.provider = try found.first.map(ProviderRow.init)?.provider
+                if let invite {
+                    let place = try await change.switching(to: home)
+                    let hashes = try await place.query(
+                        """
+                        SELECT token_hash FROM invites
+                        WHERE tenant_id = \(home) AND id = \(invite)
+                        """)
+                    named.tokenHash = try hashes.first?.get(0, as: [UInt8].self)
+                }
+                let key = named.attempt.identity
+                let call = ProvisioningCall(
+                    provider: .attempt(
+                        key.provider.rawValue, issuer: key.issuer, subject: key.subject))
+                var reading = FactsReading(self, call, named, change)
+                try await reading.read()
+                try await reading.readUnhelpful()
+                let answer = Provisioning.wouldAdmit(
+                    named.attempt, facts: reading.facts, refused: reason, now: change.now)
+                throw Asked(answer: answer)
+            }
+        } catch let end as Asked {
+            return end.answer
+        }
+        return []
+    }
+}

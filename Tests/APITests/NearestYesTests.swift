@@ -1,0 +1,103 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// What an operator may do so that a refused person gets in: told by the rules themselves, and held
+/// by doing it.
+struct NearestYesTests {
+    private static let acme = "/v1/tenants/acme"
+
+    private static func run(_ body: (ProvisioningScene) async throws -> Void) async throws {
+        let scene = try await ProvisioningScene.make()
+        do { try await body(scene) } catch {
+            await scene.service.stop()
+            throw error
+        }
+        await scene.service.stop()
+    }
+
+    private static func changes(_ answer: JSONValue) -> [String] {
+        (answer["would_admit"]?.array ?? []).compactMap { $0["change"]?.string }
+    }
+
+    private static func asked(
+        _ scene: ProvisioningScene, _ refused: TestAnswer,
+        as credential: TestService.Credential = .platformOwner
+    ) async throws -> JSONValue {
+        let id = refused.json["decision_id"]?.string ?? ""
+        return try await scene.service.send(
+            .get, "\(acme)/provisioning/decisions/\(id)?would_admit=true", as: credential
+        ).json
+    }
+
+    @Test func `a suspended user gets in once resumed, and the answer says so`() async throws {
+        try await Self.run { scene in
+            let user = try await scene.row("ann@ex.com")
+            _ = try await scene.google("1", "ann@ex.com")
+            try await scene.service.manage(
+                .post, "\(Self.acme)/users/\(user)/suspend", "{}")
+            let refused = try await scene.google("1", "ann@ex.com", more: #","tenant":"acme""#)
+            #expect(refused.json["reason"]?.string == "user_suspended", "\(refused.text)")
+            #expect(refused.json["would_admit"] == nil)
+            let told = try await Self.asked(scene, refused)
+            #expect(Self.changes(told) == ["resume_user"], "\(told)")
+            try await scene.service.manage(
+                .post, "\(Self.acme)/users/\(user)/resume", "{}")
+            let admitted = try await scene.google("1", "ann@ex.com", more: #","tenant":"acme""#)
+            #expect(admitted.json["outcome"]?.string == "existing", "\(admitted.text)")
+        }
+    }
+
+    @Test func `an expired invite is sent again, a second sign-in is linked`() async throws {
+        try await Self.run { scene in
+            try await scene.invite("ann@ex.com")
+            try await scene.service.storage.scope(scene.tenant.id).change(by: .system) {
+                try await $0.query("UPDATE invites SET expires_at = now() - interval '1 hour'")
+            }
+            let tenant = #","tenant":"acme""#
+            let refused = try await scene.google("1", "ann@ex.com", more: tenant)
+            let told = try await Self.asked(scene, refused)
+            #expect(Self.changes(told).first == "resend_invite", "\(told)")
+            #expect(Self.changes(told).contains("policy_sign_up"), "\(told)")
+            try await scene.row("bob@ex.com")
+            _ = try await scene.google("2", "bob@ex.com")
+            let second = try await scene.google("3", "bob@ex.com", more: tenant)
+            #expect(second.json["reason"]?.string == "identity_link_required")
+            #expect(Self.changes(try await Self.asked(scene, second)) == ["relink"])
+        }
+    }
+
+    @Test func `a dry run tells it too, and a tenant's reader only of its own facts`()
+        async throws
+    {
+        try await Self.run { scene in
+            let other = ProvisioningScene(
+                service: scene.service, tenant: try await scene.service.makeTenant("other"))
+            _ = try await other.row("ann@ex.com", source: "approval")
+            let tried = try await scene.service.send(
+                .post, "/v1/provisioning/evaluate",
+                json: #"{"provider":"google","subject":"1","email":"ann@ex.com","#
+                    + #""email_verified":true}"#, as: .platformOwner)
+            #expect(tried.json["reason"]?.string == "approval_pending", "\(tried.text)")
+            #expect(Self.changes(tried.json).first == "approve", "\(tried.text)")
+            let refused = try await scene.google("1", "ann@ex.com", more: #","tenant":"acme""#)
+            let told = try await Self.asked(scene, refused, as: .tenantAdmin(scene.tenant))
+            #expect(Self.changes(told).first == "invite", "\(told)")
+            let named = (told["would_admit"]?.array ?? []).compactMap { $0["tenant_id"]?.string }
+            #expect(Set(named) == [scene.tenant.id.description], "\(told)")
+        }
+    }
+
+    @Test func `what was admitted has nothing to be changed`() async throws {
+        try await Self.run { scene in
+            try await scene.row("ann@ex.com")
+            let linked = try await scene.google("1", "ann@ex.com")
+            let told = try await Self.asked(scene, linked)
+            #expect(told["would_admit"]?.array?.isEmpty == true, "\(told)")
+        }
+    }
+}
