@@ -56,7 +56,9 @@ import Text
             let answer = try await send(
                 .post, "\(path)/email-change", #"{"email":"\#(email)"}"#)
             #expect(answer.status == 202, "\(answer.text)")
-            let mail = try await carry().last { $0.to == ["<\(email)>"] }
+            let mail = try await carry().last {
+                $0.to == ["<\(email)>"] && $0.parts.first?.contains("#token=") == true
+            }
             return try token(try #require(mail))
         }
     }

@@ -41,7 +41,8 @@ import Text
             #expect(file.first("content-type") == "text/csv; charset=utf-8; header=present")
             #expect(file.first("vary") == "Accept, Origin")
             #expect(file.first("cache-control") == "no-store")
-            let day = try #require(file.text.split(separator: ",").first { $0.hasPrefix("20") })
+            let day = try #require(
+                file.text.split(separator: ",").first { $0.hasPrefix("20") && $0.contains("T") })
             #expect(
                 file.first("content-disposition")
                     == "attachment; filename=\"users-acme-\(day.prefix(10)).csv\"")

@@ -1,6 +1,7 @@
 import Domain
 import HTTP
 import JSON
+import Postgres
 import Storage
 import TestSupport
 import Testing
@@ -83,7 +84,7 @@ struct NearestYesTests {
                 json: #"{"provider":"google","subject":"1","email":"ann@ex.com","#
                     + #""email_verified":true}"#, as: .platformOwner)
             #expect(tried.json["reason"]?.string == "approval_pending", "\(tried.text)")
-            #expect(Self.changes(tried.json).first == "approve", "\(tried.text)")
+            #expect(Self.changes(tried.json).contains("approve"), "\(tried.text)")
             let refused = try await scene.google("1", "ann@ex.com", more: #","tenant":"acme""#)
             let told = try await Self.asked(scene, refused, as: .tenantAdmin(scene.tenant))
             #expect(Self.changes(told).first == "invite", "\(told)")

@@ -227,8 +227,6 @@ struct OracleRows {
 
     private mutating func addSignIn(_ state: OracleState, _ tenant: OracleTenant) {
         let key = Self.key(state)
-        let person = storage.personKey(
-            provider: key.provider, issuer: key.issuer, subject: state.subject)
         switch tenant.signIn {
         case .none: return
         case .barredBefore, .barredAfter:
@@ -238,7 +236,8 @@ struct OracleRows {
             put(
                 "barred_identities",
                 [
-                    ("tenant_id", id(tenant.id)), ("identity", bytes(person)),
+                    ("tenant_id", id(tenant.id)), ("provider", .string(key.provider)),
+                    ("issuer", .string(key.issuer)), ("subject", .string(state.subject)),
                     ("user_id", id(user)),
                     ("barred_at", time(tenant.signIn == .barredBefore ? -55 : -45)),
                 ])

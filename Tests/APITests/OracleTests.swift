@@ -1,5 +1,6 @@
 import Domain
 import Glibc
+import HTTP
 import Postgres
 import Storage
 import TestSupport

@@ -90,8 +90,7 @@ struct ProvisioningRulesTests {
             #expect(first.json["user"]?["status"]?.string == "pending", "\(first.text)")
             _ = try await scene.invited("ann@ex.com", role: "manager")
             let then = try await Self.own(scene, "1", "ann@ex.com")
-            // The identity is the row's already.
-            #expect(then.json["outcome"]?.string == "existing", "\(then.text)")
+            #expect(then.json["outcome"]?.string == "linked", "\(then.text)")
             #expect(then.json["user"]?["status"]?.string == "active", "\(then.text)")
             #expect(then.json["user"]?["id"] == first.json["user"]?["id"])
             #expect(then.json["user"]?["role"]?.string == "manager")

@@ -77,7 +77,11 @@ struct RepeatedWithdrawalTests {
             Case(
                 name: "a key, idempotent",
                 request: post("/api-keys/\(keys[1])/revoke", "Idempotency-Key: once")),
-            Case(name: "all keys", request: post("/api-keys/revoke")),
+            Case(
+                name: "all keys",
+                request: Wire.request(
+                    "POST", tenant + "/api-keys/revoke", body: #"{"reason":"a test"}"#,
+                    fields: [auth])),
             Case(name: "a person", request: post("/users/\(users[0])/suspend")),
             Case(name: "a person for good", request: delete("/users/\(users[1])"), repeated: 204),
             Case(name: "an origin", request: delete("/cors-origins/\(origin)"), repeated: 404),

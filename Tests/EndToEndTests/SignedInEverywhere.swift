@@ -3,6 +3,7 @@ import Cryptography
 import Domain
 import JSON
 import Outbound
+import Postgres
 import SignIn
 import Storage
 import TestSupport
@@ -42,6 +43,10 @@ final class SignedInEverywhere: Sendable {
             try await first.service.composition.database.installSetupKey(secret.text))
         auth = "Authorization: Bearer \(secret.text)"
         user = try Self.prepare(first, auth, provider)
+        // A link that was shown proves no mailbox; this person has proved it another way.
+        let client = first.database.client(as: first.database.administrator)
+        _ = try await client.query("UPDATE users SET email_verified_at = now()")
+        await client.close()
     }
 
     private static func configure(_ configuration: inout ServiceConfiguration) {

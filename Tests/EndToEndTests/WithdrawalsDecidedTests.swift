@@ -34,6 +34,10 @@ struct WithdrawalsDecidedTests {
             "EndToEndTests/SignedOutEverywhereTests.swift",
             "a new password ends every session but the one that set it, everywhere"
         ),
+        "user.account_given": (
+            "APITests/ResolveDecisionTests.swift",
+            "give_account links who proved the address and ends every other way in"
+        ),
         // Told to the replicas in the same words as `domain.deleted`; it takes a week to come.
         "domain.lapsed": (
             "APITests/DomainCheckTests.swift",

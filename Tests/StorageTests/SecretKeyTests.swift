@@ -158,7 +158,7 @@ struct SecretKeyTests {
             try await next.database.admitSecrets(replica: nil)
             try await next.database.switchSecrets()
             _ = try await next.database.followSecrets(replica: nil)
-            let body = #"{"email":"ann@acme.example","password":"\(password)"}"#
+            let body = #"{"email":"ann@acme.example","password":"\#(password)"}"#
             let previous = try #require(keys.previous)
             #expect(try await next.database.remains(of: previous).count == 1)
             #expect(

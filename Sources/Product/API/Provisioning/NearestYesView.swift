@@ -24,7 +24,9 @@ extension NearestYes {
                 ObjectShape(
                     "NearestYes",
                     [
-                        .readOnly("change", .enumeration(Change.allCases.map(\.rawValue))),
+                        .readOnly(
+                            "change", .enumeration(Change.allCases.map(\.rawValue)),
+                            "What to do."),
                         .readOnly("detail", .string()),
                         .readOnly("tenant_id", .uuid, nullable: true),
                     ]))),

@@ -8,7 +8,7 @@ import Text
 enum ResolveEndpoint {
     static let all: [Endpoint] = [resolve]
 
-    private static let actions = ["give_account", "open_another"]
+    private static let actions = ["open_another", "give_account"]
 
     private static let resolve = Endpoint(
         .post, "/v1/tenants/{tenant}/provisioning/decisions/{id}/resolve", id: "resolveDecision",
@@ -54,8 +54,10 @@ enum ResolveEndpoint {
             }, etag: ETag.version(1))
     }
 
+    /// A caller who sees only decisions of their own finds none here.
     @Sendable private static func exists(_ call: Call) async throws -> Bool {
-        try await call.services.database.decision(call.id(), tenant: call.tenant.id) != nil
+        guard call.bound(.readDecisions) == nil else { return false }
+        return try await call.services.database.decision(call.id(), tenant: call.tenant.id) != nil
     }
 
     private static func resolution(_ call: Call) throws -> Resolution {
