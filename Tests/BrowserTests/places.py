@@ -16,7 +16,7 @@ def all_pages(console):
     return PAGES + [
         f"/console/t/demo/users/{one_of('/tenants/demo/users?provider=google')}",
         f"/console/t/demo/users/{one_of('/tenants/demo/users?q=katherine')}", f"/console/t/demo/keys/{one_of('/tenants/demo/api-keys')}",
-        f"/console/decisions/{one_of('/provisioning/decisions')}",
+        f"/console/decisions/{one_of('/tenants/demo/provisioning/decisions')}",
     ]
 
 
