@@ -1,6 +1,6 @@
 import {
 	add, button, card, choices, confirm, copies, facts, formDialog, h, head, icon, list, may, moment, none, note, number, only,
-	PERIOD, redraw, search, t, tag, user, when, words,
+	PERIOD, query, redraw, search, t, tag, user, when, words,
 } from "../lib/ui.js"
 
 const CODES = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended tenant_deleted "
@@ -19,12 +19,13 @@ export default ({ path = "", ...page }) => {
 			title: "Nobody has knocked yet", text: "Each sign-up attempt is kept here with the rules that decided it.",
 			action: h("a.btn", { href: "/console/simulator" }, icon("flask"), "Try the simulator"),
 		},
+		search: "Part of an address, or a reference",
 		filters: [
 			["outcome", "Outcome", { options: [ADMITTED, ...choices("created linked existing reserved deferred refused")] }],
 			["reason", "Reason", CODES],
-			["email", "Whole address", { type: "email" }],
+			query().email && ["email", "Whole address", { type: "email" }],
 			...PERIOD,
-		],
+		].filter(Boolean),
 		columns: [
 			["Email", one => [h("a.main", { href: `/console/decisions/${one.id}` }, one.email ? user(one.email) : "No address"),
 				h("span.sub", words(one.provider))]],

@@ -57,3 +57,79 @@ def test_who_may_not_link_is_not_asked_whose_it_is(console):
     expect(page.get_by_role("button", name="give them the account")).to_have_count(0)
     support.check_silence()
     support.close()
+
+
+def refused_for_want_of_proof(console, tenant):
+    """An account whose address was never proved, and the refusal of the owner of that address."""
+    email = f"ann@{tenant['slug']}.example"
+    made = console.api("POST", f"/tenants/{tenant['id']}/invites", {"email": email, "delivery": "link"})
+    accepted = console.api("POST", "/invites/accept", {
+        "token": made["accept_url"].split("token=")[1], "name": "Ann", "password": "a sentence is fine here"})
+    answer = console.api("POST", "/hooks/pre-signup", {
+        "provider": "google", "subject": tenant["slug"], "email": email, "email_verified": True, "tenant": tenant["slug"]})
+    assert answer["reason"] == "identity_link_required", answer
+    return email, accepted["user"]["id"], answer["decision_id"]
+
+
+def test_a_refusal_is_found_by_the_reference_that_the_person_was_told(console):
+    one = console.tenant()
+    answer = console.api("POST", "/hooks/pre-signup", {"provider": "google", "subject": "ref", "email": f"ref@{one['slug']}.example", "email_verified": True})
+    reference = console.api("GET", f"/provisioning/decisions/{answer['decision_id']}")["reference"]
+    page = console.go("/console/tenants")
+    page.keyboard.press("Control+k")
+    page.locator(".palette input").fill(reference)
+    page.locator(".palette").get_by_role("option", name=re.compile("Decision")).click()
+    expect(page.get_by_text(reference, exact=True)).to_be_visible()
+    console.go("/console/decisions")
+    for part in (reference, f"ref@{one['slug']}"):
+        page.get_by_role("searchbox").fill(part)
+        expect(page.locator("tbody tr")).to_have_count(1)
+        expect(page.locator("tbody")).to_contain_text(f"ref@{one['slug']}.example")
+
+
+def test_a_revoked_invite_is_named_as_seen(console):
+    one = console.tenant("Seen Works")
+    email = f"late@{one['slug']}.example"
+    made = console.api("POST", f"/tenants/{one['id']}/invites", {"email": email, "delivery": "link"})
+    console.api("POST", f"/tenants/{one['id']}/invites/{made['id']}/revoke")
+    answer = console.api("POST", "/hooks/pre-signup", {"provider": "google", "subject": "late", "email": email, "email_verified": True, "tenant": one["slug"]})
+    page = console.go(f"/console/decisions/{answer['decision_id']}")
+    seen = page.locator(".trace li").filter(has_text="Seen, but of no help")
+    expect(seen).to_contain_text("An invite that was revoked")
+    expect(seen.get_by_role("link", name=email)).to_be_visible()
+
+
+def test_an_account_is_given_to_who_proved_its_address(console):
+    one = console.tenant()
+    email, user, decision = refused_for_want_of_proof(console, one)
+    page = console.go(f"/console/decisions/{decision}")
+    page.get_by_role("button", name="give them the account").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("every sign-in that no operator linked is removed")
+    expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    dialog.get_by_role("button", name="Give the account").click()
+    expect(page.get_by_text("The account is theirs")).to_be_visible()
+    after = console.api("GET", f"/tenants/{one['id']}/users/{user}")
+    assert [id["provider"] for id in after["identities"]] == ["google"] and after["email_verified_at"], after
+
+
+def test_the_account_that_is_there_gets_another_address(console):
+    one = console.tenant()
+    email, user, decision = refused_for_want_of_proof(console, one)
+    page = console.go(f"/console/decisions/{decision}")
+    page.get_by_role("button", name="open another").click()
+    console.field("New address of the account that is there").fill(f"other@{one['slug']}.example")
+    page.get_by_role("dialog").get_by_role("button", name="Open another").click()
+    expect(page.get_by_text("The next try is decided anew")).to_be_visible()
+    assert console.api("GET", f"/tenants/{one['id']}/users/{user}")["email"] == f"other@{one['slug']}.example"
+
+
+def test_support_is_not_asked_whose_an_account_is(console):
+    one = console.tenant()
+    _, _, decision = refused_for_want_of_proof(console, one)
+    support = console.as_operator("support")
+    page = support.go(f"/console/decisions/{decision}")
+    expect(page.get_by_role("heading", name="Rule by rule")).to_be_visible()
+    expect(page.get_by_role("button", name="give them the account")).to_have_count(0)
+    support.check_silence()
+    support.close()

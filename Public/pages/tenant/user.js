@@ -31,7 +31,7 @@ export default async page => {
 			h("div.stack-gap", card("Profile", facts([
 				["Email", user(one.email)], ["Verified", time(one.email_verified_at, "not verified")], ["Role", words(one.role)],
 				["Came in by", words(one.source)], ["Last sign-in", time(one.last_sign_in_at)], ["Created", time(one.created_at)],
-				["Why admitted?", h("a", { href: `${page.base}/decisions?email=${encodeURIComponent(one.email ?? "")}` }, "The decisions about this address")],
+				["Why admitted?", h("a", { href: `${page.base}/decisions?q=${encodeURIComponent(one.email ?? "")}` }, "The decisions about this address")],
 				["Id", h("code", one.id)],
 			])), titled("Identities", edits && [button("Link grant", () => grant(path, one), { look: ".tiny" }), button("Link", () => link(path), { look: ".tiny" })], identities(path, one, edits))),
 			h("div.stack-gap",
