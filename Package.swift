@@ -29,7 +29,7 @@ func tests(_ name: String, _ imports: [String]) -> Target {
 
 let platform = [
     "Observability", "Configuration", "Text", "JSON", "Workers", "Outbound", "Cryptography",
-    "Networking",
+    "Deadlines", "Networking",
     "HTTP", "Routing", "Serving", "Postgres", "Replication",
 ]
 let product = ["Domain", "Federation", "Storage", "Mail", "API", "SignIn", "Console"]
@@ -54,15 +54,19 @@ let package = Package(
         room("Platform", "Text", ["CIdn2", "CPsl"]),
         room("Platform", "JSON"),
         room("Platform", "HTTP"),
+        room("Platform", "Deadlines"),
         room("Platform", "Workers"),
         room(
             "Platform", "Cryptography",
             ["COpenSSL", "CArgon2", "CCommonPasswords", "Workers"]),
         room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
-        room("Platform", "Outbound", ["CCurl", "CResolv", "HTTP", "Text", "Workers"]),
+        room(
+            "Platform", "Outbound", ["CCurl", "CResolv", "Deadlines", "HTTP", "Text", "Workers"]),
         room("Platform", "Routing", ["HTTP"]),
-        room("Platform", "Serving", ["HTTP", "Networking", "Observability"]),
-        room("Platform", "Postgres", ["CPostgres", "Networking", "Observability", "Text"]),
+        room("Platform", "Serving", ["Deadlines", "HTTP", "Networking", "Observability"]),
+        room(
+            "Platform", "Postgres",
+            ["CPostgres", "Deadlines", "Networking", "Observability", "Text"]),
 
         room("Platform", "Replication", ["Networking", "Postgres", "Text"]),
 
@@ -71,12 +75,12 @@ let package = Package(
             "Product", "Federation", ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"]),
         room(
             "Product", "Storage",
-            ["Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"]),
+            ["Deadlines", "Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"]),
         room("Product", "Mail", ["Storage", "Outbound", "Text"]),
         room(
             "Product", "API",
             [
-                "Domain", "Federation", "Storage", "HTTP", "Routing", "JSON", "Text",
+                "Deadlines", "Domain", "Federation", "Storage", "HTTP", "Routing", "JSON", "Text",
                 "Cryptography",
                 "Observability",
             ]),
@@ -105,8 +109,10 @@ let package = Package(
         tests("CryptographyTests", ["Cryptography"]),
         tests(
             "OutboundTests", ["Outbound", "Serving", "Networking", "HTTP", "Text", "TestSupport"]),
-        tests("ServingTests", ["Serving", "Networking", "Observability", "HTTP", "TestSupport"]),
-        tests("PostgresTests", ["Postgres", "Networking", "Text", "TestSupport"]),
+        tests(
+            "ServingTests",
+            ["Serving", "Deadlines", "Networking", "Observability", "HTTP", "TestSupport"]),
+        tests("PostgresTests", ["Postgres", "Deadlines", "Networking", "Text", "TestSupport"]),
         tests("ReplicationTests", ["Replication", "Postgres", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text"]),
         tests(

@@ -202,7 +202,9 @@ class Stand:
             "GATEHOUSE_SECRET_KEY": "a-secret-of-nobody-for-measurements",
             "GATEHOUSE_LISTEN": f"127.0.0.1:{port}", "GATEHOUSE_SETUP_API_KEY": KEY,
             # What the requests name: another host might be a client's, which is looked up each time.
-            "GATEHOUSE_PUBLIC_URL": "http://localhost", **more,
+            "GATEHOUSE_PUBLIC_URL": "http://localhost",
+            # No balancer has to find out that it stops, unless a script is about that.
+            "GATEHOUSE_DRAIN": "0s", **more,
         }
         if self.threads:
             settings["GATEHOUSE_THREADS"] = str(self.threads)

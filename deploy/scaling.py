@@ -15,8 +15,8 @@ MIXES = {
     "consoles and sign-ins": [500_000, 100_000, 350_000, 49_000, 1_000],
 }
 BUSY = 0.7
-# Of each loop: 2 and 8 of the app's role, 1 and 1 of the platform's, 1 for look-ups; one listens.
-CONNECTIONS = 4 * 13 + 1
+# What a process of 4 loops opens at most, unless GATEHOUSE_DATABASE_CONNECTIONS says otherwise.
+CONNECTIONS = 4 * 4 + 4
 
 # What a table that does not have the tenant first in every key would become, were the others spread
 # over machines by tenant.

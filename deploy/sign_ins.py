@@ -46,7 +46,7 @@ class Replicas:
             "GATEHOUSE_DATABASE_URL": base % "gatehouse_app",
             "GATEHOUSE_PLATFORM_DATABASE_URL": base % "gatehouse_platform",
             "GATEHOUSE_MIGRATION_DATABASE_URL": base % "gatehouse_owner",
-            "GATEHOUSE_SECRET_KEY": secrets.token_hex(32), "GATEHOUSE_THREADS": "1",
+            "GATEHOUSE_SECRET_KEY": secrets.token_hex(32), "GATEHOUSE_THREADS": "1", "GATEHOUSE_DRAIN": "0s",
             "GATEHOUSE_SETUP_API_KEY": KEY, "GATEHOUSE_ALLOW_LOOPBACK_PROVIDERS": "true",
         } | settings
         conninfo = subprocess.check_output(

@@ -57,6 +57,49 @@ import Testing
         }
     }
 
+    @Test func `a port that is in use is named before anything else is done`() async throws {
+        let running = try await RunningService()
+        let port = running.service.port
+        for command in ["serve", "dev"] {
+            let outcome = try gatehouse(
+                [command],
+                settings(running.database) + [
+                    "GATEHOUSE_LISTEN=127.0.0.1:\(port)", "GATEHOUSE_DATA_DIR=/tmp/gh-none.\(port)",
+                ])
+            #expect(outcome.code == 1)
+            #expect(
+                outcome.text.hasPrefix("gatehouse: port \(port) is in use; GATEHOUSE_LISTEN="),
+                "\(outcome.text)")
+        }
+        await running.stop()
+    }
+
+    @Test func `serve tells of its start, its reload and its end, and of nothing that is secret`()
+        async throws
+    {
+        let database = try await TestDatabase.make()
+        let program = TestCluster.root + "/.build/debug/gatehouse"
+        let words = settings(database) + ["GATEHOUSE_LISTEN=127.0.0.1:0", "GATEHOUSE_DRAIN=100ms"]
+        let script = """
+            log=$(mktemp)
+            seen() { timeout 30 tail -n +1 -f "$log" | grep -q -m1 "$1"; }
+            env -u GATEHOUSE_TEST_DATABASE \(words.map { "'\($0)'" }.joined(separator: " ")) \(program) serve >"$log" 2>&1 &
+            seen '"serving"' && kill -HUP $! && seen 'nothing to read again' && kill -TERM $!
+            wait $!
+            echo "rc $?"
+            cat "$log"
+            rm "$log"
+            """
+        let text = try Shell.run(["bash", "-c", script])
+        #expect(text.hasPrefix("rc 0\n"), "\(text)")
+        for word in ["\"starting\"", "\"database_connections\"", "\"stopping\"", "\"stopped\""] {
+            #expect(text.contains(word), "\(word) in \(text)")
+        }
+        #expect(!text.contains("postgres.lost") && !text.contains("postgres.listen.lost"))
+        #expect(!text.contains(String(repeating: "k", count: 32)) && !text.contains("host="))
+        await database.drop()
+    }
+
     @Test func `help, manual and completions know every command and option`() throws {
         let overview = try gatehouse(["help"])
         let manual = try gatehouse(["help", "--man"])
@@ -97,7 +140,7 @@ import Testing
         #expect(
             findings.compactMap { $0["name"]?.string } == [
                 "console", "migrations", "database", "schema", "app role", "row-level security",
-                "platform role", "rows", "secret key", "first owner",
+                "platform role", "rows", "secret key", "connections", "first owner",
             ])
         let plain = try gatehouse(["check"], settings(database))
         #expect(plain.text.contains("ok      database: PostgreSQL"))

@@ -14,6 +14,14 @@ final class RunningService: Sendable {
         service = try await Self.start(database, change)
     }
 
+    /// Over a database that was made before.
+    init(
+        over database: TestDatabase, _ change: (inout ServiceConfiguration) -> Void
+    ) async throws {
+        self.database = database
+        service = try await Self.start(database, change)
+    }
+
     /// Another server over the same database.
     init(
         replacing other: RunningService, _ change: (inout ServiceConfiguration) -> Void = { _ in }

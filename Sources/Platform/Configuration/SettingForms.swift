@@ -19,8 +19,10 @@ extension SettingsReader {
     }
 
     /// `3s`, `500ms`, `1m`.
-    mutating func duration(_ name: String) -> Duration? {
-        checked(name, "must be a whole number with a unit ms, s or m, from 100ms to 60s") { text in
+    mutating func duration(_ name: String, from least: Int64 = 100) -> Duration? {
+        let range = least...60_000
+        let words = "must be a whole number with a unit ms, s or m, from \(least)ms to 60s"
+        return checked(name, words) { text in
             let digits = text.utf8.prefix { (0x30...0x39).contains($0) }
             guard let number = Int64(String(decoding: digits, as: UTF8.self)), number <= 60_000
             else { return nil }
@@ -29,9 +31,10 @@ extension SettingsReader {
             case "ms": milliseconds = number
             case "s": milliseconds = number * 1000
             case "m": milliseconds = number * 60_000
+            case "" where number == 0: milliseconds = 0
             default: return nil
             }
-            guard (100...60_000).contains(milliseconds) else { return nil }
+            guard range.contains(milliseconds) else { return nil }
             return .milliseconds(milliseconds)
         }
     }

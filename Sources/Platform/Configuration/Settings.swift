@@ -26,6 +26,9 @@ package struct Settings: Sendable {
     /// PEM of an EC P-256 private key.
     package var signingKey: Secret?
     package var lease: Duration
+    /// How long the server goes on after the signal to stop, so that balancers go elsewhere; nil: the
+    /// command's default.
+    package var drain: Duration?
     package var allowLoopbackProviders: Bool
     package var listen: Address
     /// Scheme, host and port, without a trailing slash.
@@ -34,6 +37,8 @@ package struct Settings: Sendable {
     package var tlsCertificate: String?
     package var tlsKey: String?
     package var threads: Int
+    /// Connections to PostgreSQL that the process opens at most, of all roles; nil: by its threads.
+    package var databaseConnections: Int?
     package var dataDirectory: String
     package var setupOwnerEmail: String?
     package var setupOwnerPassword: Secret?
@@ -62,6 +67,7 @@ package struct Settings: Sendable {
         previousSecretKey = reader.secret("GATEHOUSE_SECRET_KEY_PREVIOUS", atLeast: 32)
         signingKey = reader.secret("GATEHOUSE_SIGNING_KEY", prefix: "-----BEGIN ")
         lease = reader.duration("GATEHOUSE_LEASE") ?? .seconds(3)
+        drain = reader.duration("GATEHOUSE_DRAIN", from: 0)
         allowLoopbackProviders = reader.flag("GATEHOUSE_ALLOW_LOOPBACK_PROVIDERS") ?? false
         listen =
             reader.address("GATEHOUSE_LISTEN") ?? Address(host: "127.0.0.1", port: 8080)
@@ -69,6 +75,7 @@ package struct Settings: Sendable {
         tlsCertificate = reader.text("GATEHOUSE_TLS_CERT")
         tlsKey = reader.text("GATEHOUSE_TLS_KEY")
         threads = reader.integer("GATEHOUSE_THREADS", 1...256) ?? max(1, cores)
+        databaseConnections = reader.integer("GATEHOUSE_DATABASE_CONNECTIONS", 6...10_000)
         dataDirectory = reader.text("GATEHOUSE_DATA_DIR") ?? ".gatehouse"
         setupOwnerEmail = reader.email("GATEHOUSE_SETUP_OWNER_EMAIL")
         setupOwnerPassword = reader.secret("GATEHOUSE_SETUP_OWNER_PASSWORD", atLeast: 8)

@@ -7,6 +7,7 @@ struct FramingFacts {
     private var lengths = 0
     private var transferEncodings = 0
     private var chunked = false
+    private var endsChunked = false
     private var close = false
     private var expectsContinue = false
     private var unknownExpectation = false
@@ -17,7 +18,7 @@ struct FramingFacts {
         switch count {
         case 4 where matches(name, count, "host"):
             hosts += 1
-            guard isHost(value) else { throw HTTPError(400, "The Host field is malformed.") }
+            guard Self.isHost(value) else { throw HTTPError(400, "The Host field is malformed.") }
         case 6 where matches(name, count, "expect"):
             if holds(value, "100-continue") {
                 expectsContinue = true
@@ -33,6 +34,7 @@ struct FramingFacts {
             transferEncodings += 1
             guard !value.isEmpty else { throw RequestParser.malformedField }
             chunked = holds(value, "chunked")
+            endsChunked = Self.endsChunked(value)
         default: break
         }
     }
@@ -51,6 +53,10 @@ struct FramingFacts {
             }
             if head.isHTTP10 || transferEncodings > 1 {
                 throw HTTPError(400, "Transfer-Encoding is not acceptable here.")
+            }
+            // Where its end cannot be known, nothing that follows can be either (RFC 9112 §6.3).
+            guard endsChunked else {
+                throw HTTPError(400, "The last transfer coding must be chunked.")
             }
             if !chunked { throw HTTPError(501, "Only the chunked transfer coding is served.") }
             head.framing = .chunked
@@ -81,6 +87,18 @@ struct FramingFacts {
         return matches(start, value.count, text)
     }
 
+    /// Whether the last coding of the list is `chunked`, with parameters or without.
+    private static func endsChunked(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard var last = value.split(separator: 0x2C, omittingEmptySubsequences: false).last else {
+            return false
+        }
+        last = last.prefix { $0 != 0x3B }
+        while let first = last.first, first == 0x20 || first == 0x09 { last.removeFirst() }
+        while let end = last.last, end == 0x20 || end == 0x09 { last.removeLast() }
+        let bytes = UnsafeBufferPointer(rebasing: last)
+        return bytes.baseAddress.map { matches($0, bytes.count, "chunked") } ?? false
+    }
+
     /// Whether a comma-separated list holds the option `close`.
     private static func hasClose(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
         for item in value.split(separator: 0x2C) {
@@ -94,7 +112,7 @@ struct FramingFacts {
     }
 
     /// `host [":" port]` (RFC 9110 §7.2) of letters, digits, `.`, `-`, `_`, or a bracketed address.
-    private func isHost(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
+    static func isHost(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
         var at = 0
         if value.first == 0x5B {
             at = 1

@@ -12,7 +12,7 @@ package struct HTTPLimits: Sendable {
 
 /// Why a request is refused before anything is routed; the connection closes after the answer.
 package struct HTTPError: Error, Sendable, Equatable {
-    /// 400, 405, 413, 414, 417, 431, 501 or 505.
+    /// 400, 413, 414, 417, 431, 501 or 505.
     package var status: Int
     /// One sentence for the client; holds nothing of what was sent.
     package var detail: String

@@ -1,4 +1,4 @@
-/// The methods that are served (RFC 9110 §9); anything else is answered 405 before routing.
+/// The methods that are served (RFC 9110 §9); anything else is answered 501 before routing.
 package enum Method: String, Sendable, Hashable, CaseIterable {
     case get = "GET"
     case head = "HEAD"
@@ -36,6 +36,8 @@ package struct Request: Sendable {
     package var id: String
     /// The path begins with what the request's host stands for, which the client did not send.
     package var isMountedByHost = false
+    /// How it is answered when its time is over; nil where no server waits for the answer.
+    package var lateForm: LateForm?
 
     package init(
         _ method: Method, _ path: String, query: String = "", fields: [Field] = [],

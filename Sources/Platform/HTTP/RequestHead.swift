@@ -41,6 +41,8 @@ package struct RequestHead {
     var fieldCount = 0
     var pathSpan = Span32()
     var querySpan = Span32()
+    /// Of a target in absolute form.
+    var authoritySpan = Span32()
 
     @inline(__always)
     func bytes(_ span: Span32) -> UnsafeBufferPointer<UInt8> {
@@ -84,7 +86,8 @@ package struct RequestHead {
         return found
     }
 
-    /// Copies all out of the buffer. Text is valid UTF-8 by the parser's checks.
+    /// Copies all out of the buffer. A field's value that is no UTF-8 is taken for ISO 8859-1, byte by
+    /// byte (RFC 9110 §5.5), so that no two values become one by a mark for what is not understood.
     package func request(
         body: [UInt8] = [], remoteAddress: String, isTLS: Bool, id: String
     ) -> Request {
@@ -94,12 +97,19 @@ package struct RequestHead {
             copied.append(
                 Field(
                     lowercased(fields[index].name),
-                    String(decoding: bytes(fields[index].value), as: UTF8.self)))
+                    Self.text(bytes(fields[index].value))))
         }
         return Request(
             method, String(decoding: path, as: UTF8.self),
             query: String(decoding: query, as: UTF8.self), fields: copied, body: body,
             remoteAddress: remoteAddress, isTLS: isTLS, id: id)
+    }
+
+    private static func text(_ value: UnsafeBufferPointer<UInt8>) -> String {
+        if let text = String(validating: value, as: UTF8.self) { return text }
+        var text = ""
+        for byte in value { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+        return text
     }
 
     private func lowercased(_ span: Span32) -> String {

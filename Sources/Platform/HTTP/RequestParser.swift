@@ -115,8 +115,11 @@ package final class RequestParser {
         head.method = try Self.method(base + start, methodEnd - start)
         head.pathSpan = Span32(target, question < 0 ? targetEnd : question)
         if question >= 0 { head.querySpan = Span32(question + 1, targetEnd) }
-        try checkTarget(
-            UnsafeBufferPointer(start: base + target, count: targetEnd - target), head.method)
+        let bytes = UnsafeBufferPointer(start: base + target, count: targetEnd - target)
+        guard base[target] == 0x2F || base[target] == 0x2A else {
+            return try parseAbsolute(bytes, at: target, &head)
+        }
+        try checkTarget(bytes, head.method)
     }
 
     private static func method(
@@ -140,7 +143,35 @@ package final class RequestParser {
             if equals("OPTIONS") { return .options }
         default: break
         }
-        throw HTTPError(405, "This method is not served.")
+        throw HTTPError(501, "This method is not served.")
+    }
+
+    /// Absolute form (RFC 9112 §3.2.2): a proxy's way to ask. Its authority stands in the place of the
+    /// Host field's value.
+    private func parseAbsolute(
+        _ target: UnsafeBufferPointer<UInt8>, at start: Int, _ head: inout RequestHead
+    ) throws(HTTPError) {
+        guard let base = target.baseAddress else { throw Self.badTarget }
+        let scheme: Int
+        if target.count > 7, matches(base, 7, "http://") {
+            scheme = 7
+        } else if target.count > 8, matches(base, 8, "https://") {
+            scheme = 8
+        } else {
+            throw Self.badTarget
+        }
+        var end = scheme
+        while end < target.count, target[end] != 0x2F, target[end] != 0x3F { end += 1 }
+        let authority = UnsafeBufferPointer(rebasing: target[scheme..<end])
+        guard FramingFacts.isHost(authority) else { throw Self.badTarget }
+        head.authoritySpan = Span32(start + scheme, start + end)
+        let pathEnd = Int(head.pathSpan.start + head.pathSpan.count)
+        // Without a path it is the root, whose one byte the scheme has too.
+        let isRoot = end == target.count || target[end] == 0x3F
+        head.pathSpan =
+            isRoot
+            ? Span32(start + scheme - 1, start + scheme) : Span32(start + end, pathEnd)
+        try checkEscapes(target)
     }
 
     /// Origin form, or `*` for OPTIONS (RFC 9112 §3.2); every `%` begins two hexadecimal digits.
@@ -149,6 +180,10 @@ package final class RequestParser {
     ) throws(HTTPError) {
         if method == .options, target.count == 1, target[0] == 0x2A { return }
         guard target[0] == 0x2F else { throw Self.badTarget }
+        try checkEscapes(target)
+    }
+
+    private func checkEscapes(_ target: UnsafeBufferPointer<UInt8>) throws(HTTPError) {
         for (index, byte) in target.enumerated() {
             if byte == 0x23 { throw Self.badTarget }
             guard byte == 0x25 else { continue }
@@ -174,11 +209,7 @@ package final class RequestParser {
             at += 1
             while base[at] == 0x20 || base[at] == 0x09 { at += 1 }
             let value = at
-            var high = false
-            while isFieldValue(base[at]) {
-                high = high || base[at] >= 0x80
-                at += 1
-            }
+            while isFieldValue(base[at]) { at += 1 }
             guard base[at] == 0x0D, base[at + 1] == 0x0A else { throw Self.malformedField }
             var valueEnd = at
             while valueEnd > value, base[valueEnd - 1] == 0x20 || base[valueEnd - 1] == 0x09 {
@@ -189,13 +220,12 @@ package final class RequestParser {
                 throw HTTPError(431, "The request has too many fields.")
             }
             let field = FieldSpan(name: Span32(name, nameEnd), value: Span32(value, valueEnd))
-            // Bad UTF-8 would become U+FFFD on its way into text: two values made one.
-            if high, String(validating: head.bytes(field.value), as: UTF8.self) == nil {
-                throw Self.malformedField
-            }
             fields[head.fieldCount] = field
             head.fieldCount += 1
             try facts.note(base + name, nameEnd - name, head.bytes(field.value))
+            if head.authoritySpan.count > 0, matches(base + name, nameEnd - name, "host") {
+                fields[head.fieldCount - 1].value = head.authoritySpan
+            }
         }
         return facts
     }

@@ -73,7 +73,7 @@ package struct Listener: Sendable {
         _ address: String, count: Int
     ) throws(ListenError) -> [Listener] {
         let (host, port) = try parse(address)
-        try Listener(host, port, backlog: 0, isShared: false).close()
+        try probe(address)
         var made = [try Listener(host: host, port: port)]
         for _ in 1..<max(1, count) {
             do throws(ListenError) {
@@ -85,6 +85,16 @@ package struct Listener: Sendable {
         }
         return made
     }
+
+    /// Throws where the address cannot be listened at, as where another process does.
+    package static func probe(_ address: String) throws(ListenError) {
+        let (host, port) = try parse(address)
+        try Listener(host, port, backlog: 0, isShared: false).close()
+    }
+
+    /// From now on the kernel answers no one who wants to connect, so that they try again later, and
+    /// no connection waits unseen when the listener is closed: that one's request would be lost.
+    package func refuseNew() { _ = gh_refuse_new(descriptor) }
 
     package func close() { _ = Glibc.close(descriptor) }
 }

@@ -1,3 +1,4 @@
+import Deadlines
 import Workers
 
 /// An HTTP client for servers that others name: identity providers, webhooks. Follows no
@@ -12,12 +13,15 @@ package final class OutboundHTTP: Sendable {
             threads: OutboundPolicy.threads, queueLimit: OutboundPolicy.queueLimit)
     }
 
-    /// `end`: an earlier end than the policy's, where several calls share one time.
+    /// `end`: an earlier end than the policy's, where several calls share one time; that of the
+    /// request that waits for the answer is kept too.
     package func send(
         _ request: OutboundRequest, until end: ContinuousClock.Instant? = nil
     ) async throws(OutboundFailure) -> OutboundResponse {
         let policy = policy
-        let latest = ContinuousClock.now + policy.total
+        let now = ContinuousClock.now
+        let left = Deadline.current.map { min($0.left, policy.total) } ?? policy.total
+        let latest = now + left
         let deadline = end.map { min($0, latest) } ?? latest
         let result = await workers.run { () -> Result<OutboundResponse, OutboundFailure> in
             Result { () throws(OutboundFailure) in

@@ -43,6 +43,8 @@ final class Connection: @unchecked Sendable {
     /// A write to be sent again. Whoever holds the connection by now may be in a transaction on it,
     /// so a pool takes one that is free; nil: nobody else sends on this one.
     var onRepeat: ((Statement) -> Void)?
+    /// The server cannot do what it is there for, as an answer says.
+    var onFault: (PostgresError) -> Void = { _ in }
     /// Some room came free in the pipeline.
     var onProgress: () -> Void = {}
     var onLost: (_ cause: String) -> Void = { _ in }
@@ -271,8 +273,9 @@ final class Connection: @unchecked Sendable {
             return close("connection lost")
         }
         let error = failed ? PostgresError(result: result.pointer) : nil
+        if let error, error.fault != nil { onFault(error) }
         // The server hangs up after a FATAL; what would be sent again must not meet it here.
-        defer { if failed, Self.isFatal(result) { close("ended by the server") } }
+        defer { if failed, result.isFatal { close("ended by the server") } }
         if case .sync(let statement) = waiting {
             // A commit that fails at the sync (a deferred constraint) reports before the sync does.
             if let error { statement?.failure = statement?.failure ?? error }
@@ -301,13 +304,6 @@ final class Connection: @unchecked Sendable {
             answer(statement, result, skipped: status == PGRES_PIPELINE_ABORTED)
         case .sync: break
         }
-    }
-
-    private static func isFatal(_ result: ResultHandle) -> Bool {
-        guard let severity = PQresultErrorField(result.pointer, Int32(UInt8(ascii: "V"))) else {
-            return false
-        }
-        return strcmp(severity, "ERROR") != 0
     }
 
     private func fail(_ statement: Statement, _ error: PostgresError) {

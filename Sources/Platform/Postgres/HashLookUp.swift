@@ -33,10 +33,15 @@ package final class HashLookUp: Sendable {
     package func find(
         _ tenant: UUID, _ hash: UnsafeRawBufferPointer, then finish: @escaping Finish
     ) {
-        let place = postgres.place
+        let place = postgres.place(forReads: true)
         let loop = postgres.pools[place].loop
         if loop.isCurrent { return add(tenant, hash, finish, at: place) }
-        let question = Question(tenant: tenant, hash: [UInt8](hash), finish: finish)
+        var answer = finish
+        if let caller = EventLoop.current {
+            let bound = LoopBound(finish, loop: caller)
+            answer = { found in caller.perform { bound.value(found) } }
+        }
+        let question = Question(tenant: tenant, hash: [UInt8](hash), finish: answer)
         loop.perform { [self] in
             question.hash.withUnsafeBytes { add(question.tenant, $0, question.finish, at: place) }
         }

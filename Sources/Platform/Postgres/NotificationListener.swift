@@ -34,6 +34,7 @@ package final class NotificationListener: @unchecked Sendable {
     private var connection: Connection?
     private var isReady = false
     private var backoff = Backoff()
+    private var faultLog = FaultLog()
 
     init(
         channel: String, configuration: PostgresConfiguration, pool: Pool,
@@ -79,11 +80,15 @@ package final class NotificationListener: @unchecked Sendable {
         self.connection = connection
         pool.companions.append(connection)
         connection.onNotify = { [self] _, payload in onNotify(payload) }
+        connection.onFault = { [self] error in
+            guard let name = error.fault, faultLog.mayTell(name, at: pool.loop.now) else { return }
+            configuration.log(name, error.detail)
+        }
         isReady = false
         connection.onLost = { [self] cause in
             pool.companions.removeAll { $0 === self.connection }
             self.connection = nil
-            configuration.log("postgres.listen.lost", cause)
+            if !pool.closed { configuration.log("postgres.listen.lost", cause) }
             if isReady { onLost() }
             isReady = false
             retry()

@@ -1,29 +1,41 @@
 import Networking
 import Observability
+import Synchronization
 
 /// The connections of one login role on one loop.
 ///
-/// `@unchecked Sendable`: touched on its loop's thread only; others get to it by `perform`.
+/// `@unchecked Sendable`: touched on its loop's thread only, except for the atomics; others get to it
+/// by `perform`.
 final class Pool: @unchecked Sendable {
     let loop: EventLoop
     let configuration: PostgresConfiguration
-    private let connector: Connector
-    private var readers: [Connection] = []
-    private var readersOpening = 0
-    private var waitingReads: [Statement] = []
+    let connector: Connector
+    var readers: [Connection] = []
+    var readersOpening = 0
+    var waitingReads: [Statement] = []
     private var gathering: [() -> Void] = []
-    private var idle: [Connection] = []
-    private var writers: [Connection] = []
-    private var writersOpening = 0
-    private var waitingWriters: [Waiter] = []
-    private var backoff = Backoff()
+    var idle: [Connection] = []
+    var writers: [Connection] = []
+    var writersOpening = 0
+    /// Writers that are handed out no more, closed when what is on its way has been answered.
+    var leaving: [Connection] = []
+    var waitingWriters: [Waiter] = []
+    var backoff = Backoff()
     /// No connection is opened before this loop time.
-    private var nextAttempt: Int64 = 0
-    private var retryTimer: TimerID?
-    private var tick: TimerID?
+    var nextAttempt: Int64 = 0
+    var retryTimer: TimerID?
+    var tick: TimerID?
+    /// No further reader is asked for before this loop time.
+    var nextGrowth: Int64 = 0
+    var faultLog = FaultLog()
     private(set) var closed = false
     /// Connections kept by others, ended with the pool.
     var companions: [Connection] = []
+    /// What other loops look at to find one that can serve them.
+    let openReaders = Atomic<Int>(0)
+    let openWriters = Atomic<Int>(0)
+    /// Whether the last attempt to connect failed.
+    let isRefused = Atomic<Bool>(false)
 
     struct Waiter {
         var since: Int64
@@ -48,11 +60,20 @@ final class Pool: @unchecked Sendable {
 
     private var acquireNanoseconds: Int64 { Int64(configuration.acquireTimeout) * 1_000_000 }
 
+    /// Whether it has no connection of that kind, and cannot get one now.
+    func isStarved(ofReaders: Bool) -> Bool {
+        guard isRefused.load(ordering: .relaxed) else { return false }
+        return ofReaders
+            ? openReaders.load(ordering: .relaxed) == 0
+            : openWriters.load(ordering: .relaxed) == 0
+    }
+
     // MARK: reads
 
     func read(_ statement: Statement) {
         guard !closed else { return statement.complete(.failure(unavailable)) }
-        statement.deadline = loop.now + acquireNanoseconds
+        statement.began = loop.now
+        statement.deadline = min(loop.now + acquireNanoseconds, statement.latest)
         guard waitingReads.count < configuration.queueLimit else {
             configuration.measures.refusals.increment()
             return statement.complete(.failure(PostgresError(.unavailable, "queue full")))
@@ -60,10 +81,12 @@ final class Pool: @unchecked Sendable {
         // A pool without read connections of its own serves reads from the others.
         if configuration.readsPerLoop == 0 { return sendAlone(statement) }
         if waitingReads.isEmpty, let reader = leastLoaded() {
+            if reader.inFlight >= growsAt { growReaders() }
             reader.submit(statement)
         } else {
             waitingReads.append(statement)
             startTick()
+            if readers.isEmpty { openMissing() }
         }
     }
 
@@ -82,8 +105,7 @@ final class Pool: @unchecked Sendable {
         var sent = 0
         while sent < waitingReads.count, let reader = leastLoaded() {
             let statement = waitingReads[sent]
-            let began = statement.deadline - acquireNanoseconds
-            configuration.measures.waits.record(nanoseconds: loop.now - began)
+            configuration.measures.waits.record(nanoseconds: loop.now - statement.began)
             if statement.retried { reader.submitAlone(statement) } else { reader.submit(statement) }
             sent += 1
         }
@@ -105,11 +127,23 @@ final class Pool: @unchecked Sendable {
         }
     }
 
+    /// A read to be sent once more, on another connection.
+    func again(_ statement: Statement) {
+        guard !closed, waitingReads.count < configuration.queueLimit, loop.now < statement.latest
+        else { return statement.complete(.failure(unavailable)) }
+        if configuration.readsPerLoop == 0 { return sendAlone(statement) }
+        statement.began = loop.now
+        statement.deadline = min(loop.now + acquireNanoseconds, statement.latest)
+        waitingReads.append(statement)
+        startTick()
+        if readers.isEmpty { openMissing() }
+    }
+
     // MARK: writers
 
     /// Sends a statement as a transaction of its own.
     func sendAlone(_ statement: Statement) {
-        acquire { [self] connection in
+        acquire(until: statement.latest) { [self] connection in
             guard let connection else { return statement.complete(.failure(unavailable)) }
             connection.submitAlone(statement)
             // The next holder's statements queue behind this one.
@@ -117,8 +151,9 @@ final class Pool: @unchecked Sendable {
         }
     }
 
-    /// Hands out a connection for its holder alone, or nil after the acquire timeout.
-    func acquire(_ finish: @escaping (Connection?) -> Void) {
+    /// Hands out a connection for its holder alone, or nil after the acquire timeout, or at `latest`
+    /// (loop time) where that is earlier.
+    func acquire(until latest: Int64, _ finish: @escaping (Connection?) -> Void) {
         guard !closed else { return finish(nil) }
         while let connection = idle.popLast() {
             if connection.isOpen { return finish(connection) }
@@ -128,7 +163,9 @@ final class Pool: @unchecked Sendable {
             return finish(nil)
         }
         waitingWriters.append(
-            Waiter(since: loop.now, deadline: loop.now + acquireNanoseconds, finish: finish))
+            Waiter(
+                since: loop.now, deadline: min(loop.now + acquireNanoseconds, latest),
+                finish: finish))
         startTick()
         openMissing()
     }
@@ -137,140 +174,15 @@ final class Pool: @unchecked Sendable {
     func release(_ connection: Connection) {
         guard connection.isOpen else { return }
         if closed { return connection.close("closing") }
+        if writers.count > 1, leaving.isEmpty, shouldGiveBack(isIdle: waitingWriters.isEmpty) {
+            return leaving.append(connection)
+        }
         if waitingWriters.isEmpty {
             idle.append(connection)
         } else {
             let waiter = waitingWriters.removeFirst()
             configuration.measures.waits.record(nanoseconds: loop.now - waiter.since)
             waiter.finish(connection)
-        }
-    }
-
-    // MARK: opening
-
-    private func openMissing() {
-        guard !closed, retryTimer == nil else { return }
-        if loop.now < nextAttempt {
-            retryTimer = loop.after(nextAttempt - loop.now) { [weak self] in
-                self?.retryTimer = nil
-                self?.nextAttempt = 0
-                self?.openMissing()
-            }
-            return
-        }
-        while readers.count + readersOpening < configuration.readsPerLoop {
-            readersOpening += 1
-            open(reader: true)
-        }
-        while writers.count + writersOpening < configuration.transactionsPerLoop,
-            writersOpening < waitingWriters.count
-        {
-            writersOpening += 1
-            open(reader: false)
-        }
-    }
-
-    private func open(reader: Bool) {
-        connector.connect(on: loop) { [weak self] result in
-            self?.opened(result, reader: reader)
-        }
-    }
-
-    private func opened(_ result: Result<Established, ConnectFailure>, reader: Bool) {
-        if reader { readersOpening -= 1 } else { writersOpening -= 1 }
-        guard !closed else { return }
-        var cause = "out of memory"
-        switch result {
-        case .failure(let failure): cause = failure.cause
-        case .success(let established):
-            if let handle = established.take(),
-                let connection = Connection(
-                    handle: handle, loop: loop, statementLimit: configuration.statementLimit)
-            {
-                backoff.reset()
-                adopt(connection, reader: reader)
-                return openMissing()
-            }
-        }
-        configuration.log("postgres.refused", cause)
-        // Attempts made side by side fail together and count as one.
-        if loop.now >= nextAttempt { nextAttempt = loop.now + backoff.next() }
-        openMissing()
-    }
-
-    private func adopt(_ connection: Connection, reader: Bool) {
-        connection.onCollateral = { [weak self] statement in
-            self?.again(statement)
-        }
-        connection.onRepeat = { [weak self] statement in
-            guard let self else { return statement.complete(.failure(PostgresError(.unavailable))) }
-            sendAlone(statement)
-        }
-        connection.onLost = { [weak self, weak connection] cause in
-            guard let self else { return }
-            configuration.measures.connections.add(-1)
-            readers.removeAll { $0 === connection }
-            writers.removeAll { $0 === connection }
-            idle.removeAll { $0 === connection }
-            guard !closed else { return }
-            configuration.log("postgres.lost", cause)
-            openMissing()
-        }
-        configuration.measures.connections.add(1)
-        startTick()
-        if reader {
-            readers.append(connection)
-        } else {
-            writers.append(connection)
-            release(connection)
-        }
-    }
-
-    private func again(_ statement: Statement) {
-        guard !closed, waitingReads.count < configuration.queueLimit else {
-            return statement.complete(.failure(unavailable))
-        }
-        if configuration.readsPerLoop == 0 { return sendAlone(statement) }
-        statement.deadline = loop.now + acquireNanoseconds
-        waitingReads.append(statement)
-        startTick()
-    }
-
-    // MARK: deadlines
-
-    private func startTick() {
-        guard tick == nil, !closed else { return }
-        tick = loop.after(50_000_000) { [weak self] in
-            self?.tick = nil
-            self?.sweep()
-        }
-    }
-
-    /// Refuses what waited too long, and drops connections on which the server went silent.
-    private func sweep() {
-        let now = loop.now
-        let late = waitingReads.filter { $0.deadline <= now }
-        if !late.isEmpty {
-            waitingReads.removeAll { $0.deadline <= now }
-            configuration.measures.refusals.increment(by: late.count)
-            for statement in late { statement.complete(.failure(unavailable)) }
-        }
-        while let first = waitingWriters.first, first.deadline <= now {
-            waitingWriters.removeFirst()
-            configuration.measures.refusals.increment()
-            first.finish(nil)
-        }
-        // The server ends a statement by itself at its timeout; past it, nobody is there.
-        let patience = Int64(configuration.statementTimeout + 1000) * 1_000_000
-        if configuration.statementTimeout > 0 {
-            for connection in readers + writers
-            where !connection.isIdle && now - connection.lastProgress > patience {
-                connection.close("no answer")
-            }
-        }
-        let busy = (readers + writers).contains { !$0.isIdle }
-        if busy || !waitingReads.isEmpty || !waitingWriters.isEmpty || !readers.isEmpty {
-            startTick()
         }
     }
 

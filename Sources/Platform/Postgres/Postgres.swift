@@ -1,31 +1,47 @@
+import Deadlines
 import Networking
 import Text
 
 /// The database as one login role sees it: per event loop a few pipelined connections for reads
-/// and some for transactions. Called on a loop of `loops`, all happens on that loop; called from
-/// elsewhere, on the first.
+/// and some for transactions. Called on a loop of `loops`, all happens on that loop, or on another's
+/// where that one has no connections; called from elsewhere, on the first.
 package final class Postgres: Sendable {
     package let configuration: PostgresConfiguration
     let pools: [Pool]
+    private let loops: [EventLoop]
+    /// The pool that serves each loop.
+    private let homes: [Int]
 
     /// Connects at once, and again whenever the database comes back; `loops` must not be empty.
-    package init(configuration: PostgresConfiguration, loops: [EventLoop]) {
+    /// `reserved`: of the budget's connections those of each loop; a loop that has none gets what it
+    /// asks for by another's. Without a budget each loop has its own.
+    package init(
+        configuration: PostgresConfiguration, loops: [EventLoop], reserved: [Int]? = nil
+    ) {
         precondition(!loops.isEmpty, "no event loop")
         self.configuration = configuration
-        pools = loops.map { Pool(configuration: configuration, loop: $0) }
+        self.loops = loops
+        var served = loops.indices.filter { (reserved?[$0] ?? 1) > 0 }
+        if served.isEmpty { served = [0] }
+        pools = served.map { Pool(configuration: configuration, loop: loops[$0]) }
+        homes = loops.indices.map { loop in
+            served.firstIndex(of: loop) ?? loop % served.count
+        }
         for pool in pools { pool.loop.perform { pool.start() } }
     }
 
-    /// The pool of the calling loop.
-    var pool: Pool { pools[place] }
+    var firstPool: Pool { pools[0] }
 
-    /// Where that pool stands among `pools`.
-    var place: Int {
+    /// Where the pool stands among `pools` that serves the calling loop: its own, or another that has
+    /// connections while its own can get none.
+    func place(forReads: Bool) -> Int {
         guard let current = EventLoop.current else { return 0 }
-        return pools.firstIndex { $0.loop === current } ?? 0
+        let home = loops.firstIndex { $0 === current }.map { homes[$0] } ?? 0
+        guard pools[home].isStarved(ofReaders: forReads) else { return home }
+        return pools.firstIndex { !$0.isStarved(ofReaders: forReads) } ?? home
     }
 
-    var firstPool: Pool { pools[0] }
+    func pool(forReads: Bool) -> Pool { pools[place(forReads: forReads)] }
 
     /// A read, pipelined with others: one sync for each cycle of the loop. It may be sent twice
     /// (its batch failed, its connection was lost), so it must have no effect.
@@ -37,9 +53,16 @@ package final class Postgres: Sendable {
     package func read(
         _ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void
     ) {
-        let pool = pool
-        let statement = Statement(sql, .read, finish: finish)
-        if pool.loop.isCurrent { return pool.read(statement) }
+        let pool = pool(forReads: true)
+        if pool.loop.isCurrent { return pool.read(Statement(sql, .read, finish: finish)) }
+        guard let caller = EventLoop.current else {
+            let statement = Statement(sql, .read, finish: finish)
+            return pool.loop.perform { pool.read(statement) }
+        }
+        let bound = LoopBound(finish, loop: caller)
+        let statement = Statement(sql, .read) { answer in
+            caller.perform { bound.value(answer) }
+        }
         pool.loop.perform { pool.read(statement) }
     }
 
@@ -53,23 +76,65 @@ package final class Postgres: Sendable {
     /// A statement in a transaction of its own, for writes. `.commitUnknown` if the connection was
     /// lost before the server acknowledged it.
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {
-        try await send(sql, .write, tenant: nil)
+        let deadline = Deadline.current
+        deadline?.beginWriting()
+        defer { deadline?.endWriting() }
+        return try await send(sql, .write, tenant: nil)
+    }
+
+    /// As `query`, for what no answer tells of, a counter or a mark of use: where the connection is
+    /// lost, it is `.unavailable`.
+    package func mark(_ sql: SQL) async throws(PostgresError) -> Rows {
+        do {
+            return try await send(sql, .write, tenant: nil)
+        } catch {
+            guard error.kind == .commitUnknown else { throw error }
+            throw PostgresError(.unavailable, error.detail)
+        }
     }
 
     private func send(
         _ sql: SQL, _ role: Statement.Role, tenant: UUID?
     ) async throws(PostgresError) -> Rows {
         if Task.isCancelled { throw PostgresError(.cancelled) }
-        let pool = pool
+        var latest = Int64.max
+        if let deadline = Deadline.current {
+            if deadline.isOver { throw PostgresError.requestIsOver }
+            latest = deadline.endOfWaits
+        }
+        let pool = pool(forReads: role == .read)
         let answer: Answer = await withUnsafeContinuation { continuation in
             let statement = Statement(sql, role, tenant: tenant) {
                 continuation.resume(returning: $0)
             }
+            statement.latest = latest
             pool.loop.run {
                 if role == .read { pool.read(statement) } else { pool.sendAlone(statement) }
             }
         }
         return try answer.get()
+    }
+
+    /// Whether the server takes writes and a connection for them is there, or can be had within the
+    /// request's time. A standby and a read-only server do not.
+    package func takesWrites() async throws(PostgresError) -> Bool {
+        let sql: SQL = """
+            SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'
+            """
+        // One that answers shows it: where many wait for one, this need not wait with them.
+        let rows = try await hasLivingWriter() ? read(sql) : mark(sql)
+        return try rows.first?.get(0, as: Bool.self) ?? false
+    }
+
+    private func hasLivingWriter() async -> Bool {
+        let pool = pool(forReads: false)
+        return await withUnsafeContinuation { continuation in
+            pool.loop.run {
+                let recent = pool.loop.now - 1_000_000_000
+                continuation.resume(
+                    returning: pool.writers.contains { $0.isOpen && $0.lastProgress > recent })
+            }
+        }
     }
 
     /// Fails what is waiting and in flight, and closes the connections.
@@ -83,6 +148,11 @@ package final class Postgres: Sendable {
             }
         }
     }
+}
+
+extension PostgresError {
+    /// Nothing is begun any more for a request that is answered by then.
+    static let requestIsOver = PostgresError(.timeout, "the request's time is over")
 }
 
 extension EventLoop {

@@ -5,10 +5,16 @@ package struct PostgresConfiguration: Sendable {
     /// A libpq conninfo string or `postgresql://` URL.
     package var conninfo: String
     package var applicationName = "gatehouse"
-    /// Pipelined connections for reads, kept open, for each event loop.
+    /// Pipelined connections for reads, at most, for each event loop.
     package var readsPerLoop = 2
-    /// Connections for writes and transactions, opened when first needed, for each event loop.
+    /// Of those, the ones that are opened at once and kept open while idle.
+    package var readsAtRest = 1
+    /// Connections for writes and transactions, opened when needed, for each event loop.
     package var transactionsPerLoop = 8
+    /// What all pools of the process share; nil: no other limits than the two above.
+    package var budget: ConnectionBudget?
+    /// A connection is closed that nothing was asked on for so long.
+    package var idleTimeout = 30_000
     package var statementTimeout = 2500
     package var lockTimeout = 2000
     /// A transaction left idle this long is ended by the server.

@@ -20,10 +20,17 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     package let kind: Kind
     /// For the log: what happened, without data.
     package let detail: String
+    /// The log's name for what the server cannot do, where it says that it cannot.
+    package let fault: StaticString?
 
-    package init(_ kind: Kind, _ detail: String = "") {
+    package init(_ kind: Kind, _ detail: String = "", _ fault: StaticString? = nil) {
         self.kind = kind
         self.detail = detail
+        self.fault = fault
+    }
+
+    package static func == (one: PostgresError, other: PostgresError) -> Bool {
+        one.kind == other.kind && one.detail == other.detail
     }
 
     package var sqlstate: String? {
@@ -40,6 +47,10 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     /// A serialization failure or a deadlock: the whole transaction may be run again.
     package var isRetryable: Bool { sqlstate == "40001" || sqlstate == "40P01" }
     package var isUnavailable: Bool { kind == .unavailable }
+    /// The server said that it cannot write: a COMMIT that is answered so had no effect.
+    package var saysNothingWritten: Bool {
+        fault.map { ServerFault.namesOfRefusedWrites.contains($0.description) } ?? false
+    }
 
     package var description: String {
         switch kind {
@@ -65,7 +76,9 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         let message = field(Int32(UInt8(ascii: "M"))) ?? ""
         switch state {
         case "57014", "55P03": self.init(.timeout, message)
-        case "57P01", "57P02", "57P03", "57P05", "25P03", "53300": self.init(.unavailable, message)
+        case "57P01", "57P02", "57P03", "57P05", "25P03", "25006", "53000", "53100", "53200",
+            "53300", "58030":
+            self.init(.unavailable, "\(state) \(message)", ServerFault.name(of: state))
         case _ where state.hasPrefix("08") && state != "08P01": self.init(.unavailable, message)
         default:
             self.init(
@@ -83,4 +96,26 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
 
     /// Refused for a neighbour's or the cache's sake: not the statement's own fault.
     var isCollateral: Bool { sqlstate == "25P02" || isStalePlan }
+}
+
+/// What a server says it cannot do, as the log names it.
+enum ServerFault {
+    /// By SQLSTATE (PostgreSQL's appendix A); nil for what is no state of the server.
+    static func name(of state: String) -> StaticString? {
+        switch state {
+        case "25006": "postgres.read_only"
+        case "53100": "postgres.disk_full"
+        case "53000", "53200": "postgres.out_of_memory"
+        case "53300": "postgres.too_many_connections"
+        case "57P01", "57P02": "postgres.shutting_down"
+        case "57P03": "postgres.cannot_connect_now"
+        case "58030": "postgres.io_error"
+        default: nil
+        }
+    }
+
+    /// Those that end the statement and leave the connection as it was.
+    static let namesOfRefusedWrites: Set<String> = [
+        "postgres.read_only", "postgres.disk_full", "postgres.out_of_memory",
+    ]
 }

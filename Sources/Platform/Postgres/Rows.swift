@@ -1,4 +1,5 @@
 import CPostgres
+import Glibc
 import Text
 
 /// Owns one libpq result.
@@ -12,6 +13,14 @@ final class ResultHandle: @unchecked Sendable {
     }
 
     deinit { PQclear(pointer) }
+
+    /// Whether it is an error after which the server hangs up.
+    var isFatal: Bool {
+        guard let severity = PQresultErrorField(pointer, Int32(UInt8(ascii: "V"))) else {
+            return false
+        }
+        return strcmp(severity, "ERROR") != 0
+    }
 }
 
 /// What a statement answered: its rows, and how many rows it affected.

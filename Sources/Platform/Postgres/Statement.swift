@@ -19,8 +19,12 @@ final class Statement: @unchecked Sendable {
     let role: Role
     /// Whose rows the read may see: `app.tenant` while it runs.
     let tenant: UUID?
-    /// Loop time in nanoseconds after which it is not sent any more.
+    /// Loop time in nanoseconds at which it began to wait for a connection.
+    var began: Int64 = 0
+    /// Loop time after which it is not sent any more.
     var deadline: Int64 = .max
+    /// The end of what its request may wait for; `deadline` is never later.
+    var latest: Int64 = .max
     var retried = false
     /// The first failure of a message sent for this statement, such as its Parse.
     var failure: PostgresError?

@@ -1,3 +1,4 @@
+import Deadlines
 import Networking
 import Text
 
@@ -9,6 +10,7 @@ package struct Transaction: Sendable {
     @discardableResult
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {
         if Task.isCancelled { throw PostgresError(.cancelled) }
+        if Deadline.current?.isOver == true { throw PostgresError.requestIsOver }
         return try await session.send(sql).get()
     }
 }
@@ -55,7 +57,8 @@ final class TransactionSession: @unchecked Sendable {
                     .server(
                         sqlstate: "25P02", message: "the transaction had failed", constraint: nil))
             case .failure(let error):
-                return error.isUnavailable ? PostgresError(.commitUnknown, error.detail) : error
+                guard error.isUnavailable, !error.saysNothingWritten else { return error }
+                return PostgresError(.commitUnknown, error.detail)
             }
         }
     }
@@ -122,6 +125,8 @@ extension Postgres {
         settings: [(StaticString, String)] = []
     ) async throws(PostgresError) -> OpenTransaction {
         if Task.isCancelled { throw PostgresError(.cancelled) }
+        let deadline = Deadline.current
+        if deadline?.isOver == true { throw PostgresError.requestIsOver }
         var prelude = ["BEGIN"]
         for (name, value) in settings {
             guard !value.utf8.contains(0) else {
@@ -129,11 +134,12 @@ extension Postgres {
             }
             prelude.append("SET LOCAL \(name) = '\(Self.escaped(value))'")
         }
-        let pool = pool
+        let pool = pool(forReads: false)
         let lines = prelude
+        let latest = deadline?.endOfWaits ?? .max
         let held: TransactionSession? = await withUnsafeContinuation { continuation in
             pool.loop.run {
-                pool.acquire { connection in
+                pool.acquire(until: latest) { connection in
                     continuation.resume(
                         returning: connection.map {
                             TransactionSession(pool: pool, connection: $0, prelude: lines)

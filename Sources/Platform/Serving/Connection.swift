@@ -36,6 +36,11 @@ final class Connection {
     var readPaused = false
     /// Whether its next records are received in the loop's next cycle.
     private var waitsForTurn = false
+    /// Counts the requests of this connection.
+    var turn: UInt64 = 0
+    var clock: TimerID?
+    /// Whether the head of the answer to this one stands in the output buffer or is out.
+    var hasAnswered = false
     /// Whether a head has begun to arrive, so that its deadline runs.
     var inHead = false
 
@@ -44,6 +49,10 @@ final class Connection {
         self.worker = worker
         remoteAddress = socket.peer
         deadline = worker.loop.now + worker.configuration.headTime
+    }
+
+    var isInHandshake: Bool {
+        phase != .closed && socket.tls.map { !$0.isEstablished } ?? false
     }
 
     // MARK: events
@@ -166,6 +175,7 @@ final class Connection {
         // Over HTTP/1.0 the end of the connection ends a stream: a part would pass for the whole.
         let isCut = answersHTTP10 && (phase == .handling || !outgoing.isEmpty)
         phase = .closed
+        stopClock()
         pending = []
         incoming = nil
         worker.loop.unwatch(socket.descriptor)

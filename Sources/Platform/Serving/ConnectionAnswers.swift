@@ -10,10 +10,11 @@ extension Connection {
     }
 
     /// Writes the handler's answer; true when its stream is to follow.
-    func answer(_ response: Response) -> Bool {
+    func answer(_ response: Response, turn: UInt64) -> Bool {
         assert(!worker.serving || ingesting, "the output buffer is another's")
-        guard phase == .handling else { return false }
-        if worker.draining { closesAfterAnswer = true }
+        guard phase == .handling, turn == self.turn else { return false }
+        stopClock()
+        if worker.isLeaving { closesAfterAnswer = true }
         if case .stream = response.body, answersHTTP10 { closesAfterAnswer = true }
         prepareWriter()
         if worker.writer.write(response) {
@@ -25,10 +26,11 @@ extension Connection {
     }
 
     /// Writes the answer that a fast path owed.
-    func answer(by write: (ResponseWriter) -> Void) {
+    func answer(turn: UInt64, by write: (ResponseWriter) -> Void) {
         assert(!worker.serving, "the output buffer is another's")
-        guard phase == .handling else { return }
-        if worker.draining { closesAfterAnswer = true }
+        guard phase == .handling, turn == self.turn else { return }
+        stopClock()
+        if worker.isLeaving { closesAfterAnswer = true }
         prepareWriter()
         write(worker.writer)
         finishRequest()
@@ -63,6 +65,8 @@ extension Connection {
     }
 
     private func finishRequest() {
+        // What was begun for this request and comes later is not for the next one.
+        turn &+= 1
         endAnswer()
         guard !ingesting else { return }
         flush()

@@ -1,3 +1,4 @@
+import Deadlines
 import HTTP
 import Networking
 
@@ -51,7 +52,7 @@ extension Connection {
     private func serve(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> Int {
         answersHead = head.method == .head
         answersHTTP10 = head.isHTTP10
-        closesAfterAnswer = !head.keepAlive || worker.draining
+        closesAfterAnswer = !head.keepAlive || worker.isLeaving
         var length = 0
         switch head.framing {
         case .none: break
@@ -98,10 +99,10 @@ extension Connection {
         incoming = IncomingBody(
             request: owned(head, body: []), framing: head.framing,
             limit: worker.configuration.limits.body, startedAt: worker.loop.now)
-        phase = .body
-        deadline = worker.loop.now + worker.configuration.bodyTime
         if head.expectsContinue, !arrived {
-            worker.writer.out.append("HTTP/1.1 100 Continue\r\n\r\n")
+            judge()
+        } else {
+            awaitBody()
         }
         return head.length
     }
@@ -146,14 +147,20 @@ extension Connection {
     private func handle(
         _ request: Request, _ respond: @escaping @Sendable (Request) async -> Response
     ) {
-        phase = .handling
+        let turn = beginTurn()
         let bound = LoopBound(self, loop: worker.loop)
-        worker.loop.spawn {
-            let response = await respond(request)
-            guard bound.value.answer(response), case .stream(let next) = response.body else {
-                return
-            }
+        let deadline = Deadline(
+            since: worker.loop.now, lasting: worker.configuration.answerTime)
+        let form = LateForm()
+        var request = request
+        request.lateForm = form
+        worker.loop.spawn { [request] in
+            let response = await Deadline.$current.withValue(deadline) { await respond(request) }
+            guard bound.value.answer(response, turn: turn), case .stream(let next) = response.body
+            else { return }
             await Self.stream(next, to: bound)
         }
+        // Most that needs no other is answered by now.
+        if !hasAnswered { startClock(deadline, form, id: request.id) }
     }
 }

@@ -1,3 +1,4 @@
+import Deadlines
 import HTTP
 import Networking
 
@@ -23,9 +24,13 @@ package struct FastRequest {
 
     /// The answer is to follow: whoever calls this returns `.later`, and gives it exactly once.
     package func later() -> LateAnswer {
-        connection.phase = .handling
+        let turn = connection.beginTurn()
+        let id = connection.requestID(of: head)
+        let form = LateForm()
+        let deadline = Deadline(since: now, lasting: connection.worker.configuration.answerTime)
+        connection.startClock(deadline, form, id: id)
         return LateAnswer(
-            requestID: connection.requestID(of: head),
+            requestID: id, whenLate: form, deadline: deadline, turn: turn,
             connection: LoopBound(connection, loop: connection.worker.loop))
     }
 }
@@ -48,7 +53,25 @@ package typealias FastPath =
 /// given. Lost with its connection.
 package struct LateAnswer: Sendable {
     package let requestID: String
+    /// How it is answered when its time is over.
+    package let whenLate: LateForm
+    private let deadline: Deadline
+    private let turn: UInt64
     fileprivate let connection: LoopBound<Connection>
+
+    fileprivate init(
+        requestID: String, whenLate: LateForm, deadline: Deadline, turn: UInt64,
+        connection: LoopBound<Connection>
+    ) {
+        self.requestID = requestID
+        self.whenLate = whenLate
+        self.deadline = deadline
+        self.turn = turn
+        self.connection = connection
+    }
+
+    /// Whether the server has answered in place of who owes this.
+    package var wasAnswered: Bool { deadline.wasAnswered }
 
     /// `write` makes exactly one `begin` … `finish`. Called on the connection's loop.
     ///
@@ -57,11 +80,12 @@ package struct LateAnswer: Sendable {
     /// its requests in the receive buffer, so this one waits for the loop's next cycle.
     package func give(_ write: @escaping (ResponseWriter) -> Void) {
         let worker = connection.value.worker
-        guard worker.serving else { return connection.value.answer(by: write) }
+        guard worker.serving else { return connection.value.answer(turn: turn, by: write) }
         let bound = LoopBound((connection.value, write), loop: connection.loop)
+        let turn = turn
         worker.loop.perform {
             let (connection, write) = bound.value
-            connection.answer(by: write)
+            connection.answer(turn: turn, by: write)
         }
     }
 

@@ -9,19 +9,22 @@ package final class Server: Sendable {
 
     /// `loops` are started by the caller. `respond` runs on the connection's loop for one request
     /// at a time of each connection; `fast` may answer before a request is copied. `refuse` words
-    /// the refusal of a request whose head could be read, after which its connection closes.
+    /// the refusal of a request whose head could be read, after which its connection closes. `judge`
+    /// is asked before a client is told to send the body that it holds back; nil lets it.
     package init(
         loops: [EventLoop], configuration: ServerConfiguration = ServerConfiguration(),
         respond: @escaping @Sendable (Request) async -> Response, fast: FastPath? = nil,
         refuse: @escaping @Sendable (Request, HTTPError) async -> Response = {
             Response.refusal($1, id: $0.id)
-        }
+        },
+        judge: (@Sendable (Request) async -> Response?)? = nil
     ) {
         let places = ConnectionPlaces(configuration.connections)
+        let handshakes = max(1, configuration.handshakes / max(1, loops.count))
         workers = loops.map { loop in
             let worker = Worker(
                 loop: loop, configuration: configuration, places: places, respond: respond,
-                fast: fast, refuse: refuse)
+                fast: fast, refuse: refuse, judge: judge, handshakes: handshakes)
             return LoopBound(worker, loop: loop)
         }
     }
@@ -43,21 +46,32 @@ package final class Server: Sendable {
         for worker in workers { worker.loop.perform { worker.value.replaceTLS(tls) } }
     }
 
+    /// Goes on as before, but each answer is its connection's last: whoever asks goes elsewhere.
+    package func prepareToLeave() {
+        for worker in workers { worker.loop.perform { worker.value.prepareToLeave() } }
+    }
+
     /// Stops accepting, answers what is in flight with `Connection: close`, and returns when all
-    /// connections are closed; those still open after `deadline` are cut.
-    package func drain(deadline: Duration) async {
-        let (seconds, attoseconds) = deadline.components
-        let time = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    /// connections are closed; those still open after `deadline` are cut. New connections are refused
+    /// for `grace` before the listener closes, so that none that has begun is lost.
+    package func drain(deadline: Duration, grace: Duration = .zero) async {
+        let time = Self.nanoseconds(deadline)
+        let grace = Self.nanoseconds(grace)
         await withTaskGroup(of: Void.self) { group in
             for worker in workers {
                 group.addTask {
                     await withCheckedContinuation { continuation in
                         worker.loop.perform {
-                            worker.value.drain(within: time) { continuation.resume() }
+                            worker.value.drain(within: time, after: grace) { continuation.resume() }
                         }
                     }
                 }
             }
         }
+    }
+
+    private static func nanoseconds(_ time: Duration) -> Int64 {
+        let (seconds, attoseconds) = time.components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }

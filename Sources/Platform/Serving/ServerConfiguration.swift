@@ -11,6 +11,8 @@ package struct ServerConfiguration: Sendable {
     /// The least bytes of body a second, asked for after `rateGrace`.
     package var bodyRate: Int64 = 1024
     package var rateGrace: Int64 = 5_000_000_000
+    /// From a request's last byte to its answer's first, unless its handler asks for another time.
+    package var answerTime: Duration = .seconds(5)
     package var idleTime: Int64 = 60_000_000_000
     /// What a peer has to take an answer, and besides a second for each `writeRate` bytes taken.
     package var writeTime: Int64 = 30_000_000_000
@@ -20,6 +22,9 @@ package struct ServerConfiguration: Sendable {
     package var sweepInterval: Int64 = 1_000_000_000
     /// Connections of the whole server; further ones wait unaccepted.
     package var connections = 16_384
+
+    /// TLS handshakes of the whole server that are half done; with more, the oldest are closed.
+    package var handshakes = 1024
 
     package var measures = ServerMeasures()
 

@@ -8,21 +8,30 @@ import Observability
 final class Worker {
     static let receiveBytes = 64 << 10
     private static let acceptsPerTurn = 64
+    /// From so many connections on, what they leave behind is worth giving back.
+    private static let crowd = 500
 
     let loop: EventLoop
     let configuration: ServerConfiguration
     let respond: @Sendable (Request) async -> Response
     let fast: FastPath?
     let refuse: @Sendable (Request, HTTPError) async -> Response
+    let judge: (@Sendable (Request) async -> Response?)?
     let parser: RequestParser
     let writer = ResponseWriter()
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: receiveBytes, alignment: 16)
     var ids = RequestIDs()
+    /// Whether each answer is its connection's last.
+    private(set) var isLeaving = false
+    private var isRefusing = false
     private(set) var draining = false
     /// Whether a connection's bytes are being served: until they are, the writer and the receive
     /// buffer are that connection's alone.
     var serving = false
     private var connections: [Int32: Connection] = [:]
+    private var handshakes: Handshakes
+    /// The most connections since free memory was given back.
+    private var most = 0
     private var listeners: [(listener: Listener, tls: TLSContext?)] = []
     private let places: ConnectionPlaces
     private var acceptPaused = false
@@ -32,7 +41,8 @@ final class Worker {
     init(
         loop: EventLoop, configuration: ServerConfiguration, places: ConnectionPlaces,
         respond: @escaping @Sendable (Request) async -> Response, fast: FastPath?,
-        refuse: @escaping @Sendable (Request, HTTPError) async -> Response
+        refuse: @escaping @Sendable (Request, HTTPError) async -> Response,
+        judge: (@Sendable (Request) async -> Response?)?, handshakes limit: Int
     ) {
         self.loop = loop
         self.configuration = configuration
@@ -40,7 +50,9 @@ final class Worker {
         self.respond = respond
         self.fast = fast
         self.refuse = refuse
+        self.judge = judge
         parser = RequestParser(limits: configuration.limits)
+        handshakes = Handshakes(limit: limit)
     }
 
     deinit { scratch.deallocate() }
@@ -48,7 +60,7 @@ final class Worker {
     // MARK: accepting
 
     func listen(_ listener: Listener, tls: TLSContext?) {
-        guard !draining else { return listener.close() }
+        guard !isRefusing else { return listener.close() }
         listeners.append((listener, tls))
         let index = listeners.count - 1
         loop.watch(listener.descriptor) { _, _ in self.accept(index) }
@@ -65,7 +77,8 @@ final class Worker {
     private func accept(_ index: Int) {
         guard listeners.indices.contains(index) else { return }
         let (listener, tls) = listeners[index]
-        for _ in 0..<Self.acceptsPerTurn {
+        // Of a listener that takes no more, all that wait are taken.
+        for _ in 0..<(isRefusing ? configuration.connections : Self.acceptsPerTurn) {
             guard places.take() else { return pauseAccepting() }
             switch listener.accept() {
             case .descriptor(let descriptor):
@@ -88,6 +101,8 @@ final class Worker {
         let connection = Connection(
             socket: Socket(descriptor: descriptor, tls: session), worker: self)
         connections[descriptor] = connection
+        most = max(most, connections.count)
+        if session != nil { handshakes.begin(connection) }
         configuration.measures.accepted.increment()
         configuration.measures.open.add(1)
         loop.watch(descriptor) { readable, writable in
@@ -139,6 +154,10 @@ final class Worker {
             return
         }
         let now = loop.now
+        if most > Self.crowd, connections.count < most / 4 {
+            most = connections.count
+            Memory.trim()
+        }
         for connection in Array(connections.values) { connection.sweep(now) }
         resumeAccepting()
         sweepLater()
@@ -146,10 +165,20 @@ final class Worker {
 
     // MARK: draining
 
+    func prepareToLeave() { isLeaving = true }
+
     /// Stops accepting, lets what is in flight finish, and calls once no connection is left or
-    /// `time` nanoseconds have passed.
-    func drain(within time: Int64, done: @escaping () -> Void) {
-        guard !draining else { return done() }
+    /// `time` nanoseconds have passed. Before that it refuses new connections for `grace` nanoseconds.
+    func drain(within time: Int64, after grace: Int64, done: @escaping () -> Void) {
+        guard !isRefusing else { return done() }
+        isLeaving = true
+        isRefusing = true
+        for (listener, _) in listeners { listener.refuseNew() }
+        guard grace > 0 else { return close(within: time, done) }
+        loop.after(grace) { self.close(within: time, done) }
+    }
+
+    private func close(within time: Int64, _ done: @escaping () -> Void) {
         for (index, entry) in listeners.enumerated() {
             // What the kernel has already accepted for us would otherwise be reset.
             accept(index)

@@ -29,6 +29,11 @@ struct Asset: Sendable {
             Field("cache-control", cacheControl),
             Field("vary", "Accept-Encoding"),
         ]
+        let wanted = request.all("if-match")
+        if !wanted.isEmpty, !wanted.contains(where: { Self.names($0, tag) }) {
+            response.status = 412
+            return SecurityHeaders.added(to: response)
+        }
         if isKnown(tag, request.all("if-none-match")) {
             response.status = 304
             return SecurityHeaders.added(to: response)
@@ -37,6 +42,14 @@ struct Asset: Sendable {
         if body != nil { response.set("content-encoding", "gzip") }
         response.body = .bytes(body ?? bytes)
         return SecurityHeaders.added(to: response)
+    }
+
+    /// `If-Match`, by strong comparison (RFC 9110 §13.1.1).
+    private static func names(_ value: String, _ tag: String) -> Bool {
+        value.utf8.split(separator: UInt8(ascii: ",")).contains { item in
+            let item = Bytes.trim(Array(item))
+            return item == [UInt8(ascii: "*")] || item.elementsEqual(tag.utf8)
+        }
     }
 
     /// `If-None-Match`, by weak comparison (RFC 9110 §13.1.2).

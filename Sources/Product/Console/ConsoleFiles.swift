@@ -71,6 +71,9 @@ package struct ConsoleFiles: Sendable {
         }
     }
 
+    /// Whether `response` answers on this path.
+    package func serves(_ path: String) -> Bool { place(of: path) != nil }
+
     private enum Place {
         case root
         case page(Asset)

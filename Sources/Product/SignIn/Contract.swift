@@ -51,16 +51,20 @@ package struct ContractRoute: Sendable {
     var isPublic: Bool
     /// Bytes; more is 413.
     var maxBody: Int
+    /// As an endpoint's.
+    var time: Duration
     var handle: Handler
 
     init(
         _ method: Method, _ path: String, isPublic: Bool = false, maxBody: Int = 1 << 16,
+        time: Duration = Endpoint.ordinaryTime,
         handle: @escaping Handler
     ) {
         self.method = method
         self.path = path
         self.isPublic = isPublic
         self.maxBody = maxBody
+        self.time = time
         self.handle = handle
     }
 

@@ -37,7 +37,8 @@ package enum Contracts {
         var endpoint = Endpoint(
             route.method, "/t/{tenant}/\(contract.name)\(route.path)",
             id: "\(contract.name) \(route.method.rawValue) \(route.path)", tag: "Clients",
-            summary: "", access: .open, body: .raw(["*/*"]), answers: [], maxBody: route.maxBody
+            summary: "", access: .open, body: .raw(["*/*"]), answers: [], maxBody: route.maxBody,
+            time: route.time
         ) { call in
             var mounted: ClientCall?
             do {

@@ -6,7 +6,7 @@ import Text
 extension Database {
     /// Counts one; answers how many there were in this minute, this one included.
     package func count(_ name: String) async throws -> Int {
-        try await app.query(Self.counting(countKey(name), in: Self.minute(clock())))
+        try await app.mark(Self.counting(countKey(name), in: Self.minute(clock())))
             .only { try $0.get(0) }
     }
 

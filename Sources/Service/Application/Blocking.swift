@@ -31,25 +31,3 @@ private final class Outcome<Value: Sendable>: Sendable {
     func set(_ value: Result<Value, any Error>) { result.withLock { $0 = value } }
     var value: Result<Value, any Error>? { result.withLock { $0 } }
 }
-
-/// Blocks SIGINT and SIGTERM in every thread started from now on, so that one thread waits for them.
-func blockStopSignals() {
-    var signals = stopSignals()
-    pthread_sigmask(SIG_BLOCK, &signals, nil)
-    signal(SIGPIPE, SIG_IGN)
-}
-
-/// Returns at SIGINT or SIGTERM.
-func waitForStopSignal() {
-    var signals = stopSignals()
-    var number: Int32 = 0
-    while sigwait(&signals, &number) != 0 {}
-}
-
-private func stopSignals() -> sigset_t {
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    sigaddset(&signals, SIGINT)
-    sigaddset(&signals, SIGTERM)
-    return signals
-}

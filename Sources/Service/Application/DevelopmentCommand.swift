@@ -12,7 +12,8 @@ struct DevelopmentCommand {
     var terminal: Terminal
 
     func run() throws {
-        blockStopSignals()
+        try ListenFault.check(settings)
+        Signals.block()
         let data = try DataDirectory(settings.dataDirectory)
         let secret = try data.secret("secret.key")
         let cluster = try PrivateCluster(in: data)
@@ -42,7 +43,9 @@ struct DevelopmentCommand {
             outside: try Outside(settings, isDevelopment: true),
             logger: Logger(level: .warning, format: .text),
             metricsListen: settings.metricsListen?.text, retention: settings.retention,
-            trustedProxies: settings.trustedProxies)
+            trustedProxies: settings.trustedProxies,
+            databaseConnections: settings.databaseConnections,
+            drain: settings.drain ?? .zero)
         let helm = EventLoop(index: -1)
         helm.start()
         // A key and an owner of the settings come before the demonstration makes its own.
@@ -65,8 +68,11 @@ struct DevelopmentCommand {
             Ctrl-C stops it; the data stays in \(data.path).
 
             """)
-        waitForStopSignal()
+        // A terminal that is closed sends SIGHUP: its PostgreSQL is to stop as well.
+        _ = Signals.waitForStop(reload: nil)
         terminal.step("stopping")
+        service.prepareToStop()
+        Signals.pause(configuration.drain)
         try waitFor(on: helm) { await service.stop() }
     }
 }

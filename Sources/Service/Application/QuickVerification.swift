@@ -89,6 +89,12 @@ final class QuickVerification: Sendable {
         let isTLS = request.isTLS
         let address = request.remoteAddress
         let place = request.later()
+        let id = place.requestID
+        place.whenLate.set { _ in
+            var refusal = Problem.unavailable.response(requestID: id)
+            refusal.complete(id: id, isTLS: isTLS, isPrivate: true)
+            return refusal
+        }
         database.lookUp(hash, locator: locator) { [self] answer in
             var status = 200
             var fault: String?
@@ -106,11 +112,15 @@ final class QuickVerification: Sendable {
                 }
             case .failure(let error):
                 let known = storageProblem(error)
-                if known == nil { fault = "\(error)" }
+                fault = "\(error)"
                 var refusal = (known ?? .internalError).response(requestID: place.requestID)
                 refusal.complete(id: place.requestID, isTLS: isTLS, isPrivate: true)
                 status = refusal.status
                 place.give { [refusal] in _ = $0.write(refusal) }
+            }
+            if place.wasAnswered {
+                fault = "answered 503 in time, then: \(fault ?? "\(status)")"
+                status = 503
             }
             let ended = database.clock()
             record(

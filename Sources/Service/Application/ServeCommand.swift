@@ -12,6 +12,7 @@ struct ServeCommand {
             throw Command.Missing(name: "GATEHOUSE_DATABASE_URL")
         }
         let secrets = try settings.secrets()
+        try ListenFault.check(settings)
         let configuration = ServiceConfiguration(
             appConninfo: database.text,
             platformConninfo: settings.platformDatabaseURL?.text
@@ -23,21 +24,41 @@ struct ServeCommand {
             outside: try Outside(settings),
             logger: Logger(format: settings.log == .text ? .text : .json),
             metricsListen: settings.metricsListen?.text, retention: settings.retention,
-            trustedProxies: settings.trustedProxies)
-        blockStopSignals()
+            trustedProxies: settings.trustedProxies,
+            databaseConnections: settings.databaseConnections,
+            drain: settings.drain ?? .seconds(5))
+        let logger = configuration.logger
+        logger.log(.info, "starting", StartLine.fields(settings, configuration))
+        Signals.block()
         let helm = EventLoop(index: -1)
         helm.start()
         try requireReady(configuration, on: helm)
         let first = FirstStart(
             settings: settings,
             publicURL: settings.publicURL ?? "http://\(settings.listen.text)",
-            logger: configuration.logger)
+            logger: logger)
         let service = try waitFor(on: helm) {
             try await Service.start(configuration) { try await first.run($0) }
         }
-        configuration.logger.log(.info, "serving", [("port", .int(service.port))])
-        waitForStopSignal()
+        logger.log(.info, "serving", [("port", .int(service.port))])
+        let signal = Signals.waitForStop { Self.reload(service, logger) }
+        logger.log(.info, "stopping", [("signal", .text(signal))])
+        service.prepareToStop()
+        Signals.pause(configuration.drain)
         try waitFor(on: helm) { await service.stop() }
+        logger.log(.info, "stopped")
+    }
+
+    /// At SIGHUP, as of a renewed certificate.
+    private static func reload(_ service: Service, _ logger: Logger) {
+        do {
+            let isRead = try service.reloadTLS()
+            logger.log(.info, isRead ? "the certificate is read again" : "nothing to read again")
+        } catch {
+            logger.log(
+                .error, "the certificate cannot be read; the old one is served",
+                [("fault", .text("\(error)"))])
+        }
     }
 
     /// Throws, before anything is served, where the database cannot be reached, lacks migrations of

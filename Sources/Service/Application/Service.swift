@@ -22,6 +22,9 @@ package final class Service: Sendable {
     private let housekeeping: Housekeeping
     private let log: LoopLog
     private let rounds: [Rounds]
+    private let departure = Departure()
+    private let drain: Duration
+    private let tls: (chain: String, key: String)?
     package let composition: Composition
     package let port: Int
     /// Of `/metrics`, where it has a listener of its own.
@@ -50,17 +53,21 @@ package final class Service: Sendable {
             logger.log(.warning, event, [("detail", .text(detail))])
         }
         appConfiguration.measures = metrics.database(role: "app")
+        let plan = ConnectionPlan(limit: configuration.databaseConnections, loops: loops.count)
+        appConfiguration.budget = ConnectionBudget(spare: plan.spare)
         var platformConfiguration = appConfiguration
         platformConfiguration.measures = metrics.database(role: "platform")
         platformConfiguration.conninfo = configuration.platformConninfo
+        // The platform's role reads; what of it is seldom asked is not kept open.
         platformConfiguration.readsPerLoop = 1
-        platformConfiguration.transactionsPerLoop = 1
+        platformConfiguration.readsAtRest = 0
+        platformConfiguration.transactionsPerLoop = 0
         var lookupConfiguration = platformConfiguration
         lookupConfiguration.measures = metrics.database(role: "lookups")
-        lookupConfiguration.transactionsPerLoop = 0
-        app = Postgres(configuration: appConfiguration, loops: loops)
-        lookups = Postgres(configuration: lookupConfiguration, loops: loops)
-        platform = Postgres(configuration: platformConfiguration, loops: loops)
+        app = Postgres(configuration: appConfiguration, loops: loops, reserved: plan.app)
+        lookups = Postgres(configuration: lookupConfiguration, loops: loops, reserved: plan.lookups)
+        platform = Postgres(
+            configuration: platformConfiguration, loops: loops, reserved: plan.platform)
         let publicURL = configuration.publicURL ?? "http://\(configuration.listen)"
         let composition = try Composition(
             app: app, platform: platform, lookups: lookups, secrets: configuration.secrets,
@@ -80,7 +87,7 @@ package final class Service: Sendable {
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
             composition: composition, remembered: remembered,
-            proxies: proxies,
+            proxies: proxies, departure: departure,
             showsMetrics: configuration.metricsListen == nil)
         var limits = ServerConfiguration()
         limits.measures = metrics.server()
@@ -92,11 +99,15 @@ package final class Service: Sendable {
                 if remembered.answer(request, writer) { return .given }
                 return quick.answer(request, writer)
             },
-            refuse: { await site.refuse($0, as: $1) })
-        var tls: TLSContext?
+            refuse: { await site.refuse($0, as: $1) }, judge: { await site.judge($0) })
+        drain = configuration.drain
+        var context: TLSContext?
+        var files: (chain: String, key: String)?
         if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {
-            tls = try TLSContext(certificateChain: chain, privateKey: key)
+            context = try TLSContext(certificateChain: chain, privateKey: key)
+            files = (chain: chain, key: key)
         }
+        tls = files
         if let address = configuration.metricsListen {
             let server = Server(loops: [loops[0]]) { request in
                 request.path == "/metrics" ? metrics.page() : Response(404)
@@ -107,7 +118,7 @@ package final class Service: Sendable {
             metricsPort = nil
             metricsServer = nil
         }
-        port = try await server.start(address: configuration.listen, tls: tls)
+        port = try await server.start(address: configuration.listen, tls: context)
         housekeeping = Housekeeping(
             loop: loops[0], database: composition.database, metrics: metrics, logger: logger)
         housekeeping.start()
@@ -141,12 +152,30 @@ package final class Service: Sendable {
         for one in rounds { one.start() }
     }
 
+    /// Says that it is not ready and that each answer is its connection's last, and goes on serving:
+    /// balancers find out and go elsewhere. `stop` follows when they have had the time of `drain`.
+    package func prepareToStop() {
+        departure.begin()
+        server.prepareToLeave()
+    }
+
+    /// Reads the certificate and its key again, for new connections; false where there are none.
+    /// Throws `TLSError`, and goes on with what it has.
+    package func reloadTLS() throws -> Bool {
+        guard let tls else { return false }
+        server.replaceTLS(try TLSContext(certificateChain: tls.chain, privateKey: tls.key))
+        return true
+    }
+
     /// Answers what is in flight, then closes; nothing acknowledged is lost.
     package func stop() async {
+        prepareToStop()
         housekeeping.stop()
         for one in rounds { one.stop() }
         composition.postman?.stop()
-        await server.drain(deadline: .seconds(10))
+        // A handshake that has begun takes a round trip more.
+        await server.drain(
+            deadline: .seconds(10), grace: drain > .zero ? .milliseconds(200) : .zero)
         await metricsServer?.drain(deadline: .seconds(1))
         await composition.database.writeKeyUses()
         await composition.database.writeSignIns()

@@ -1,6 +1,7 @@
 import Configuration
 import Cryptography
 import Observability
+import Postgres
 import Storage
 
 /// What the service needs to start, settled: from the environment or from the embedded default.
@@ -12,6 +13,10 @@ package struct ServiceConfiguration: Sendable {
     package var listen: String
     package var publicURL: String?
     package var threads: Int
+    /// Connections to PostgreSQL that the process opens at most, of all roles.
+    package var databaseConnections: Int
+    /// How long the server goes on after it was told to stop.
+    package var drain: Duration
     package var consoleDirectory: String
     package var tlsCertificate: String?
     package var tlsKey: String?
@@ -33,7 +38,8 @@ package struct ServiceConfiguration: Sendable {
         tlsCertificate: String? = nil, tlsKey: String? = nil, signingKey: String? = nil,
         lease: Duration = .seconds(3), outside: Outside = Outside(),
         logger: Logger, metricsListen: String? = nil,
-        retention: Retention = Retention(), trustedProxies: [String] = []
+        retention: Retention = Retention(), trustedProxies: [String] = [],
+        databaseConnections: Int? = nil, drain: Duration = .zero
     ) {
         self.appConninfo = appConninfo
         self.platformConninfo = platformConninfo
@@ -41,6 +47,9 @@ package struct ServiceConfiguration: Sendable {
         self.listen = listen
         self.publicURL = publicURL
         self.threads = threads
+        self.drain = drain
+        self.databaseConnections =
+            databaseConnections ?? ConnectionPlan.standard(loops: threads)
         self.consoleDirectory = consoleDirectory
         self.tlsCertificate = tlsCertificate
         self.tlsKey = tlsKey

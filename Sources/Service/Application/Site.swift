@@ -1,5 +1,7 @@
 import API
 import Console
+import Deadlines
+import Domain
 import HTTP
 import JSON
 import Postgres
@@ -15,8 +17,12 @@ struct Site: Sendable {
     private let proxies: TrustedProxies
     private let remembered: RememberedAnswers
     private let metrics: ServiceMetrics
+    private let departure: Departure
     /// Nil where `/metrics` has a listener of its own.
     private let metricsDoor: MetricsDoor?
+    private static let documents = ["/livez", "/readyz", "/healthz", "/docs", "/openapi.json"]
+    /// Balancers ask often and wait for little.
+    private static let readinessTime: Duration = .seconds(1)
     /// Made when they are first asked for: nothing else of the start has to wait for them.
     private static let document = OpenAPIDocument(endpoints: Routes.all, version: Version.current)
     private static let documentation = StaticPage(
@@ -24,9 +30,10 @@ struct Site: Sendable {
 
     init(
         console: ConsoleFiles, composition: Composition, remembered: RememberedAnswers,
-        proxies: TrustedProxies, showsMetrics: Bool
+        proxies: TrustedProxies, departure: Departure, showsMetrics: Bool
     ) {
         self.proxies = proxies
+        self.departure = departure
         self.remembered = remembered
         self.console = console
         dispatcher = composition.dispatcher
@@ -63,6 +70,7 @@ struct Site: Sendable {
     /// `isForAll`: no endpoint answered, so that it does not matter who asks.
     private func ownResponse(to request: Request) async -> (answer: Response, isForAll: Bool) {
         guard request.method == .get || request.method == .head else {
+            if let answer = answerToOtherMethods(request) { return (answer, isForAll: false) }
             return (await dispatcher.respond(to: request), isForAll: false)
         }
         guard let (place, answer) = await ownPlace(request) else {
@@ -73,11 +81,44 @@ struct Site: Sendable {
         return (answer, isForAll: true)
     }
 
+    /// Our own pages are read and nothing else (RFC 9110 sections 9.3.7 and 15.5.6); `OPTIONS *` asks
+    /// what the server can do at all.
+    private func answerToOtherMethods(_ request: Request) -> Response? {
+        let isServer = sameBytes(request.path, "*")
+        let isDocument =
+            Self.documents.contains { sameBytes($0, request.path) }
+            || (metricsDoor != nil && sameBytes(request.path, "/metrics"))
+        guard isServer || isDocument || console.serves(request.path) else { return nil }
+        let allow = Field(
+            "allow",
+            isServer
+                ? Method.allCases.map(\.rawValue).joined(separator: ", ") : "GET, HEAD, OPTIONS")
+        var answer =
+            request.method == .options
+            ? Response(204, fields: [allow])
+            : Problem(
+                .methodNotAllowed, "\(request.method.rawValue) is not served here.", fields: [allow]
+            ).response(requestID: request.id)
+        answer.complete(id: request.id, isTLS: request.isTLS, isPrivate: false)
+        return answer
+    }
+
+    /// What a request may be refused for before its body has come; nil where it may be sent.
+    func judge(_ request: Request) async -> Response? {
+        switch await mounts.place(proxies.unwrapped(request)) {
+        case .client(let request): return await dispatcher.judge(request)
+        case .refused(let answer): return answer
+        case .own(let request):
+            if let answer = answerToOtherMethods(request) { return answer }
+            return await dispatcher.judge(request)
+        }
+    }
+
     /// The answer where the path is no endpoint's, and the name it is counted under.
     private func ownPlace(_ request: Request) async -> (String, Response)? {
         switch request.path {
         case "/livez": return ("/livez", Self.plain(200, "ok\n"))
-        case "/readyz", "/healthz": return ("/readyz", await ready())
+        case "/readyz", "/healthz": return ("/readyz", await ready(request))
         case "/metrics":
             guard let metricsDoor else { return nil }
             return ("/metrics", await metricsDoor.respond(to: request))
@@ -91,16 +132,23 @@ struct Site: Sendable {
         }
     }
 
-    /// 503 while the database cannot be asked: a balancer then sends nobody here.
-    private func ready() async -> Response {
+    /// 503 while the database cannot be asked or takes no writes: a balancer then sends nobody here.
+    private func ready(_ request: Request) async -> Response {
+        if departure.hasBegun { return Self.notReady("the server is stopping") }
+        Deadline.current?.last(Self.readinessTime)
+        request.lateForm?.set { _ in Self.notReady("the database does not answer") }
         do {
-            _ = try await database.app.read("SELECT 1")
-            return Self.plain(200, "ok\n")
+            return try await database.app.takesWrites()
+                ? Self.plain(200, "ok\n") : Self.notReady("the database is read-only")
         } catch {
-            var answer = Self.plain(503, "the database cannot be asked\n")
-            answer.set("retry-after", "1")
-            return answer
+            return Self.notReady("the database cannot be asked")
         }
+    }
+
+    private static func notReady(_ cause: String) -> Response {
+        var answer = plain(503, "\(cause)\n")
+        answer.set("retry-after", "1")
+        return answer
     }
 
     private static func plain(_ status: Int, _ text: String) -> Response {

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE 1
 #include "CLinux.h"
 #include <arpa/inet.h>
+#include <linux/filter.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -77,6 +79,21 @@ int gh_listen(const char *host, uint16_t port, int backlog, int shared) {
     freeaddrinfo(found);
     return descriptor;
 }
+
+// A filter of a listening socket sees each segment from its TCP header on (RFC 9293 3.1): byte 13
+// holds the flags, 0x02 is SYN.
+int gh_refuse_new(int descriptor) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x02, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, 0xFFFFFFFF),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof code[0], .filter = code};
+    return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+void gh_trim_memory(void) { malloc_trim(0); }
 
 int gh_local_port(int descriptor) {
     struct sockaddr_storage address;

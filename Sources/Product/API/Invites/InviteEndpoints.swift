@@ -43,7 +43,7 @@ enum InviteEndpoints {
             Answer(409, .problem([.userSuspended, .signUpClosed])),
         ],
         problems: [.conflict, .emailTaken, .signUpClosed, .rateLimited], idempotent: true,
-        secret: true
+        secret: true, time: .seconds(30)
     ) { call in
         if let inputs = call.input.optionalObjects("invites") {
             return noStore(.ok(try await InviteAsking.list(inputs, call)))

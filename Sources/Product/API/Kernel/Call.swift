@@ -4,7 +4,7 @@ import Text
 
 /// A request that passed every check before the handler: who, where, with what valid input.
 package struct Call: Sendable {
-    package let request: Request
+    package internal(set) var request: Request
     package let parameters: RouteParameters
     package let services: Services
     package let now: Timestamp

@@ -1,3 +1,4 @@
+import Deadlines
 import HTTP
 import Routing
 import Text
@@ -62,6 +63,24 @@ package struct Dispatcher: Sendable {
             ])
     }
 
+    /// Whether a request may go on, by all that is known before its body: its path, its origin, its
+    /// credential and its rights. Nil where it may; else the refusal. A hook's credential may be a
+    /// signature over the body, so it is looked at with that.
+    package func judge(_ request: Request) async -> Response? {
+        let answer = await respond(
+            to: request,
+            by: [
+                { try await $0.head(&$1) },
+                { try await $0.origin(&$1) },
+                { try $0.method(&$1) },
+                { try await $0.recheck(&$1) },
+                { _, _ in Response(Self.goOn) },
+            ])
+        return answer.status == Self.goOn ? nil : answer
+    }
+
+    private static let goOn = 100
+
     private func respond(to request: Request, by steps: [Step]) async -> Response {
         let started = hooks.now()
         var request = request
@@ -69,6 +88,8 @@ package struct Dispatcher: Sendable {
         var exchange = Exchange(
             call: Call(request: request, services: services, now: started),
             match: table.match(request.path))
+        Deadline.current?.last(exchange.time)
+        nameLateForm(of: exchange)
         var response: Response?
         do {
             for step in steps where response == nil {
@@ -77,8 +98,13 @@ package struct Dispatcher: Sendable {
         } catch {
             response = await recover(from: error, &exchange)
         }
+        if let response, response.status == Self.goOn { return response }
         var answer = response ?? Problem.internalError.response(requestID: request.id)
         finish(&answer, exchange)
+        if Deadline.current?.wasAnswered == true {
+            exchange.fault = "answered 503 in time, then: \(exchange.fault ?? "\(answer.status)")"
+            answer.status = 503
+        }
         hooks.record(exchange.record(answer.status, took: hooks.now(), since: started))
         return answer
     }
@@ -115,9 +141,31 @@ package struct Dispatcher: Sendable {
             return problem
         }
         if let convertible = error as? any ProblemConvertible { return convertible.problem }
-        if let problem = hooks.problem(error) { return problem }
+        if var problem = hooks.problem(error) {
+            if problem.status >= 500 { exchange.fault = "\(error)" }
+            // What only reads changed nothing, whatever became of it.
+            if problem.code == .commitUnknown, exchange.isSafe { problem = .unavailable }
+            return problem
+        }
         exchange.fault = "\(error)"
         return .internalError
+    }
+
+    /// How the server answers when the request's time is over.
+    func nameLateForm(of exchange: Exchange) {
+        let form = exchange.call.request.lateForm
+        var exchange = exchange
+        // What the form holds must not hold the form.
+        exchange.call.request.lateForm = nil
+        form?.set { [exchange] mayHaveWritten in
+            let problem: Problem =
+                mayHaveWritten && !exchange.isSafe ? .commitUnknown : .unavailable
+            var answer =
+                hooks.encode(problem, exchange.call.request)
+                ?? problem.response(requestID: exchange.problemID)
+            finish(&answer, exchange)
+            return answer
+        }
     }
 
     /// What every answer carries, refusals too.

@@ -45,6 +45,12 @@ package struct Endpoint: Sendable {
     package var isPublicDocument = false
     /// Bytes; more is 413.
     package var maxBody: Int
+    /// From the request's last byte to its answer's first; then it is 503.
+    package var time: Duration
+    /// What it is unless an endpoint says otherwise, and for a hook, whose caller waits 5 seconds and
+    /// may try again within them.
+    package static let ordinaryTime: Duration = .seconds(5)
+    package static let hookTime: Duration = .milliseconds(2500)
     /// Whether the path's object is there, asked only when 403, 415 or 422 is due, since 404 goes
     /// before them. On the way to the handler it costs nothing: the handler finds out itself.
     package var exists: (@Sendable (Call) async throws -> Bool)?
@@ -55,6 +61,7 @@ package struct Endpoint: Sendable {
         access: Access, query: [QueryParameter] = [], body: Body = .none, answers: [Answer],
         problems: [Code] = [], idempotent: Bool = false, ifMatch: IfMatch = .ignored,
         secret: Bool = false, hook: Bool = false, maxBody: Int = 1 << 20,
+        time: Duration? = nil,
         exists: (@Sendable (Call) async throws -> Bool)? = nil,
         handle: @escaping Handler
     ) {
@@ -73,6 +80,7 @@ package struct Endpoint: Sendable {
         self.secret = secret
         self.hook = hook
         self.maxBody = maxBody
+        self.time = time ?? (hook ? Self.hookTime : Self.ordinaryTime)
         self.exists = exists
         self.handle = handle
     }

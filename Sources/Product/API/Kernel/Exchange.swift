@@ -20,6 +20,15 @@ struct Exchange {
 
     var endpoint: Endpoint? { match?.value(for: call.request.method) }
 
+    /// Whether it reads and changes nothing (RFC 9110 section 9.2.1).
+    var isSafe: Bool { [.get, .head, .options].contains(call.request.method) }
+
+    /// A preflight is asked for by a page that waits to ask.
+    var time: Duration {
+        if call.request.method == .options { return Endpoint.hookTime }
+        return endpoint?.time ?? Endpoint.ordinaryTime
+    }
+
     /// The request id as it stands in problem bodies; nil where retries must be byte-equal.
     var problemID: String? { endpoint?.hook == true ? nil : call.request.id }
 

@@ -24,6 +24,7 @@ extension Dispatcher {
     func origin(_ exchange: inout Exchange) async throws -> Response? {
         let verdict = try await hooks.judgeOrigin(exchange.call.request, exchange.match)
         exchange.originFields = verdict.fields
+        nameLateForm(of: exchange)
         switch verdict.outcome {
         case .proceed: return nil
         case .answer(let response): return response
@@ -46,6 +47,17 @@ extension Dispatcher {
         exchange.call.principal = try await hooks.authenticate(exchange.call.request)
         if exchange.call.principal.kind == .anonymous { throw Problem.unauthorized() }
         return nil
+    }
+
+    /// As `authenticate`, `tenant` and `permit`, for a request that comes through them again.
+    func recheck(_ exchange: inout Exchange) async throws -> Response? {
+        guard let endpoint = exchange.endpoint, endpoint.access != .open, !endpoint.hook else {
+            return nil
+        }
+        exchange.call.principal = try await hooks.recheck(exchange.call.request)
+        if exchange.call.principal.kind == .anonymous { throw Problem.unauthorized() }
+        if let answer = try await tenant(&exchange) { return answer }
+        return try permit(&exchange)
     }
 
     /// A foreign or unknown tenant and an id that is no UUID are the same 404. A credential of the

@@ -11,7 +11,7 @@ enum DeepRecallDevice {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/github/device-code") { try await begin($0) },
         ContractRoute(.post, "/api/auth/github/device-token") { try await token($0) },
-        ContractRoute(.post, "/api/auth/github/poll") { call in
+        ContractRoute(.post, "/api/auth/github/poll", time: .seconds(longestWait + 4)) { call in
             try await end(call, waiting: longestWait)
         },
         // The released apps ask by this name, and again after a while themselves.

@@ -1,3 +1,4 @@
+import Deadlines
 import Postgres
 import Synchronization
 
@@ -39,8 +40,13 @@ struct OpenChange: Sendable {
     let transaction: OpenTransaction
     let notices: Notices
 
-    /// Returns when it is committed and obeyed everywhere. `.commitUnknown` if the answer was lost.
+    /// Returns when it is committed and obeyed everywhere. `.commitUnknown` if the answer was lost;
+    /// `.timeout` where the request was answered before, as one that changed nothing.
     func commit() async throws(PostgresError) {
+        if let deadline = Deadline.current, !deadline.mayCommit() {
+            await rollback()
+            throw PostgresError(.timeout, "the request's time is over")
+        }
         do {
             try await transaction.commit()
         } catch {

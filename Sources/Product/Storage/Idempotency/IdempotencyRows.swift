@@ -50,7 +50,7 @@ extension Database {
         _ row: IdempotencyRow
     ) async throws(PostgresError) -> IdempotencyRow.State {
         let now = clock()
-        let claimed = try await app.query(
+        let claimed = try await app.mark(
             """
             INSERT INTO idempotency AS held (principal, method, path, key_hash, body_hash,
                 claim, created_at)
@@ -104,7 +104,7 @@ extension Database {
 
     /// Gives the claim up, so that the key may be used again.
     package func dropClaim(_ row: IdempotencyRow) async throws(PostgresError) {
-        _ = try await app.query(
+        _ = try await app.mark(
             """
             DELETE FROM idempotency
             WHERE \(row.condition) AND claim = \(row.claim) AND answer IS NULL

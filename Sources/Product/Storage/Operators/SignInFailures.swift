@@ -13,7 +13,7 @@ extension Database {
     }
 
     package func clearSignInFailures(_ key: [UInt8]) async throws(PostgresError) {
-        _ = try await app.query("DELETE FROM sign_in_failures WHERE key = \(key)")
+        _ = try await app.mark("DELETE FROM sign_in_failures WHERE key = \(key)")
     }
 
     /// Whether there was a success under this key.
@@ -23,7 +23,7 @@ extension Database {
 
     /// A success: nothing stands against this key any more, and it is known from now on.
     package func settleSignIn(_ key: [UInt8]) async throws(PostgresError) {
-        _ = try await app.query(
+        _ = try await app.mark(
             """
             INSERT INTO sign_in_failures (key, failures, last_at) VALUES (\(key), 0, \(clock()))
             ON CONFLICT (key) DO UPDATE

@@ -11,7 +11,7 @@ extension Database {
     ) async throws(PostgresError) -> Timestamp? {
         let now = clock()
         let dayAgo = now.adding(seconds: -86_400)
-        let claimed = try await app.query(
+        let claimed = try await app.mark(
             """
             INSERT INTO sign_in_failures AS f (key, failures, last_at) VALUES (\(key), 1, \(now))
             ON CONFLICT (key) DO UPDATE SET last_at = \(now),
@@ -28,7 +28,7 @@ extension Database {
 
     /// A try that was right is no failure.
     package func forgiveTry(_ key: [UInt8]) async throws(PostgresError) {
-        _ = try await app.query(
+        _ = try await app.mark(
             """
             UPDATE sign_in_failures SET failures = failures - 1, locked_until = NULL
             WHERE key = \(key)

@@ -73,7 +73,7 @@ struct Checks: Sendable {
             guard let directory = try? Installation.find("Migrations") else { return [] }
             let checks = DatabaseChecks(
                 app: url.text, platform: platform, migrations: directory,
-                secrets: try? settings.secrets())
+                secrets: try? settings.secrets(), connections: ConnectionCheck(settings))
             if let finding = checks.unreachable() { return [finding] }
             let loop = EventLoop(index: -1)
             loop.start()

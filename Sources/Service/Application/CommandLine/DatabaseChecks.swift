@@ -12,6 +12,8 @@ struct DatabaseChecks: Sendable {
     /// The folder of the migrations that this program knows.
     var migrations: String
     var secrets: SecretKeys?
+    /// Nil where it is not asked, as before a start.
+    var connections: ConnectionCheck?
 
     /// The role that cannot connect, and why. Blocks; not for a loop.
     func unreachable() -> Finding? {
@@ -75,6 +77,9 @@ struct DatabaseChecks: Sendable {
                 app: app, platform: platform, replica: Replica(postgres: app, lease: .seconds(3)),
                 secrets: secrets, clock: Timestamp.systemClock)
             findings += await SecretChecks(database: database).run()
+        }
+        if let connections {
+            findings.append(await finding("connections") { try await connections.look(app) })
         }
         findings.append(await finding("first owner") { try await owner(app) })
         return findings

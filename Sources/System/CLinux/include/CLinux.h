@@ -27,6 +27,10 @@ int64_t gh_boottime(void);
 // backlog 0: bound only. -1 with errno.
 int gh_listen(const char *host, uint16_t port, int backlog, int shared);
 // The port that a socket is bound to; -1 with errno.
+/// Lets no new connection begin at a listening socket; those that have begun come to their end.
+int gh_refuse_new(int descriptor);
+/// Gives memory that is free back to the system.
+void gh_trim_memory(void);
 int gh_local_port(int descriptor);
 // Writes the peer's numeric address (without a port) as a C string; -1 when there is none.
 int gh_peer(int descriptor, char *out, int capacity);

@@ -1,0 +1,93 @@
+import Glibc
+import Synchronization
+
+/// The time that one request has, from its last byte to the first byte of its answer, and whether it
+/// may still change anything. All that a request waits for (queues, statements, calls to others) takes
+/// from this one time. Where it runs out, the server answers in place of the handler, and the handler
+/// can no longer commit.
+package final class Deadline: Sendable {
+    /// Of the request that is being handled; nil for work that no request waits for.
+    @TaskLocal package static var current: Deadline?
+
+    /// Kept for composing the answer and sending it.
+    private static let reserve: Int64 = 100_000_000
+    /// Besides, what a wait leaves for the handler to answer its failure in the client's own form.
+    private static let waitReserve: Int64 = 200_000_000
+
+    private struct State {
+        /// Monotonic nanoseconds.
+        var end: Int64
+        /// Statements on their way that may write by themselves.
+        var writing = 0
+        /// Whether a COMMIT was sent.
+        var hasCommitted = false
+        var isOver = false
+    }
+
+    private let start: Int64
+    private let state: Mutex<State>
+
+    /// `start`: when the request's last byte came, monotonic nanoseconds.
+    package init(since start: Int64, lasting time: Duration) {
+        self.start = start
+        state = Mutex(State(end: start + Self.nanoseconds(time) - Self.reserve))
+    }
+
+    /// Monotonic nanoseconds.
+    package static var now: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
+    /// When the request is answered at the latest; monotonic nanoseconds.
+    package var end: Int64 { state.withLock { $0.end } }
+
+    /// When a wait for something else has to end.
+    package var endOfWaits: Int64 { end - Self.waitReserve }
+
+    /// Whether it is too late to begin anything.
+    package var isOver: Bool {
+        state.withLock { $0.isOver || Self.now >= $0.end - Self.waitReserve }
+    }
+
+    /// Whether the server has answered in place of the handler.
+    package var wasAnswered: Bool { state.withLock { $0.isOver } }
+
+    /// What is left for a wait, never negative.
+    package var left: Duration { .nanoseconds(max(0, endOfWaits - Self.now)) }
+
+    /// Gives the request another time than the one it began with, counted from its last byte too.
+    package func last(_ time: Duration) {
+        let end = start + Self.nanoseconds(time) - Self.reserve
+        state.withLock { $0.end = end }
+    }
+
+    // MARK: writing
+
+    /// Asked before a COMMIT is sent: false where the request was answered as one that wrote nothing.
+    package func mayCommit() -> Bool {
+        state.withLock { state in
+            guard !state.isOver else { return false }
+            state.hasCommitted = true
+            return true
+        }
+    }
+
+    /// A statement that commits by itself is sent, and then answered.
+    package func beginWriting() { state.withLock { $0.writing += 1 } }
+    package func endWriting() { state.withLock { $0.writing -= 1 } }
+
+    /// The time is over: nothing is committed any more. True where something may have been.
+    package func expire() -> Bool {
+        state.withLock { state in
+            state.isOver = true
+            return state.hasCommitted || state.writing > 0
+        }
+    }
+
+    private static func nanoseconds(_ time: Duration) -> Int64 {
+        let (seconds, attoseconds) = time.components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}

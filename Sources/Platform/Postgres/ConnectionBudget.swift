@@ -1,0 +1,113 @@
+import Synchronization
+
+/// How many connections the pools of one process may have open together.
+///
+/// A pool opens what is reserved for it without asking, so that none starves; what is left is lent to
+/// whoever needs more, and shared evenly while several do.
+package final class ConnectionBudget: Sendable {
+    private struct Wish {
+        var pool: ObjectIdentifier
+        /// How much the pool has borrowed.
+        var borrowed: Int
+        var call: @Sendable () -> Void
+    }
+
+    private struct State {
+        var spare: Int
+        var wishes: [Wish] = []
+    }
+
+    private let state: Mutex<State>
+    /// Whether a pool waits for a connection to be given back; read without the lock.
+    private let isWanted = Atomic<Bool>(false)
+
+    /// `spare`: connections that are reserved for no pool.
+    package init(spare: Int) {
+        state = Mutex(State(spare: max(0, spare)))
+    }
+
+    /// What may be borrowed now.
+    package var spare: Int { state.withLock { $0.spare } }
+
+    /// Takes one, if more than `leaving` are left.
+    func borrow(leaving rest: Int = 0) -> Bool {
+        state.withLock { state in
+            guard state.spare > rest else { return false }
+            state.spare -= 1
+            return true
+        }
+    }
+
+    /// Gives one back; the pool that waits longest is told.
+    func giveBack() {
+        let wish = state.withLock { state -> Wish? in
+            state.spare += 1
+            let first = state.wishes.isEmpty ? nil : state.wishes.removeFirst()
+            isWanted.store(!state.wishes.isEmpty, ordering: .relaxed)
+            return first
+        }
+        wish?.call()
+    }
+
+    /// Asks to be called when one is given back; a pool waits at most once.
+    func wish(
+        for pool: AnyObject, borrowed: Int, _ call: @escaping @Sendable () -> Void
+    ) {
+        let id = ObjectIdentifier(pool)
+        state.withLock { state in
+            guard !state.wishes.contains(where: { $0.pool == id }) else { return }
+            state.wishes.append(Wish(pool: id, borrowed: borrowed, call: call))
+            isWanted.store(true, ordering: .relaxed)
+        }
+    }
+
+    /// Whether a pool should give a borrowed connection back: another waits, and this one does not
+    /// need it or has at least two more than that one.
+    func shouldGiveBack(_ pool: AnyObject, borrowed: Int, isIdle: Bool) -> Bool {
+        guard isWanted.load(ordering: .relaxed), borrowed > 0 else { return false }
+        let id = ObjectIdentifier(pool)
+        return state.withLock { state in
+            guard let wish = state.wishes.first, wish.pool != id else { return false }
+            return isIdle || borrowed > wish.borrowed + 1
+        }
+    }
+}
+
+/// How a process divides its connections among its pools: what each has for itself, by loop.
+package struct ConnectionPlan: Sendable, Equatable {
+    /// The fewest that a process can work with: one that listens, and on one loop two of the app's
+    /// role, one for look-ups and one of the platform's role; and one to lend.
+    package static let least = 6
+
+    /// Connections of the app's role: a reader and a writer for each loop that has any.
+    package var app: [Int]
+    package var lookups: [Int]
+    package var platform: [Int]
+    /// What is lent to whoever needs more.
+    package var spare: Int
+
+    /// What a process of so many loops opens at most where nothing else is said.
+    package static func standard(loops: Int) -> Int { max(least, 4 * loops + 4) }
+
+    /// `limit`: all that the process may open, the listening one included; less than `least` is
+    /// taken for `least`. A loop that gets none of a role lets another loop's serve it.
+    package init(limit: Int, loops: Int) {
+        let loops = max(1, loops)
+        var left = max(Self.least, limit) - 1
+        app = Array(repeating: 0, count: loops)
+        lookups = app
+        platform = app
+        func take(_ count: Int) -> Int {
+            guard left > count else { return 0 }
+            left -= count
+            return count
+        }
+        app[0] = take(2)
+        lookups[0] = take(1)
+        platform[0] = take(1)
+        for loop in 1..<max(1, loops) { app[loop] = take(2) }
+        for loop in 1..<max(1, loops) { lookups[loop] = take(1) }
+        for loop in 1..<max(1, loops) { platform[loop] = take(1) }
+        spare = left
+    }
+}

@@ -1,0 +1,42 @@
+import Networking
+import Observability
+
+/// The pool's deadlines, looked at every 50 ms.
+extension Pool {
+    func startTick() {
+        guard tick == nil, !closed else { return }
+        tick = loop.after(50_000_000) { [weak self] in
+            self?.tick = nil
+            self?.sweep()
+        }
+    }
+
+    /// Refuses what waited too long, and drops connections on which the server went silent.
+    private func sweep() {
+        let now = loop.now
+        let late = waitingReads.filter { $0.deadline <= now }
+        if !late.isEmpty {
+            waitingReads.removeAll { $0.deadline <= now }
+            configuration.measures.refusals.increment(by: late.count)
+            for statement in late { statement.complete(.failure(unavailable)) }
+        }
+        // Requests have times of different lengths, so the first in the line need not be due first.
+        let gone = waitingWriters.filter { $0.deadline <= now }
+        if !gone.isEmpty {
+            waitingWriters.removeAll { $0.deadline <= now }
+            configuration.measures.refusals.increment(by: gone.count)
+            for waiter in gone { waiter.finish(nil) }
+        }
+        // The server ends a statement by itself at its timeout; past it, nobody is there.
+        let patience = Int64(configuration.statementTimeout + 1000) * 1_000_000
+        if configuration.statementTimeout > 0 {
+            for connection in readers + writers
+            where !connection.isIdle && now - connection.lastProgress > patience {
+                connection.close("no answer")
+            }
+        }
+        closeIdle(now)
+        let isIdle = readers.isEmpty && writers.isEmpty
+        if !isIdle || !waitingReads.isEmpty || !waitingWriters.isEmpty { startTick() }
+    }
+}

@@ -1,0 +1,22 @@
+/// The connections of one loop whose TLS handshake is not done, the oldest first. Each holds some 34 KB
+/// before it is known whether there is anybody who wants to ask.
+struct Handshakes {
+    private struct Entry {
+        weak var connection: Connection?
+    }
+
+    private let limit: Int
+    private var entries: [Entry] = []
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// With too many half done, the oldest are closed: a handshake takes milliseconds.
+    mutating func begin(_ connection: Connection) {
+        entries.append(Entry(connection: connection))
+        guard entries.count > limit else { return }
+        entries.removeAll { $0.connection?.isInHandshake != true }
+        while entries.count > limit { entries.removeFirst().connection?.close() }
+    }
+}

@@ -1,0 +1,26 @@
+import Configuration
+import Observability
+
+/// What the log says of the settings when the service starts: none that is secret, no address of a
+/// database, since that may hold a password.
+enum StartLine {
+    static func fields(
+        _ settings: Settings, _ configuration: ServiceConfiguration
+    ) -> [(StaticString, LogValue)] {
+        [
+            ("version", .text(Version.current)),
+            ("listen", .text(configuration.listen)),
+            ("public_url", .text(configuration.publicURL ?? "")),
+            ("threads", .int(configuration.threads)),
+            ("database_connections", .int(configuration.databaseConnections)),
+            ("lease", .text("\(configuration.lease)")),
+            ("drain", .text("\(configuration.drain)")),
+            ("tls", .text(configuration.tlsCertificate ?? "")),
+            ("metrics_listen", .text(configuration.metricsListen ?? "")),
+            ("trusted_proxies", .text(configuration.trustedProxies.joined(separator: ","))),
+            ("mail", .text(settings.smtpURL == nil ? "off" : "on")),
+            ("decision_days", .int(settings.decisionDays)),
+            ("idempotency_hours", .int(settings.idempotencyHours)),
+        ]
+    }
+}

@@ -1,0 +1,69 @@
+import Application
+import Domain
+import Observability
+import Storage
+import TestSupport
+import Testing
+
+/// PostgreSQL that takes everything and says nothing: every request is answered in its time.
+@Suite(.serialized) struct SilentDatabaseTests {
+    @Test func `no answer is later than its deadline, and service goes on without a restart`()
+        async throws
+    {
+        let database = try await TestDatabase.make()
+        let proxy = SilentProxy(to: database.app)
+        let log = CapturedLog()
+        let running = try await RunningService(over: database) {
+            $0.appConninfo = proxy.passing(database.app)
+            $0.platformConninfo = proxy.passing(database.platform)
+            $0.logger = log.logger
+        }
+        let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
+        let bearer = ["Authorization: Bearer \(secret.text)"]
+        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        #expect(try running.send("GET", "/readyz").status == 200)
+        #expect(try running.send("GET", "/v1/tenants", fields: bearer).status == 200)
+        #expect(try running.send("GET", "/console/").status == 200)
+        proxy.swallow()
+        let asked: [(String, String, body: String?, most: Duration)] = [
+            ("GET", "/readyz", nil, .milliseconds(1300)),
+            ("GET", "/console/", nil, .milliseconds(500)),
+            ("GET", "/livez", nil, .milliseconds(500)),
+            ("POST", "/v1/hooks/pre-signup", "{}", .milliseconds(2800)),
+            ("GET", "/v1/tenants", nil, .milliseconds(5300)),
+            ("POST", "/v1/tenants", #"{"slug":"late","name":"Late"}"#, .milliseconds(5300)),
+        ]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (method, target, body, most) in asked {
+                group.addTask {
+                    let clock = ContinuousClock()
+                    let start = clock.now
+                    let answer = try await Self.elsewhere {
+                        try running.send(method, target, body: body, fields: bearer)
+                    }
+                    let took = clock.now - start
+                    let isPage = target == "/console/" || target == "/livez"
+                    #expect(answer.status == (isPage ? 200 : 503), "\(target) \(answer)")
+                    #expect(took < most, "\(target) took \(took)")
+                    if !isPage { #expect(answer.first("retry-after") == "1", "\(target)") }
+                }
+            }
+            try await group.waitForAll()
+        }
+        proxy.pass()
+        let clock = ContinuousClock()
+        let start = clock.now
+        while try running.send("GET", "/readyz").status != 200, clock.now - start < .seconds(10) {}
+        #expect(clock.now - start < .seconds(8))
+        #expect(log.text.contains("answered 503 in time"))
+        #expect(log.text.contains("postgres.lost"))
+        await running.stop()
+        proxy.stop()
+    }
+
+    private static func elsewhere<Value: Sendable>(
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await Task.detached { try work() }.value
+    }
+}

@@ -1,0 +1,92 @@
+import Glibc
+import HTTP
+import Networking
+import Serving
+import Synchronization
+import TestSupport
+import Testing
+
+/// A server that is to stop: whoever comes is served until nobody comes.
+@Suite(.serialized) struct LeavingTests {
+    @Test func `a server that leaves goes on, and each answer is its connection's last`()
+        async throws
+    {
+        try await RunningServer.with { running in
+            let kept = Client(port: running.port)
+            kept.send(get("/before"))
+            #expect(!kept.read(until: "GET /before \n").contains("connection: close"))
+            running.server.prepareToLeave()
+            await Self.cycle(running.loop)
+            for client in [kept, Client(port: running.port)] {
+                client.send(get("/after"))
+                let text = client.readAll()
+                #expect(text.hasPrefix("HTTP/1.1 200 ") && text.contains("connection: close\r\n"))
+            }
+        }
+    }
+
+    /// Whoever has a connection gets an answer; who gets none may try elsewhere.
+    @Test func `a connection that came about is answered, however the listener closes`()
+        async throws
+    {
+        for grace in [Duration.milliseconds(50), .zero] {
+            try await RunningServer.with(loops: 2) { running in
+                let port = running.port
+                let lost = Mutex(0)
+                let served = Mutex(0)
+                let clients = (0..<4).map { _ in
+                    Task.detached {
+                        while let client = Self.connection(port) {
+                            client.send(get("/", "Connection: close\r\n"))
+                            if client.readAll().hasPrefix("HTTP/1.1 200 ") {
+                                served.withLock { $0 += 1 }
+                            } else {
+                                lost.withLock { $0 += 1 }
+                            }
+                        }
+                    }
+                }
+                while served.withLock({ $0 }) < 100 { await Self.cycle(running.loop) }
+                await running.server.drain(deadline: .seconds(10), grace: grace)
+                for client in clients { await client.value }
+                // Without the time for what has begun, a few may be lost; that is what it is for.
+                if grace > .zero { #expect(lost.withLock { $0 } == 0) }
+            }
+        }
+    }
+
+    @Test func `half done handshakes are bounded, and the oldest make room`() async throws {
+        let folder = try Shell.run(["mktemp", "-d", "/tmp/gh-tls.XXXXXX"]).prefix { $0 != "\n" }
+        defer { _ = try? Shell.run(["rm", "-rf", String(folder)]) }
+        try Shell.run([
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+            "-nodes", "-keyout", "\(folder)/key", "-out", "\(folder)/crt", "-days", "1",
+            "-subj", "/CN=localhost",
+        ])
+        let tls = try TLSContext(certificateChain: "\(folder)/crt", privateKey: "\(folder)/key")
+        var configuration = ServerConfiguration()
+        configuration.handshakes = 4
+        try await RunningServer.with(configuration) { running in
+            let port = try await running.server.start(address: "127.0.0.1:0", tls: tls)
+            let clients = (0..<6).map { _ in Client(port: port) }
+            for client in clients.prefix(2) { #expect(client.read() == nil) }
+            let still = clients.dropFirst(2).map(\.descriptor)
+            for descriptor in still {
+                var byte: UInt8 = 0
+                let count = recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT.rawValue))
+                #expect(count < 0 && errno == EAGAIN)
+            }
+        }
+    }
+
+    private static func connection(_ port: Int) -> Client? {
+        Client(connecting: port)
+    }
+
+    /// Returns when the loop has done what it was asked before.
+    private static func cycle(_ loop: EventLoop) async {
+        await withCheckedContinuation { continuation in
+            loop.perform { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Glibc
+import Synchronization
+
+/// Passes bytes between clients on 127.0.0.1 and a PostgreSQL on a unix socket, and can swallow them
+/// all, as a network does that loses every packet.
+package final class SilentProxy: Sendable {
+    package let port: Int
+    private let listener: Int32
+    private let target: String
+    private let isSilent = Atomic<Bool>(false)
+    private let pairs = Mutex<[(Int32, Int32)]>([])
+
+    /// `conninfo`: words of libpq with `host`, the socket's folder, and `port` perhaps.
+    package init(to conninfo: String) {
+        let words = conninfo.split(separator: " ").map { $0.split(separator: "=").map(String.init) }
+        func word(_ name: String) -> String? { words.last { $0.first == name }?.last }
+        target = "\(word("host") ?? "/tmp")/.s.PGSQL.\(word("port") ?? "5432")"
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                precondition(bind(descriptor, $0, length) == 0, "no port")
+                getsockname(descriptor, $0, &length)
+            }
+        }
+        listen(descriptor, 64)
+        listener = descriptor
+        port = Int(UInt16(bigEndian: address.sin_port))
+        ScriptedListener.thread { [self] in run() }
+    }
+
+    /// The same words, by way of this proxy.
+    package func passing(_ conninfo: String) -> String {
+        "\(conninfo) host=127.0.0.1 port=\(port) sslmode=disable gssencmode=disable"
+    }
+
+    /// From now on nothing goes through, in either direction; what came is lost.
+    package func swallow() { isSilent.store(true, ordering: .sequentiallyConsistent) }
+
+    /// Bytes go through again, on new connections: of the old ones some are missing.
+    package func pass() {
+        isSilent.store(false, ordering: .sequentiallyConsistent)
+        let old = pairs.withLock { pairs in
+            defer { pairs = [] }
+            return pairs
+        }
+        for (client, server) in old {
+            shutdown(client, Int32(SHUT_RDWR))
+            shutdown(server, Int32(SHUT_RDWR))
+        }
+    }
+
+    package func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        pass()
+    }
+
+    private func run() {
+        defer { close(listener) }
+        while true {
+            let client = accept(listener, nil, nil)
+            guard client >= 0 else { return }
+            let server = connected()
+            guard server >= 0 else {
+                close(client)
+                continue
+            }
+            pairs.withLock { $0.append((client, server)) }
+            for (from, to) in [(client, server), (server, client)] {
+                ScriptedListener.thread { [self] in pump(from, to) }
+            }
+        }
+    }
+
+    /// The descriptors stay open until the process ends: a test opens a few, and a number that is
+    /// used again would be another connection's.
+    private func pump(_ from: Int32, _ to: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(from, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            if isSilent.load(ordering: .sequentiallyConsistent) { continue }
+            guard Glibc.send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+        }
+        if !isSilent.load(ordering: .sequentiallyConsistent) { shutdown(to, Int32(SHUT_RDWR)) }
+    }
+
+    private func connected() -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { path in
+            for (index, byte) in target.utf8.prefix(path.count - 1).enumerated() {
+                path[index] = byte
+            }
+        }
+        let code = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard code == 0 else {
+            close(descriptor)
+            return -1
+        }
+        return descriptor
+    }
+}
