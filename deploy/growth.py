@@ -195,6 +195,8 @@ def measure(base, tenant, key, locator, first, last, spent):
     numbers = Numbers(int(first), int(last), spent)
     for name, ends, method, pattern, body, wanted in EACH:
         mine = numbers.take(ends, WARMING + rounds)
+        if "evaluate" in pattern:  # A caller has 60 dry runs a minute.
+            time.sleep(60 - time.time() % 60)
         times = each(method, pattern, body, wanted, mine)
         result[name] = (percentile(times, 0.5), percentile(times, 0.95))
     same = [numbers.take(USED, 1)[0]] * (WARMING + rounds)

@@ -50,6 +50,32 @@ struct PersonQueueTests {
         }
     }
 
+    @Test func `a line of one caller's tries does not keep another caller from the person`()
+        async throws
+    {
+        let queue = PersonQueue()
+        let order = Mutex<[String]>([])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            func wait(_ caller: String) async {
+                let before = queue.waitingCount
+                group.addTask {
+                    try await queue.alone(as: ["a"], by: caller) {
+                        order.withLock { $0.append(caller) }
+                    }
+                }
+                while queue.waitingCount == before { await Task.yield() }
+            }
+            try await queue.alone(as: ["a"], by: "evil") {
+                for _ in 0..<20 { await wait("evil") }
+                await wait("victim")
+            }
+            try await group.waitForAll()
+        }
+        #expect(order.withLock { $0.firstIndex(of: "victim") } == 0)
+        #expect(order.withLock { $0.count } == 21)
+        #expect(queue.waitingCount == 0)
+    }
+
     @Test func `who waited too long is refused, and the line goes on`() async throws {
         let hand = Hand()
         let queue = PersonQueue(patience: .seconds(2), now: { hand.now })

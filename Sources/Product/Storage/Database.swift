@@ -28,6 +28,7 @@ package struct Database: Sendable {
     package let replica: Replica
     package let memory: Memory
     let persons: PersonQueue
+    let overLimit = OverLimit()
     package var limits = AttemptLimits()
     /// Whether what is posted leaves: without a mail server nothing that only tells is written.
     package var sendsMail = false
@@ -146,6 +147,11 @@ package struct Change: Sendable {
     package let now: Timestamp
     package let transaction: Transaction
     let notices: Notices
+    /// False in a dry run, which holds up nobody and keeps nothing.
+    var locksRows = true
+
+    /// A clause that locks rows, where this change does.
+    func locking(_ clause: SQL) -> SQL { locksRows ? clause : "" }
 
     @discardableResult
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {

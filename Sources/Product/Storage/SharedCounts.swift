@@ -4,9 +4,10 @@ import Text
 
 /// What happened in the current minute, on all replicas together, counted by name.
 extension Database {
-    /// Counts one; answers how many there were in this minute, this one included.
-    package func count(_ name: String) async throws -> Int {
-        try await app.mark(Self.counting(countKey(name), in: Self.minute(clock())))
+    /// Counts one, or as many as are given; answers how many there were in this minute, these
+    /// included.
+    package func count(_ name: String, _ number: Int = 1) async throws -> Int {
+        try await app.mark(Self.counting(countKey(name), in: Self.minute(clock()), number))
             .only { try $0.get(0) }
     }
 
@@ -30,6 +31,14 @@ extension Database {
             .only { try $0.get(0, as: Int.self) } > limit
     }
 
+    /// Whether the limit is used up already, which a refusal more than it has written.
+    func isUsedUp(
+        _ limit: Int, of name: String, in change: Change
+    ) async throws(PostgresError) -> Bool {
+        let counted = Self.counted(countKey(name), in: Self.minute(change.now))
+        return try await change.query(counted).first?.get(0) ?? 0 > limit
+    }
+
     private func countKey(_ name: String) -> [UInt8] {
         SHA256.authenticate(Array("minute \(name)".utf8), key: directoryKey)
     }
@@ -42,11 +51,14 @@ extension Database {
         "SELECT count FROM minute_counts WHERE key = \(key) AND minute = \(minute)"
     }
 
-    private static func counting(_ key: [UInt8], in minute: Timestamp) -> SQL {
+    private static func counting(
+        _ key: [UInt8], in minute: Timestamp, _ number: Int = 1
+    ) -> SQL {
         """
-        INSERT INTO minute_counts AS c (key, minute, count) VALUES (\(key), \(minute), 1)
+        INSERT INTO minute_counts AS c (key, minute, count) VALUES (\(key), \(minute), \(number))
         ON CONFLICT (key) DO UPDATE SET minute = excluded.minute,
-            count = CASE WHEN c.minute = excluded.minute THEN c.count + 1 ELSE 1 END
+            count = CASE WHEN c.minute = excluded.minute THEN c.count + excluded.count
+                ELSE excluded.count END
         RETURNING count
         """
     }

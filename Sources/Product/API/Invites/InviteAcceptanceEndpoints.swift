@@ -73,7 +73,9 @@ enum InviteAcceptanceEndpoints {
                 "InviteAcceptance",
                 [
                     token, .required("password", .string(max: 1024)),
-                    .nullable("name", .string(min: 1, max: 200, rule: .displayName)),
+                    .nullable(
+                        "name",
+                        .string(min: 1, max: ProvisioningCall.nameLimit, rule: .displayName)),
                 ])),
         answers: [
             .ok(

@@ -15,7 +15,7 @@ enum AttemptShape {
             .required("subject", .string(min: 1, max: 1024), "The person's id at the issuer."),
             .nullable("email", .string(max: 1024)),
             .nullable("email_verified", .bool),
-            .nullable("name", .string(max: 200)),
+            .nullable("name", .string(max: ProvisioningCall.nameLimit)),
             .nullable("tenant", .string(min: 1, max: 63), "Id or slug."),
             .nullable("invite_token", .string(min: 1, max: 512)),
             .nullable("link_grant", .string(min: 1, max: 512)),

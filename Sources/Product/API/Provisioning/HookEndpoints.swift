@@ -25,8 +25,9 @@ enum HookEndpoints {
         summary: "What an attempt would come to, with the rules that were looked at. "
             + "Writes nothing.",
         access: .right("evaluate"), body: .json(AttemptShape.shape),
-        answers: [.ok(ProvisioningResult.shape)], maxBody: 1 << 18
+        answers: [.ok(ProvisioningResult.shape)], problems: [.rateLimited], maxBody: 1 << 18
     ) { call in
+        try await call.takeDryRuns()
         let result = try await call.services.database.provision(
             AttemptShape.call(call), dryRun: true, by: call.actor
         ) { _ in "" }

@@ -56,8 +56,8 @@ extension UserRow: UserView {
             FieldShape("email", .email, "As it was typed.", example: .string("ada@example.com")),
             .readOnly("email_verified_at", .timestamp, nullable: true),
             FieldShape(
-                "name", .string(min: 1, max: 200, rule: .displayName), nullable: true,
-                example: .string("Ada")),
+                "name", .string(min: 1, max: ProvisioningCall.nameLimit, rule: .displayName),
+                nullable: true, example: .string("Ada")),
             .optional("role", .enumeration(roles), "`member` when absent."),
             .readOnly("status", .enumeration(statuses)),
             .readOnly("source", .enumeration(User.Source.allCases.map(\.rawValue))),

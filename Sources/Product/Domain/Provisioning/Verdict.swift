@@ -95,6 +95,10 @@ package struct Verdict: Sendable, Equatable {
         outcome == .created || outcome == .linked || outcome == .existing
     }
 
+    /// What counts against the limits: a refusal. Who waits for approval, for a choice or for the
+    /// proof of an address has failed at nothing.
+    package var isFailure: Bool { outcome == .refused && reason != .approvalPending }
+
     /// Whether the person may be signed in to one tenant at once.
     package var maySignIn: Bool {
         isSuccess && tenantID != nil

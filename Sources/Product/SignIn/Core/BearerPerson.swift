@@ -37,12 +37,18 @@ extension ClientCall {
     }
 
     /// What the rules would decide of the person here; nothing is written but when a person who is
-    /// in already was here last.
+    /// in already was here last. Throws `.locked` to one who asks too often.
     package func foresee(_ person: BearerPerson) async throws -> ProvisioningResult {
+        let database = core.database
+        let taken = try await database.count(
+            "dry runs of \(person.provider.id) \(person.attempt.subjectKey)")
+        guard taken <= database.limits.dryRuns else {
+            throw SignInRefusal.locked(Int(database.secondsOfMinuteLeft))
+        }
         let result = try await decide(person.attempt, event: nil, isDryRun: true)
         // Of a person who is in already, the token with each request is the sign-in.
         if result.verdict.outcome == .existing {
-            core.database.noteSignIn(result, by: person.attempt)
+            database.noteSignIn(result, by: person.attempt)
         }
         return result.told
     }

@@ -2,14 +2,20 @@ import Cryptography
 import Domain
 import Text
 
-/// How many attempts that are neither retries nor successes a minute may hold. Over it they are
-/// refused `rate_limited` whatever the rules say, so that refusals do not tell who exists. A
-/// success is never held back: nobody is locked out by somebody else's failures.
+/// How many refusals a minute may hold. Over it the rules are asked all the same, and what they would
+/// refuse reads `rate_limited`, so that refusals do not tell who exists. Who would be let in,
+/// reserved, deferred or kept for approval is: nobody is locked out by somebody else's failures.
 package struct AttemptLimits: Sendable {
     /// Of one address, by one caller: a tenant's hook does not use up another's.
     package var perAddress = 30
     /// Of one provider, by one caller.
     package var perProvider = 600
+    /// Dry runs of one caller a minute.
+    package var dryRuns = 60
+    /// Reservations of one caller that are kept for one address, and for one pool; the oldest go
+    /// first, since each holds a hint and no right.
+    package var reservationsPerAddress = 10
+    package var reservationsPerPool = 100_000
 
     package init() {}
 }
@@ -21,32 +27,53 @@ extension Database {
         _ named: NamedFacts, _ call: ProvisioningCall, _ change: Change
     ) async throws -> Limit? {
         var over: Limit?
-        if let provider = named.provider {
-            let key = "provider \(provider.id) \(call.callerName)"
-            if try await isOver(limits.perProvider, of: key, in: change) {
-                over = Limit(key: key, detail: "\(limits.perProvider) a minute of the provider")
-            }
-        }
-        if let email = named.attempt.email {
-            let key = "address \(email.key) \(call.callerName)"
-            if try await isOver(limits.perAddress, of: key, in: change) {
-                over = Limit(key: key, detail: "\(limits.perAddress) a minute of the address")
-            }
+        for limit in bounding(named, call) {
+            if try await isOver(limit.most, of: limit.key, in: change) { over = limit }
         }
         return over
+    }
+
+    /// The same of what was counted so far; counts nothing and locks nothing.
+    func usedUpLimit(
+        _ named: NamedFacts, _ call: ProvisioningCall, _ change: Change
+    ) async throws -> Limit? {
+        var over: Limit?
+        for limit in bounding(named, call) {
+            if try await isUsedUp(limit.most, of: limit.key, in: change) { over = limit }
+        }
+        return over
+    }
+
+    /// The provider's before the address's.
+    private func bounding(_ named: NamedFacts, _ call: ProvisioningCall) -> [Limit] {
+        let provider = named.provider.map {
+            Limit(
+                key: "provider \($0.id) \(call.callerName)", most: limits.perProvider,
+                of: "provider")
+        }
+        let address = named.attempt.email.map {
+            Limit(
+                key: "address \($0.key) \(call.callerName)", most: limits.perAddress,
+                of: "address")
+        }
+        return [provider, address].compactMap(\.self)
     }
 }
 
 /// A limit that is used up.
 struct Limit: Sendable {
     var key: String
-    var detail: String
+    var most: Int
+    /// What it bounds.
+    var of: String
 
     func verdict(in tenant: UUID?) -> Verdict {
         var verdict = Verdict(.refused, reason: .rateLimited)
         verdict.tenantID = tenant
         verdict.trace = [
-            TraceEntry(rule: "limit", result: Reason.rateLimited.rawValue, detail: detail)
+            TraceEntry(
+                rule: "limit", result: Reason.rateLimited.rawValue,
+                detail: "\(most) a minute of the \(of)")
         ]
         return verdict
     }

@@ -52,6 +52,9 @@ struct FactsReading: Sendable {
         if attempt.trigger == .nativeSignUp {
             facts.shownUpstreams = try await change.shownUpstreams(of: provider, by: call)
         }
+        // Tenants that contradict each other are refused unread: no row of theirs is even locked.
+        let asked = Set(facts.asked.map(\.tenantID))
+        guard asked.count <= 1, !asked.contains(nil) else { return }
         try await readKept()
         for id in try await candidates() { try await readTenant(id) }
         if named.attempt.hasInviteToken || facts.reservation?.inviteID != nil {

@@ -12,7 +12,7 @@ extension EffectWriting {
         let target = AuditTarget("identity", change.tenant, key.provider.rawValue)
         switch effect {
         case .reserve(let tenant, let invite):
-            try await change.query(
+            let made = try await change.query(
                 """
                 INSERT INTO reservations (caller, provider, issuer, subject, tenant_id, invite_id,
                     email_key, expires_at)
@@ -22,7 +22,9 @@ extension EffectWriting {
                 ON CONFLICT (caller, provider, issuer, subject) DO UPDATE
                 SET tenant_id = excluded.tenant_id, invite_id = excluded.invite_id,
                     email_key = excluded.email_key, expires_at = excluded.expires_at, alias = NULL
+                RETURNING number
                 """)
+            try await trim(caller, address, number: made.only { try $0.get(0) })
             try await change.audit("sign_up.reserved", target)
         case .endReservation(let caller):
             try await change.query(
@@ -54,5 +56,30 @@ extension EffectWriting {
             try await change.audit("sign_up.chosen", target)
         default: break
         }
+    }
+
+    /// Keeps the caller's reservations within their bounds. Those of a pool are counted once for as
+    /// many as are left room for, so that a large number is not walked at every sign-up.
+    private func trim(_ caller: UUID, _ address: String, number: Int64) async throws {
+        let limits = database.limits
+        try await change.query(
+            """
+            DELETE FROM reservations WHERE caller = \(caller) AND email_key = \(address)
+                AND number IN (SELECT number FROM reservations
+                    WHERE caller = \(caller) AND email_key = \(address)
+                    ORDER BY expires_at DESC, number DESC
+                    OFFSET \(Int64(limits.reservationsPerAddress)))
+            """)
+        let step = max(1, limits.reservationsPerPool / 1000)
+        guard number % Int64(step) == 0 else { return }
+        let pool = attempt.identity.issuer
+        try await change.query(
+            """
+            DELETE FROM reservations WHERE caller = \(caller) AND issuer = \(pool)
+                AND number IN (SELECT number FROM reservations
+                    WHERE caller = \(caller) AND issuer = \(pool)
+                    ORDER BY expires_at DESC, number DESC
+                    OFFSET \(Int64(limits.reservationsPerPool - step + 1)))
+            """)
     }
 }

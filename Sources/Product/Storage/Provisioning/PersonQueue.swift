@@ -1,3 +1,4 @@
+import Domain
 import Synchronization
 
 /// Lets the tries of one person in one after another, before any of them takes a connection: those
@@ -6,16 +7,34 @@ import Synchronization
 package final class PersonQueue: Sendable {
     /// How many wait for all persons together; more are turned away at once.
     package static let waitingLimit = 4096
+    /// Of these one caller may hold so many: the rest stays for the others.
+    package static let waitingLimitOfCaller = 2048
+
+    /// The line was closed to this caller while the try waited; it may be answered otherwise.
+    struct TurnedAway: Error {}
+
+    private enum Entry { case admitted, late, turnedAway }
 
     private struct Waiter {
         var deadline: ContinuousClock.Instant
-        var admit: CheckedContinuation<Bool, Never>
+        var caller: String
+        var isTurnedAway: Bool
+        var admit: CheckedContinuation<Entry, Never>
     }
 
     private struct Lines {
         /// A key is there while somebody is in; the others wait behind.
         var waiting: [String: [Waiter]] = [:]
         var count = 0
+        var counts: [String: Int] = [:]
+
+        mutating func left(_ waiters: [Waiter]) {
+            count -= waiters.count
+            for waiter in waiters {
+                let rest = (counts[waiter.caller] ?? 1) - 1
+                counts[waiter.caller] = rest > 0 ? rest : nil
+            }
+        }
     }
 
     private let lines = Mutex(Lines())
@@ -34,53 +53,81 @@ package final class PersonQueue: Sendable {
 
     /// Runs `body` while no other runs under any of these keys. All callers name them in one
     /// order of kinds (identity, address), so that none waits for another in a circle. Throws
-    /// `StorageFailure.unavailable` where it took too long or too many wait.
+    /// `StorageFailure.unavailable` where it took too long or too many wait, and, if `isTurnedAway`,
+    /// `TurnedAway` where the line was closed meanwhile.
     package func alone<Result: Sendable>(
-        as keys: [String], _ body: () async throws -> Result
+        as keys: [String], by caller: String = "", isTurnedAway: Bool = false,
+        _ body: () async throws -> Result
     ) async throws -> Result {
         let deadline = now() + patience
         var held: [String] = []
-        defer { for key in held.reversed() { leave(key) } }
+        defer { for key in held.reversed() { leave(key, caller) } }
         for key in keys {
-            guard await enter(key, by: deadline) else { throw StorageFailure.unavailable }
-            held.append(key)
+            let entry = await withCheckedContinuation { admit in
+                let waiter = Waiter(
+                    deadline: deadline, caller: caller, isTurnedAway: isTurnedAway, admit: admit)
+                enter(key, waiter)
+            }
+            switch entry {
+            case .admitted: held.append(key)
+            case .late: throw StorageFailure.unavailable
+            case .turnedAway: throw TurnedAway()
+            }
         }
         return try await body()
     }
 
-    package var waitingCount: Int { lines.withLock { $0.count } }
-
-    private func enter(_ key: String, by deadline: ContinuousClock.Instant) async -> Bool {
-        await withCheckedContinuation { admit in
-            let waiter = Waiter(deadline: deadline, admit: admit)
-            let answer: Bool? = lines.withLock { lines in
-                guard lines.waiting[key] != nil else {
-                    lines.waiting[key] = []
-                    return true
-                }
-                guard lines.count < Self.waitingLimit else { return false }
-                lines.waiting[key]?.append(waiter)
-                lines.count += 1
-                return nil
+    /// Sends away who waits under this key for this caller and may be answered otherwise.
+    func turnAway(from key: String, of caller: String) {
+        let away = lines.withLock { lines -> [Waiter] in
+            guard let waiters = lines.waiting[key] else { return [] }
+            let away = waiters.filter { $0.isTurnedAway && sameBytes($0.caller, caller) }
+            lines.waiting[key] = waiters.filter {
+                !($0.isTurnedAway && sameBytes($0.caller, caller))
             }
-            if let answer { admit.resume(returning: answer) }
+            lines.left(away)
+            return away
         }
+        for waiter in away { waiter.admit.resume(returning: .turnedAway) }
     }
 
-    /// Lets the next one in. Who waited too long is told so now, wherever in the line, since who
-    /// came from another line may have begun earlier than those in front. The one before is bounded
-    /// by the limits of its own transaction.
-    private func leave(_ key: String) {
+    package var waitingCount: Int { lines.withLock { $0.count } }
+
+    private func enter(_ key: String, _ waiter: Waiter) {
+        let answer: Entry? = lines.withLock { lines in
+            guard lines.waiting[key] != nil else {
+                lines.waiting[key] = []
+                return .admitted
+            }
+            let own = lines.counts[waiter.caller] ?? 0
+            guard lines.count < Self.waitingLimit, own < Self.waitingLimitOfCaller else {
+                return .late
+            }
+            lines.waiting[key]?.append(waiter)
+            lines.count += 1
+            lines.counts[waiter.caller] = own + 1
+            return nil
+        }
+        if let answer { waiter.admit.resume(returning: answer) }
+    }
+
+    /// Lets the next one in, another caller's before one more of this caller's: a tenant that names
+    /// somebody's address over and over does not keep the others from it. Who waited too long is
+    /// told so now, wherever in the line, since who came from another line may have begun earlier
+    /// than those in front. The one before is bounded by the limits of its own transaction.
+    private func leave(_ key: String, _ caller: String) {
         let now = now()
         let (late, next) = lines.withLock { lines -> ([Waiter], Waiter?) in
             let waiters = lines.waiting[key] ?? []
             let late = waiters.filter { $0.deadline <= now }
-            let rest = late.isEmpty ? waiters : waiters.filter { $0.deadline > now }
-            lines.waiting[key] = rest.isEmpty ? nil : Array(rest.dropFirst())
-            lines.count -= late.count + (rest.isEmpty ? 0 : 1)
-            return (late, rest.first)
+            var rest = late.isEmpty ? waiters : waiters.filter { $0.deadline > now }
+            let at = rest.firstIndex { !sameBytes($0.caller, caller) } ?? 0
+            let next = rest.isEmpty ? nil : rest.remove(at: at)
+            lines.waiting[key] = next == nil ? nil : rest
+            lines.left(late + [next].compactMap(\.self))
+            return (late, next)
         }
-        for waiter in late { waiter.admit.resume(returning: false) }
-        next?.admit.resume(returning: true)
+        for waiter in late { waiter.admit.resume(returning: .late) }
+        next?.admit.resume(returning: .admitted)
     }
 }

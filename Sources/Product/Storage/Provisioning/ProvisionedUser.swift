@@ -71,6 +71,7 @@ extension Change {
     func switching(to tenant: UUID) async throws(PostgresError) -> Change {
         try await query("SELECT set_config('app.tenant', \(tenant.description), true)")
         return Change(
-            tenant: tenant, actor: actor, now: now, transaction: transaction, notices: notices)
+            tenant: tenant, actor: actor, now: now, transaction: transaction, notices: notices,
+            locksRows: locksRows)
     }
 }

@@ -30,7 +30,14 @@ package struct ProvisioningCall: Sendable {
     package var email: String?
     package var emailVerified: Bool?
     package var hostedDomain: String?
-    package var name: String?
+    /// What is longer is cut, so that a long name keeps nobody out.
+    package var name: String? {
+        didSet {
+            guard let name, name.unicodeScalars.count > Self.nameLimit else { return }
+            self.name = String(
+                String.UnicodeScalarView(name.unicodeScalars.prefix(Self.nameLimit)))
+        }
+    }
     /// Id or slug, and who named it.
     package var tenant: String?
     package var tenantSource: AskedTenant.Source = .attempt
@@ -58,6 +65,9 @@ package struct ProvisioningCall: Sendable {
     package var tokenTime: TokenTime?
     /// Run only to complete what a native sign-up reserved.
     package var needsReservation = false
+
+    /// Unicode scalars of a name that are kept, as Cognito keeps of an attribute.
+    package static let nameLimit = 2048
 
     package init(provider: ProviderName, trigger: Attempt.Trigger = .federated) {
         self.provider = provider
@@ -119,6 +129,12 @@ extension ProvisioningCall {
     /// What tries of one person have in common before anything is looked up: the subject, and the
     /// address. Coarser than the locks of the rows, never finer.
     var personKeys: [String] {
+        guard let email else { return [subjectKey] }
+        return [subjectKey, "address " + ((try? EmailAddress(email))?.key ?? email)]
+    }
+
+    /// The person's name at the provider, as the call has it.
+    package var subjectKey: String {
         var subject: String
         switch provider {
         case .attempt(_, _, let named): subject = named
@@ -127,8 +143,6 @@ extension ProvisioningCall {
         case .pool(_, _, let userName): subject = userName
         case .federated(_, let name): subject = name.subject
         }
-        subject = "subject " + subject
-        guard let email else { return [subject] }
-        return [subject, "address " + ((try? EmailAddress(email))?.key ?? email)]
+        return "subject " + subject
     }
 }

@@ -10,14 +10,16 @@ extension Database {
     package typealias Render = @Sendable (ProvisioningResult) -> String
 
     /// nil where `call.needsReservation` and nothing was reserved. A dry run is the same function,
-    /// rolled back. `TokenOutdated` where the person was signed out everywhere after the token.
+    /// rolled back: it takes no place in a line and no lock. `TokenOutdated` where the person was
+    /// signed out everywhere after the token.
     package func provision(
         _ call: ProvisioningCall, dryRun: Bool = false, by actor: Actor, render: @escaping Render
     ) async throws -> ProvisioningResult? {
-        let result = try await persons.alone(as: call.personKeys) {
-            try await attempts(at: call, dryRun: dryRun, by: actor, render)
+        if dryRun { return try await attempts(at: call, dryRun: true, by: actor, render) }
+        let result = try await inLine(call, by: actor, render) {
+            try await attempts(at: call, dryRun: false, by: actor, render)
         }
-        if let result, !dryRun { noteSignIn(result, by: call) }
+        if let result { noteSignIn(result, by: call) }
         return result
     }
 
@@ -29,6 +31,8 @@ extension Database {
             tries += 1
             do {
                 let result = try await platformScope.change(by: actor) { change in
+                    var change = change
+                    change.locksRows = !dryRun
                     let result = try await run(call, change, dryRun: dryRun, render)
                     if dryRun, let result { throw DryRun(result: result) }
                     return result
@@ -59,7 +63,7 @@ extension Database {
         let change = change.deciding()
         let named = try await knownFirst(change.named(call), call, change)
         var reading = FactsReading(self, call, named, change)
-        try await reading.lock()
+        if !dryRun { try await reading.lock() }
         var digest = call.retryDigest(named)
         var earlier =
             dryRun
@@ -69,12 +73,10 @@ extension Database {
         var isRepeated =
             earlier.map { Retry.isSame(recorded: $0.recorded, recomputed: verdict) } ?? false
             && !Self.changesSomething(verdict)
-        if !dryRun, !isRepeated, !verdict.isSuccess,
+        if !dryRun, !isRepeated, verdict.isFailure,
             let limit = try await exceededLimit(named, call, change)
         {
-            let asked = reading.facts.asked.compactMap(\.tenantID).first
-            verdict = limit.verdict(in: asked.flatMap { reading.tenants[$0]?.id })
-            digest = limit.digest(call, asked, at: change.now)
+            (verdict, digest) = limited(limit, reading, change)
             earlier = try await change.recordedAnswer(digest, isEvent: false)
             isRepeated = earlier != nil
         }
@@ -168,7 +170,18 @@ extension Database {
         }
     }
 
-    private func again(
+    /// What is answered, and under what it is kept, where a limit is used up.
+    func limited(
+        _ limit: Limit, _ reading: FactsReading, _ change: Change
+    ) -> (Verdict, digest: [UInt8]) {
+        let asked = reading.facts.asked.compactMap(\.tenantID).first
+        return (
+            limit.verdict(in: asked.flatMap { reading.tenants[$0]?.id }),
+            limit.digest(reading.call, asked, at: change.now)
+        )
+    }
+
+    func again(
         _ earlier: RecordedAnswer, _ verdict: Verdict, _ reading: FactsReading, _ place: Change
     ) async throws -> ProvisioningResult {
         var repeated = verdict

@@ -16,7 +16,7 @@ extension Change {
                 (SELECT barred_at FROM barred_identities
                 WHERE tenant_id = \(tenant) AND provider = \(identity.provider.rawValue)
                     AND issuer = \(identity.issuer) AND subject = \(identity.subject))
-            FROM tenants WHERE id = \(tenant) FOR SHARE
+            FROM tenants WHERE id = \(tenant)\(locking(" FOR SHARE"))
             """)
         guard let row = rows.first else { return nil }
         let tenant = try TenantRow(row)
@@ -32,7 +32,7 @@ extension Change {
             """
             SELECT \(Self.userFacts) FROM users u
             WHERE u.tenant_id = \(tenant) AND u.email_key = \(emailKey)
-            ORDER BY u.deleted_at DESC NULLS FIRST, u.id LIMIT 3 FOR UPDATE OF u
+            ORDER BY u.deleted_at DESC NULLS FIRST, u.id LIMIT 3\(locking(" FOR UPDATE OF u"))
             """)
         var users: [UserFacts] = []
         for row in rows { users.append(try Self.user(row, from: 0)) }
@@ -47,7 +47,7 @@ extension Change {
             JOIN users u ON u.tenant_id = \(tenant) AND u.id = f.user_id
             WHERE f.tenant_id = \(tenant) AND f.email_key = \(emailKey)
                 AND f.expires_at > \(now) AND u.status <> 'deleted'
-            FOR UPDATE OF u
+            \(locking("FOR UPDATE OF u"))
             """)
         return try rows.first.map { row throws(PostgresError) in try Self.user(row, from: 0) }
     }
@@ -82,7 +82,7 @@ extension Change {
                 i.alias_count, i.linked_by_type IS NOT NULL
             FROM identities i JOIN users u ON u.tenant_id = \(tenant) AND u.id = i.user_id
             WHERE i.tenant_id = \(tenant) AND i.id IN (\(ids))
-            ORDER BY 12 DESC LIMIT 2 FOR UPDATE OF u
+            ORDER BY 12 DESC LIMIT 2\(locking(" FOR UPDATE OF u"))
             """)
         guard let row = rows.first else { return ([], []) }
         var found: [KnownIdentity] = []
@@ -143,7 +143,7 @@ extension Change {
                 accepted_user_id, updated_at, coalesce(role_by_type, inviter_type),
                 coalesce(role_by_id, inviter_id), coalesce(sent_at, created_at)
             FROM invites WHERE tenant_id = \(tenant) AND \(condition)
-            ORDER BY created_at DESC, id LIMIT 1 FOR UPDATE
+            ORDER BY created_at DESC, id LIMIT 1\(locking(" FOR UPDATE"))
             """)
         guard let row = rows.first else { return nil }
         let key: String = try row.get(2)

@@ -35,7 +35,7 @@ extension Change {
             """
             SELECT id, user_id, expires_at, used_at FROM link_grants
             WHERE tenant_id = \(tenant) AND token_hash = \(TenantToken.hash(token))
-            FOR UPDATE
+            \(locking("FOR UPDATE"))
             """)
         guard let row = rows.first else { return nil }
         return LinkGrant(

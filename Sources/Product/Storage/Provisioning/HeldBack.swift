@@ -1,0 +1,102 @@
+import Domain
+import Postgres
+import Synchronization
+import Text
+
+/// Addresses that were found over their limit in this minute, by the name of the count. A hint of
+/// this process, never an answer: the count in the database and the rules decide.
+package final class OverLimit: Sendable {
+    /// Names kept at once; beyond it the hint is missed, and the line is slower.
+    private static let limit = 4096
+    private let marked = Mutex<(minute: Int64, names: Set<String>)>((0, []))
+
+    package init() {}
+
+    func mark(_ name: String, at now: Timestamp) {
+        let minute = now.microseconds / 60_000_000
+        marked.withLock { marked in
+            if marked.minute != minute { marked = (minute, []) }
+            if marked.names.count < Self.limit { marked.names.insert(name) }
+        }
+    }
+
+    func isMarked(_ name: String, at now: Timestamp) -> Bool {
+        let minute = now.microseconds / 60_000_000
+        return marked.withLock { $0.minute == minute && $0.names.contains(name) }
+    }
+}
+
+/// What an address over its limit is answered without standing in the person's line: the rules are
+/// asked all the same, without a lock, and only what they would refuse is held back.
+extension Database {
+    /// How many are asked at once for one address.
+    private static let lanes = 4
+
+    /// Through the person's line; who would only be told `rate_limited` there does not wait for it.
+    func inLine(
+        _ call: ProvisioningCall, by actor: Actor, _ render: @escaping Render,
+        _ body: () async throws -> ProvisioningResult?
+    ) async throws -> ProvisioningResult? {
+        let keys = call.personKeys
+        guard let address = keys.dropFirst().first, !call.needsReservation else {
+            return try await persons.alone(as: keys, by: call.callerName, body)
+        }
+        let name = "\(address) \(call.callerName)"
+        if !overLimit.isMarked(name, at: clock()) {
+            do {
+                let result = try await persons.alone(
+                    as: keys, by: call.callerName, isTurnedAway: true, body)
+                if result?.verdict.reason == .rateLimited {
+                    overLimit.mark(name, at: clock())
+                    persons.turnAway(from: address, of: call.callerName)
+                }
+                return result
+            } catch is PersonQueue.TurnedAway {}
+        }
+        let lane = "\(name) lane \(Int.random(in: 0..<Self.lanes))"
+        let held = try await persons.alone(as: [lane], by: call.callerName) {
+            try await heldBack(call, by: actor, render)
+        }
+        if let held { return held }
+        return try await persons.alone(as: keys, by: call.callerName, body)
+    }
+
+    /// nil: the rules would not refuse, or the attempt is a retry, or nothing is over its limit: to
+    /// be decided in the line.
+    private func heldBack(
+        _ call: ProvisioningCall, by actor: Actor, _ render: @escaping Render
+    ) async throws -> ProvisioningResult? {
+        let result = try await platformScope.change(by: actor) { change in
+            var change = change
+            change.locksRows = false
+            let named = try await knownFirst(change.named(call), call, change)
+            let digest = call.retryDigest(named)
+            let isEvent = call.eventID != nil
+            guard try await change.recordedAnswer(digest, isEvent: isEvent) == nil else {
+                return nil as ProvisioningResult?
+            }
+            var reading = FactsReading(self, call, named, change)
+            try await reading.read()
+            let verdict = Provisioning.decide(
+                attempt: named.attempt, facts: reading.facts, now: change.now)
+            guard verdict.isFailure, let limit = try await usedUpLimit(named, call, change) else {
+                return nil
+            }
+            return try await recorded(limit, reading, change)
+        }
+        if let result { onDecision(result.verdict.outcome) }
+        return result
+    }
+
+    /// The minute's one decision for all that are held back; nil where there is none yet.
+    private func recorded(
+        _ limit: Limit, _ reading: FactsReading, _ change: Change
+    ) async throws -> ProvisioningResult? {
+        let (verdict, digest) = limited(limit, reading, change)
+        guard let earlier = try await change.recordedAnswer(digest, isEvent: false) else {
+            return nil
+        }
+        let place = try await change.switching(to: verdict.tenantID ?? .platform)
+        return try await again(earlier, verdict, reading, place)
+    }
+}
