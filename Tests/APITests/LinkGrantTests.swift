@@ -1,5 +1,7 @@
 import HTTP
 import JSON
+import Postgres
+import Storage
 import TestSupport
 import Testing
 import Text
@@ -20,6 +22,36 @@ import Text
         #expect(linked.json["user"]?["id"]?.string == user.description)
         let again = try await scene.google("3", "ann@ex.com", more: more)
         #expect(again.json["reason"]?.string == "identity_link_required")
+        await scene.service.stop()
+    }
+
+    @Test func `a grant that a native sign-up brings is used when its address is proved`()
+        async throws
+    {
+        let scene = try await ProvisioningScene.make()
+        let user = try await scene.row("ann@ex.com")
+        _ = try await scene.google("1", "ann@ex.com")
+        let grant = try await scene.service.send(
+            .post, "/v1/tenants/acme/users/\(user)/link-grants", as: .tenantAdmin(scene.tenant))
+        let token = try #require(grant.json["token"]?.string)
+        let event = { (trigger: String, more: String) in
+            ProvisioningScene.event(trigger, userName: "ann", email: "ann@ex.com", more: more)
+        }
+        let refused = try await scene.cognito(event("PreSignUp_SignUp", ""))
+        #expect(refused.status == 403)
+        for place in ["clientMetadata", "validationData"] {
+            let asked = try await scene.cognito(
+                event("PreSignUp_SignUp", #","\#(place)":{"link_grant":"\#(token)"}"#))
+            #expect(asked.status == 200, "\(asked.text)")
+        }
+        #expect(try await scene.count("identities") == 1)
+        let confirmed = try await scene.service.send(
+            .post, "/v1/hooks/post-confirmation/cognito",
+            json: event("PostConfirmation_ConfirmSignUp", ""), as: .platformOwner)
+        #expect(confirmed.status == 200)
+        let linked = try await scene.count(
+            "identities WHERE user_id = \(user) AND provider = 'cognito' AND subject = 'ann'")
+        #expect(linked == 1)
         await scene.service.stop()
     }
 }

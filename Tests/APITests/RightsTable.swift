@@ -16,7 +16,8 @@ struct RouteRight: Sendable {
 
     var route: String
     /// owner, admin, developer, support, auditor, user admin, manager, member. `y` yes, `-` no,
-    /// `o` own things, `m` and `g` up to the role member or manager.
+    /// `o` own things, `p` own things where those of others are seen, `m` and `g` up to the role
+    /// member or manager.
     var cells: String
     var scope: String
     var place: Place
@@ -101,7 +102,7 @@ struct RouteRight: Sendable {
         .init("GET \(acme)/users", "yyyyyyyo", "users:read"),
         .init("POST \(acme)/users", "yy---y--", "users:write"),
         .init("GET \(acme)/users/{id}", "yyyyyyyo", "users:read"),
-        .init("PATCH \(acme)/users/{id}", "yy---y-o", "users:write"),
+        .init("PATCH \(acme)/users/{id}", "yy---ypo", "users:write"),
         .init("DELETE \(acme)/users/{id}", "yy---y--", "users:write"),
         .init("POST \(acme)/users/{id}/suspend", "yy-y-y--", "users:write"),
         .init("POST \(acme)/users/{id}/resume", "yy---y--", "users:write"),
@@ -129,16 +130,16 @@ struct RouteRight: Sendable {
     ]
 
     private static let keys: [RouteRight] = [
-        .init("GET \(acme)/api-keys", "yyyyyy-o", "api-keys:read"),
-        .init("POST \(acme)/api-keys", "yyy--y-o", "api-keys:write"),
-        .init("GET \(acme)/api-keys/{id}", "yyyyyy-o", "api-keys:read"),
-        .init("GET \(acme)/api-keys/{id}/uses", "yyyyyy-o", "api-keys:read"),
-        .init("PATCH \(acme)/api-keys/{id}", "yyy--y-o", "api-keys:write"),
-        .init("POST \(acme)/api-keys/{id}/revoke", "yyyy-y-o", "api-keys:write"),
-        .init("POST \(acme)/api-keys/{id}/rotate", "yyy--y-o", "api-keys:write"),
-        .init("POST \(acme)/api-keys/{id}/cut", "yyy--y-o", "api-keys:write"),
-        .init("POST \(acme)/api-keys/{id}/rollback", "yyy--y-o", "api-keys:write"),
-        .init("POST \(acme)/api-keys/revoke", "yyyy-y-o", "api-keys:write"),
+        .init("GET \(acme)/api-keys", "yyyyyyoo", "api-keys:read"),
+        .init("POST \(acme)/api-keys", "yyy--yoo", "api-keys:write"),
+        .init("GET \(acme)/api-keys/{id}", "yyyyyyoo", "api-keys:read"),
+        .init("GET \(acme)/api-keys/{id}/uses", "yyyyyyoo", "api-keys:read"),
+        .init("PATCH \(acme)/api-keys/{id}", "yyy--yoo", "api-keys:write"),
+        .init("POST \(acme)/api-keys/{id}/revoke", "yyyy-yoo", "api-keys:write"),
+        .init("POST \(acme)/api-keys/{id}/rotate", "yyy--yoo", "api-keys:write"),
+        .init("POST \(acme)/api-keys/{id}/cut", "yyy--yoo", "api-keys:write"),
+        .init("POST \(acme)/api-keys/{id}/rollback", "yyy--yoo", "api-keys:write"),
+        .init("POST \(acme)/api-keys/revoke", "yyyy-yoo", "api-keys:write"),
         .init("GET /v1/api-keys", "yyyyy", "api-keys:read", .platform),
         .init("POST /v1/api-keys", "yy---", "api-keys:write", .platform),
         .init("GET /v1/api-keys/{id}", "yyyyy", "api-keys:read", .platform),

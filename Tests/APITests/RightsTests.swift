@@ -182,6 +182,7 @@ private struct Caller: Sendable {
             case "-": return isHidden(row, column) ? .missing : .forbidden
             // The path's thing is another person's.
             case "o" where row.route.contains("{id}"): return .missing
+            case "p" where row.route.contains("{id}"): return .forbidden
             default: return .allowed
             }
         }

@@ -46,7 +46,7 @@ struct WithdrawalsDecidedTests {
     ]
 
     /// Made of a verb at run time in one place: no literal names them.
-    private static let composed: Set = ["tenant.suspended", "tenant.resumed", "tenant.restored"]
+    private static let composed: Set = ["tenant.resumed", "tenant.restored"]
 
     /// Whose actions change what a replica may answer from its memory for.
     private static let remembered: Set = [

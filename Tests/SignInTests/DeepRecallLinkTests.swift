@@ -109,4 +109,26 @@ struct DeepRecallLinkTests {
         }
         await stage.stop()
     }
+
+    @Test func `D8 a link grant stands in the place of a session, once`() async throws {
+        let stage = try await DeepRecallStage.make()
+        try await stage.invite("ann@acme.example")
+        let token = try await stage.signInWithGoogle()
+        let user = try #require(try stage.payload(token)["userId"]?.string)
+        let made = try await stage.service.manage(
+            .post, "/v1/tenants/acme/users/\(user)/link-grants", "{}")
+        let grant = try #require(made["token"]?.string)
+        let body = #"{"access_token":"gho_1","link_grant":"\#(grant)"}"#
+        let linked = try await stage.send(.post, "\(Self.path)/github", body)
+        #expect(linked.json["status"]?.string == "linked", "\(linked.text)")
+        #expect(try await github(stage).json["user"]?["id"]?.string == user)
+        let again = try await stage.send(.post, "\(Self.path)/github", body)
+        #expect(again.json["status"]?.string == "already_linked", "\(again.text)")
+        expectOnlyError(
+            try await stage.send(
+                .post, "\(Self.path)/github",
+                #"{"access_token":"gho_1","link_grant":"nonsense"}"#), 400,
+            "The link grant is not valid, or not any more")
+        await stage.stop()
+    }
 }

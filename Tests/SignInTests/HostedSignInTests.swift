@@ -33,6 +33,10 @@ struct HostedSignInTests {
                 ids.append(made.json["id"]?.string ?? "")
             }
             self.ids = ids
+            // Its pages offer what its clients name.
+            try await service.manage(
+                .put, "/v1/tenants/acme/clients/immich",
+                #"{"enabled":true,"settings":{"provider":"oidc"}}"#)
         }
 
         func stop() async {
@@ -134,7 +138,9 @@ struct HostedSignInTests {
         #expect(policy.contains("frame-ancestors 'none'"), sourceLocation: sourceLocation)
         #expect(answer.first("cache-control") == "no-store", sourceLocation: sourceLocation)
         #expect(answer.first("referrer-policy") == "same-origin", sourceLocation: sourceLocation)
-        #expect(!answer.text.contains("<script"), sourceLocation: sourceLocation)
+        // The one script there is stands under its hash.
+        #expect(policy.contains("script-src 'sha256-"), sourceLocation: sourceLocation)
+        #expect(!policy.contains("unsafe"), sourceLocation: sourceLocation)
     }
 
     @Test func `a tenant's page has its name and its providers, and lets an invited person in`()
@@ -158,6 +164,74 @@ struct HostedSignInTests {
         _ = try await scene.service.send(
             .post, "/v1/tenants/acme/suspend", as: .platformOwner)
         expectPage(try await scene.get("/t/acme/sign-in", jar), 403, "suspended")
+        await scene.stop()
+    }
+
+    @Test
+    func `a tenant's pages offer the platform's providers only where one of its clients does`()
+        async throws
+    {
+        let scene = try await Scene()
+        let token = try await scene.invite()
+        func offered() async throws -> [String?] {
+            let page = try await scene.get("/t/acme/sign-in", Jar())
+            let preview = try await scene.service.send(
+                .post, "/v1/invites/preview", json: #"{"token":"\#(token)"}"#)
+            let names = preview.json["providers"]?.array?.map { $0["name"]?.string } ?? []
+            #expect(names.contains("One") == page.text.contains("Continue with One"))
+            #expect(names.contains("Two") == page.text.contains("Continue with Two"))
+            return names
+        }
+        func name(_ client: String) async throws {
+            try await scene.service.manage(
+                .put, "/v1/tenants/acme/clients/immich", client)
+        }
+        #expect(try await offered() == ["One", "Two"])
+        try await name(
+            #"{"enabled":true,"settings":{"provider":"\#(scene.ids[1])"}}"#)
+        #expect(try await offered() == ["Two"])
+        try await name(#"{"enabled":false,"settings":{"provider":"oidc"}}"#)
+        #expect(try await offered() == [])
+        let acme = try await scene.service.storage.tenant("acme")
+        try await scene.service.manage(
+            .patch, "/v1/providers/\(scene.ids[0])",
+            #"{"client_tenants":{"web":"\#(acme?.id.description ?? "")"}}"#)
+        #expect(try await offered() == ["One"])
+        await scene.stop()
+    }
+
+    @Test func `a link grant is taken from the address, and adds one sign-in of any address`()
+        async throws
+    {
+        let scene = try await Scene()
+        _ = try await scene.invite()
+        _ = try await scene.passThrough(0, at: "/t/acme/sign-in", Jar())
+        let user = try #require(try await scene.users().first?["id"]?.string)
+        let made = try await scene.service.manage(
+            .post, "/v1/tenants/acme/users/\(user)/link-grants", "{}")
+        let token = try #require(made["token"]?.string)
+        #expect(made["url"]?.string == "http://gatehouse.test/sign-in#grant=\(token)")
+        let jar = Jar()
+        let page = try await scene.get("/sign-in", jar)
+        #expect(page.text.contains("id=\"grant\""))
+        expectPage(
+            try await scene.post("/sign-in/grant", [("grant", "nonsense")], jar), 404, "used up")
+        let taken = try await scene.post("/sign-in/grant", [("grant", token)], jar)
+        #expect(taken.status == 303 && taken.first("location") == "/t/acme/sign-in")
+        let asked = try await scene.get("/t/acme/sign-in", jar)
+        expectPage(asked, 200, "Add a sign-in")
+        // Looking uses nothing up.
+        let done = try await scene.passThrough(
+            1, at: "/t/acme/sign-in", jar, email: "other@example.com")
+        expectPage(done, 200, "Two is added")
+        #expect(jar.cookies["gatehouse_grant"] == nil)
+        let users = try await scene.users()
+        #expect(users.count == 1 && users.first?["identities"]?.array?.count == 2)
+        _ = try await scene.post("/sign-in/grant", [("grant", token)], jar)
+        let again = try await scene.passThrough(
+            1, at: "/t/acme/sign-in", jar, email: "third@example.com")
+        expectPage(again, 404, "used up")
+        #expect(try await scene.users().first?["identities"]?.array?.count == 2)
         await scene.stop()
     }
 

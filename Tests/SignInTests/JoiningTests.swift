@@ -35,6 +35,10 @@ import Text
                     + #""\#(RealProvider.clientID)","secret":"\#(RealProvider.secret)","#
                     + #""email_trust":"authoritative","domains":["example.com"]}"#)
             id = made["id"]?.string ?? ""
+            // The tenant's pages offer what its clients name.
+            try await service.manage(
+                .put, "/v1/tenants/acme/clients/immich",
+                #"{"enabled":true,"settings":{"provider":"\#(id)"}}"#)
         }
 
         func stop() async {

@@ -32,6 +32,34 @@ struct RelateSignInTests {
         await stage.stop()
     }
 
+    @Test func `R10 the person changes the shown name, and no address`() async throws {
+        let stage = try await RelateStage.make()
+        let token = "Bearer opaque"
+        func put(_ json: String) async throws -> TestAnswer {
+            try await stage.send(.put, Self.profile, json, as: token)
+        }
+        let renamed = try await put(#"{"displayName":"Ann Other"}"#)
+        #expect(renamed.status == 200, "\(renamed.text)")
+        #expect(renamed.json["displayName"]?.string == "Ann Other")
+        // Null and absent leave it as it is.
+        for json in ["{}", #"{"displayName":null}"#] {
+            #expect(try await put(json).json["displayName"]?.string == "Ann Other")
+        }
+        for (json, text) in [
+            (#"{"displayName":" "}"#, "DisplayName is required"),
+            (#"{"displayName":7}"#, "DisplayName is required"),
+            (
+                #"{"displayName":"\#(String(repeating: "x", count: 201))"}"#,
+                "DisplayName must be 200 characters or less"
+            ),
+        ] {
+            expectOnlyError(try await put(json), 400, text)
+        }
+        let seen = try await stage.send(.get, Self.profile, as: token)
+        #expect(seen.json["displayName"]?.string == "Ann Other")
+        await stage.stop()
+    }
+
     @Test func `R2 the configuration names the provider, and a scope of the client's own`()
         async throws
     {

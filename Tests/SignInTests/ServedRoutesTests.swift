@@ -14,8 +14,6 @@ struct ServedRoutesTests {
         case person
         /// Anybody: it tells what is public, or is where a sign-in begins or ends.
         case nobody
-        /// Not served under that method: 404 to everybody.
-        case absent
     }
 
     private static let immich: [(String, Asks)] = [
@@ -49,6 +47,7 @@ struct ServedRoutesTests {
     private static let thinkwork: [(String, Asks)] = [
         ("GET /api/auth/options", .nobody), ("GET /api/auth/me", .person),
         ("POST /api/auth/enrollment/auto-link", .person),
+        ("POST /api/auth/enrollment/consume", .person),
         ("POST /api/tenants/{slug}/invites", .person),
     ]
 
@@ -65,7 +64,7 @@ struct ServedRoutesTests {
 
     private static let relate: [(String, Asks)] = [
         ("GET /api/discovery", .nobody), ("GET /config/config.json", .nobody),
-        ("GET /api/profile", .person), ("PUT /api/profile", .absent),
+        ("GET /api/profile", .person), ("PUT /api/profile", .person),
         ("GET /api/smtp-credentials", .person),
         ("POST /api/smtp-credentials", .person), ("POST /api/smtp-credentials/mobile", .person),
         ("DELETE /api/smtp-credentials/{key}", .person),
@@ -77,6 +76,7 @@ struct ServedRoutesTests {
         ("GET /sign-in", .nobody), ("POST /sign-in", .nobody),
         ("GET /sign-in/callback", .nobody), ("POST /sign-in/link", .nobody),
         ("POST /sign-in/password", .nobody), ("POST /sign-in/tenant", .nobody),
+        ("POST /sign-in/grant", .nobody),
         ("GET /t/{tenant}/sign-in", .nobody), ("POST /t/{tenant}/sign-in", .nobody),
         ("GET /t/{tenant}/sign-in/callback", .nobody),
     ]
@@ -120,7 +120,6 @@ struct ServedRoutesTests {
                 let comment = Comment(rawValue: "\(name): \(answer.status) \(answer.text)")
                 switch Self.table[name] {
                 case .person: #expect(answer.status == 401, comment)
-                case .absent: #expect(answer.status == 404, comment)
                 case .nobody, nil:
                     #expect(answer.status != 401 && answer.status < 500, comment)
                 }

@@ -365,7 +365,7 @@ struct ThinkWorkTests {
         await stage.stop()
     }
 
-    @Test func `W3 W6 W9 W10 what is not served is 404, which an allowed page reads`()
+    @Test func `W3 W9 W10 what is not served is 404, which an allowed page reads`()
         async throws
     {
         let stage = try await ThinkWorkStage.make()
@@ -374,8 +374,6 @@ struct ThinkWorkTests {
         let calls: [(HTTP.Method, String)] = [
             // W3
             (.post, "/graphql"),
-            // W6
-            (.post, "/api/auth/enrollment/consume"),
             // W9
             (.get, "/api/tenants"), (.get, "/api/tenants/by-slug/acme"),
             (.put, "/api/tenants/acme"), (.get, "/api/tenants/acme/members"),

@@ -67,10 +67,4 @@ package struct ContractRoute: Sendable {
         self.time = time
         self.handle = handle
     }
-
-    /// What an app asks for on a path that is served for other methods: 404 like all else that is
-    /// not ours, and its pages may ask before.
-    static func absent(_ method: Method, _ path: String) -> ContractRoute {
-        ContractRoute(method, path) { _ in throw Problem.notFound("path") }
-    }
 }

@@ -146,10 +146,15 @@ struct Authenticator: Sendable {
         let person = session.operator
         // Whoever wants to leave may, also from a tenant that is suspended.
         let isLeaving = request.method == .delete && request.path == "/v1/session"
+        var mayResume = false
         if let tenant = person.tenant, !isLeaving {
             switch try await database.scope(tenant).tenantRow()?.status {
             case "active": break
-            case "suspended": throw Problem(.tenantSuspended, "The tenant is suspended.")
+            case "suspended":
+                guard try await isResuming(person, of: tenant, request) else {
+                    throw Problem(.tenantSuspended, "The tenant is suspended.")
+                }
+                mayResume = true
             default: throw Problem.unauthorized("The session is over; sign in again.")
             }
         }
@@ -158,7 +163,25 @@ struct Authenticator: Sendable {
             tenant: person.tenant, platform: person.tenant == nil, role: person.role,
             isConsoleSession: true)
         principal.session = session.id
+        principal.mayResume = mayResume
         return principal
+    }
+
+    /// An owner whose tenant its own side suspended: may look at it and resume it, no more.
+    private func isResuming(
+        _ person: OperatorRow, of tenant: UUID, _ request: Request
+    ) async throws -> Bool {
+        guard sameBytes(person.role, "owner"),
+            try await database.scope(tenant).isSuspendedByItself(),
+            let row = try await database.scope(tenant).tenantRow()
+        else { return false }
+        let places = [tenant.description, row.slug].map { "/v1/tenants/\($0)" }
+        switch request.method {
+        case .get, .head:
+            return (["/v1/session", "/v1/me"] + places).contains(request.path)
+        case .post: return places.contains { request.path == "\($0)/resume" }
+        default: return false
+        }
     }
 
     /// A page of another origin must neither act nor read with the console's cookie (Fetch

@@ -134,7 +134,7 @@ package struct Composition: Sendable {
         guard let row = try await database.knownTenant(idOrSlug) else { return nil }
         if !principal.platform {
             guard principal.tenant == row.id, row.status != "deleted" else { return nil }
-            if row.status == "suspended" {
+            if row.status == "suspended", !principal.mayResume {
                 throw Problem(.tenantSuspended, "The tenant is suspended.")
             }
         }

@@ -43,7 +43,7 @@ enum InviteAcceptanceEndpoints {
         guard let (invite, tenant) = try await call.services.database.invitePreview(token) else {
             throw try await missed(call)
         }
-        let providers = try await call.services.database.signInProviders(near: tenant.id)
+        let providers = try await call.services.database.offeredProviders(of: tenant.id)
         var answer = Response.ok(
             .object([
                 .init("tenant", .object([.init("name", .string(tenant.name))])),

@@ -26,6 +26,8 @@ package struct Principal: Sendable, Equatable {
     package var user: UUID?
     /// What is left of the key's limit after this call; nil where it has none.
     package var rateLimit: RateLimitLeft?
+    /// An owner of a suspended tenant who may resume it.
+    package var mayResume = false
 
     package init(
         kind: Kind, id: UUID? = nil, name: String = "", tenant: UUID? = nil,

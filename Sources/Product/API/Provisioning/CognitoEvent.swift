@@ -73,6 +73,9 @@ struct CognitoEvent: Sendable {
             let metadata = document["request"]?["clientMetadata"]
             call.tenant = metadata?["tenant"]?.string
             call.tenantSource = .metadata
+            call.linkGrant =
+                metadata?["link_grant"]?.string
+                ?? document["request"]?["validationData"]?["link_grant"]?.string
             call.inviteToken =
                 document["request"]?["validationData"]?["invite_token"]?.string
                 ?? metadata?["invite_token"]?.string

@@ -134,7 +134,11 @@ enum SessionEndpoints {
         guard let tenant = person.tenant else { return }
         switch try await call.services.database.scope(tenant).tenantRow()?.status {
         case "active": return
-        case "suspended": throw Problem(.tenantSuspended, "The tenant is suspended.")
+        case "suspended":
+            // An owner comes back to resume what the tenant's own side suspended.
+            guard person.role.isSame(as: "owner"),
+                try await call.services.database.scope(tenant).isSuspendedByItself()
+            else { throw Problem(.tenantSuspended, "The tenant is suspended.") }
         default: throw Problem.unauthorized("The tenant is deleted.")
         }
     }

@@ -84,7 +84,8 @@ enum TenantEndpoints {
         "suspend", "Refuses every sign-in, session and key of the tenant at once.", "suspended",
         .suspendTenant)
     private static let resume = verb(
-        "resume", "Ends a suspension.", "active", .suspendTenant)
+        "resume", "Ends a suspension; the tenant's own owner ends one of the tenant's own side.",
+        "active", .suspendTenant)
     private static let restore = verb(
         "restore", "Brings a deleted tenant back, for 30 days.", "active", .deleteTenant)
 
@@ -101,8 +102,14 @@ enum TenantEndpoints {
                 guard from.contains(row.status) else {
                     throw Problem(.conflict, "The tenant is \(row.status).")
                 }
+                if row.status.isSame(as: "suspended"), !call.principal.platform,
+                    try await !change.isSuspendedByItself()
+                {
+                    throw Problem(.tenantSuspended, "The platform suspended the tenant.")
+                }
                 return try await change.setTenantStatus(
-                    row, status, action: "tenant.\(name)\(name.hasSuffix("e") ? "d" : "ed")")
+                    row, status, action: "tenant.\(name)\(name.hasSuffix("e") ? "d" : "ed")",
+                    by: call.principal.platform ? .platform : .tenant)
             }
         }
     }

@@ -74,9 +74,10 @@ enum UserEndpoints {
 
     private static let update = Endpoint(
         .patch, path + "/{id}", id: "updateUser", tag: "Users",
-        summary: "Changes the name or the role; a member the own name.", access: .own("renameUser"),
+        summary: "Changes the name or the role; a member and a manager the own name.",
+        access: .own("renameUser"),
         body: .json(UserRow.change), answers: [.ok(UserRow.shape)], problems: [.conflict],
-        ifMatch: .honoured, exists: exists
+        ifMatch: .honoured, exists: mayBeEdited
     ) { call in
         try await change(call) { change, row in
             try call.input.checkRepeated(against: row.json)
@@ -137,6 +138,16 @@ enum UserEndpoints {
 
     @Sendable static func exists(_ call: Call) async throws -> Bool {
         try await call.scope.user(call.id()).map { call.sees($0.id) } ?? false
+    }
+
+    /// A row of another's that the caller sees, and may only read, is refused before the body is
+    /// looked at.
+    @Sendable private static func mayBeEdited(_ call: Call) async throws -> Bool {
+        guard try await exists(call) else { return false }
+        if let own = call.bound(.renameUser), try call.id() != own {
+            throw Problem.forbidden("The right \(Right.renameUser.rawValue) is missing.")
+        }
+        return true
     }
 
     /// The path's user, who is not there for a caller who sees himself alone.

@@ -94,7 +94,10 @@ enum UserIdentityEndpoints {
     private static let grantShape = ObjectShape(
         "LinkGrant",
         [
-            .readOnly("token", .string(), "Shown once."), .readOnly("expires_at", .timestamp),
+            .readOnly("token", .string(), "Shown once."),
+            .readOnly(
+                "url", .string(max: 2048), "Where the person signs in with it, to hand over."),
+            .readOnly("expires_at", .timestamp),
         ])
 
     private static let grant = Endpoint(
@@ -108,7 +111,9 @@ enum UserIdentityEndpoints {
             try await change.makeLinkGrant(for: change.lockUser(id))
         }
         let body = JSONValue.object([
-            .init("token", .string(grant.token)), .init("expires_at", .time(grant.expiresAt)),
+            .init("token", .string(grant.token)),
+            .init("url", .string("\(call.services.publicURL)/sign-in#grant=\(grant.token)")),
+            .init("expires_at", .time(grant.expiresAt)),
         ])
         return .json(201, bytes: body.encoded())
     }

@@ -15,8 +15,11 @@ enum DeepRecallLinks {
 
     private static let path = "/api/profile/link/{provider}"
 
+    /// A link grant of an operator stands in the place of a session: its user need not get in.
     private static func link(_ call: ClientCall) async throws -> Response {
-        let user = try await call.signedIn().user
+        // Who brings neither is told so first.
+        let grant = (try? call.object()).flatMap { DeepRecall.text($0, "link_grant") }
+        let user = grant == nil ? try await call.signedIn().user : nil
         let kind = try kind(call)
         let input = try call.object()
         let name = kind == .google ? "id_token" : "access_token"
@@ -27,15 +30,14 @@ enum DeepRecallLinks {
             kind == .google
             ? try await call.person(idToken: token, kind: .google)
             : try await call.person(gitHubToken: token)
-        do {
-            try await call.link(person, to: user)
-        } catch let StorageFailure.conflict(_, _, holder) {
-            guard holder == user.id else {
-                return .json(
-                    409,
-                    bytes: told("conflict", "This account is linked to another user").encoded())
-            }
-            return .ok(told("already_linked", "This account is already linked"))
+        switch try await add(person, to: user, by: grant, call) {
+        case .linked: break
+        case .again: return .ok(told("already_linked", "This account is already linked"))
+        case .conflict:
+            return .json(
+                409, bytes: told("conflict", "This account is linked to another user").encoded())
+        case .unknown, .used, .over, .refused:
+            throw DeepRecall.bad("The link grant is not valid, or not any more")
         }
         return .ok(
             told(
@@ -47,6 +49,19 @@ enum DeepRecallLinks {
                         .init("email", person.email.map(JSONValue.string) ?? .null),
                         .init("displayName", person.name.map(JSONValue.string) ?? .null),
                     ]))))
+    }
+
+    private static func add(
+        _ person: ProvedPerson, to user: UserRow?, by grant: String?, _ call: ClientCall
+    ) async throws -> GrantUse {
+        if let grant { return try await call.useLinkGrant(grant, for: person) }
+        guard let user else { throw SignInRefusal.noCredential }
+        do {
+            try await call.link(person, to: user)
+        } catch let StorageFailure.conflict(_, _, holder) {
+            return holder == user.id ? .again(user) : .conflict
+        }
+        return .linked(user)
     }
 
     /// Ends the person's sessions, this one too: what was begun with the account ends with it.

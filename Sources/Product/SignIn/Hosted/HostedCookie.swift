@@ -8,6 +8,8 @@ struct HostedCookie: Sendable {
     /// Ties the way back from a provider to the browser that went.
     static let state = HostedCookie(plainName: "gatehouse_sign_in")
     static let held = HostedCookie(plainName: "gatehouse_held")
+    /// A link grant on its way to the provider and back.
+    static let grant = HostedCookie(plainName: "gatehouse_grant")
     static let seconds: Int64 = 600
 
     private let plainName: String

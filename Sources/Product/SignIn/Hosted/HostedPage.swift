@@ -3,7 +3,8 @@ import HTTP
 import Storage
 import Text
 
-/// Pages for people that this server shows itself: plain HTML, without script, in a tenant's name.
+/// Pages for people that this server shows itself, in a tenant's name: plain HTML. The one script
+/// takes a link grant out of the address.
 struct HostedPage {
     private let title: String
     private var body = ""
@@ -64,6 +65,19 @@ struct HostedPage {
         body += "</fieldset>\(Self.button("Continue"))</form>"
     }
 
+    /// Takes a grant out of the address, where it stands behind the `#`, and posts it.
+    mutating func takesGrant(at path: String) {
+        body +=
+            "<form method=\"post\" action=\"\(Self.escaped(path))\" id=\"grant\" hidden>"
+            + "<input type=\"hidden\" name=\"grant\"></form><script>\(Self.script)</script>"
+    }
+
+    private static let script = """
+        const grant=new URLSearchParams(location.hash.slice(1)).get("grant");\
+        if(grant){history.replaceState(null,"",location.pathname);\
+        const form=document.getElementById("grant");form.elements.grant.value=grant;form.submit()}
+        """
+
     func response(_ status: Int = 200, cookies: [Field] = []) -> Response {
         let html = """
             <!doctype html><html lang="en"><head><meta charset="utf-8">\
@@ -104,8 +118,10 @@ struct HostedPage {
     /// A form leads on to the provider, which browsers hold against `form-action` as well.
     private static let fields: [Field] = {
         let digest = Base64.encode(SHA256.hash(Array(style.utf8)))
+        let allowed = Base64.encode(SHA256.hash(Array(script.utf8)))
         let policy =
-            "default-src 'none'; style-src 'sha256-\(digest)'; img-src 'self'; "
+            "default-src 'none'; style-src 'sha256-\(digest)'; script-src 'sha256-\(allowed)'; "
+            + "img-src 'self'; "
             + "base-uri 'none'; frame-ancestors 'none'; "
             + "form-action 'self' https: http://127.0.0.1:* http://localhost:*"
         return [

@@ -31,6 +31,9 @@ package enum HostedSignIn {
             endpoint(.post, "\(platformPath)/link", core) {
                 try await HostedSteps.link($0, core)
             },
+            endpoint(.post, "\(platformPath)/grant", core) {
+                try await HostedGrant.take($0, core)
+            },
         ]
     }
 
@@ -119,8 +122,10 @@ struct HostedCall: Sendable {
     }
 
     func show() async throws -> Response {
+        if let page = try await HostedGrant.page(self) { return page }
         var page = HostedPage("Sign in", of: client.tenant.name)
-        let providers = try await client.offeredProviders()
+        page.takesGrant(at: "\(HostedSignIn.platformPath)/grant")
+        let providers = try await client.core.database.offeredProviders(of: client.tenant.id)
         if providers.isEmpty { page.warn("No provider is set up yet. Ask your administrator.") }
         page.providers(providers, to: path)
         return page.response()
@@ -169,7 +174,8 @@ extension ClientCall {
         client.redirectURIs[provider.tenantID == nil ? 0 : 1]
     }
 
-    func offeredProviders() async throws -> [ProviderRow] {
+    /// All that may be an account's: who proves one is not held to what the pages offer.
+    func provingProviders() async throws -> [ProviderRow] {
         try await core.database.signInProviders(near: tenant.id)
     }
 }

@@ -26,6 +26,9 @@ enum HostedReturn {
             LoginReturn(
                 state: state, code: code, redirectURI: core.publicURL + call.request.path,
                 issuer: query.first("iss"), browser: secret))
+        if invite == nil, let grant = try await HostedGrant.held(hosted.client) {
+            return try await HostedGrant.use(grant, for: person, hosted.client)
+        }
         if invite == nil, let held = try await HeldPerson(call.request, core), held.user == nil,
             held.tenant == hosted.client.tenant.id, !isPlatforms, !held.person.isSame(as: person)
         {
@@ -88,7 +91,7 @@ enum HostedSteps {
             "There is an account with the address \(person.email ?? "") already. Sign in the way "
                 + "that you did before; then \(person.provider.name) can be added to it.")
         page.providers(
-            try await client.offeredProviders().filter { $0.id != person.provider.id },
+            try await client.provingProviders().filter { $0.id != person.provider.id },
             to: "/t/\(client.tenant.slug)\(HostedSignIn.platformPath)")
         if let email = person.email {
             page.passwordForm(
@@ -117,7 +120,7 @@ enum HostedSteps {
         return page.response(cookies: [HostedCookie.held.field(sealed, for: client.request)])
     }
 
-    private static func done(
+    static func done(
         _ title: String, of name: String, as email: String?, _ client: ClientCall
     ) -> Response {
         var page = HostedPage(title, of: name)
@@ -127,6 +130,7 @@ enum HostedSteps {
         return page.response(cookies: [
             HostedCookie.held.field(nil, for: client.request),
             HostedCookie.state.field(nil, for: client.request),
+            HostedCookie.grant.field(nil, for: client.request),
         ])
     }
 

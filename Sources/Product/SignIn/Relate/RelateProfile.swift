@@ -8,17 +8,41 @@ import Text
 enum RelateProfile {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/profile") { call in
-            let user = try await Relate.user(call, ["app", "api:read"]).user
-            return .ok(
-                .object([
-                    .init("id", .string(user.id.description)), .init("email", .string(user.email)),
-                    .init("displayName", user.name.map(JSONValue.string) ?? .null),
-                    .init("createdAt", .string(user.createdAt.description)),
-                    .init(
-                        "lastLoginAt", user.lastSignInAt.map { .string($0.description) } ?? .null),
-                    .init("additionalAddresses", .array([])),
-                ]))
+            .ok(profile(of: try await Relate.user(call, ["app", "api:read"]).user))
         },
-        .absent(.put, "/api/profile"),
+        ContractRoute(.put, "/api/profile") { try await rename($0) },
     ]
+
+    /// The name that is shown; null or absent changes nothing, as in the app's own server.
+    private static func rename(_ call: ClientCall) async throws -> Response {
+        let user = try await Relate.user(call, ["app", "api:write"]).user
+        let input = try call.object()
+        let wanted = input["displayName"] ?? .null
+        if wanted.isNull { return .ok(profile(of: user)) }
+        let name = wanted.string ?? ""
+        guard name.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
+            throw Relate.bad("DisplayName is required")
+        }
+        guard name.unicodeScalars.count <= 200 else {
+            throw Relate.bad("DisplayName must be 200 characters or less")
+        }
+        guard name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+            throw Relate.bad("DisplayName must have no control characters")
+        }
+        let renamed = try await call.scope.change(by: call.actor(user)) { change in
+            let row = try await change.lockUser(user.id)
+            return try await change.editUser(row, name: name, role: row.role)
+        }
+        return .ok(profile(of: renamed))
+    }
+
+    private static func profile(of user: UserRow) -> JSONValue {
+        .object([
+            .init("id", .string(user.id.description)), .init("email", .string(user.email)),
+            .init("displayName", user.name.map(JSONValue.string) ?? .null),
+            .init("createdAt", .string(user.createdAt.description)),
+            .init("lastLoginAt", user.lastSignInAt.map { .string($0.description) } ?? .null),
+            .init("additionalAddresses", .array([])),
+        ])
+    }
 }

@@ -18,7 +18,8 @@ enum ThinkWork {
             .optional(
                 "password", .bool, "Whether the pool takes passwords; false when absent.")
         ],
-        routes: ThinkWorkOptions.routes + ThinkWorkMe.routes + ThinkWorkInvites.routes,
+        routes: ThinkWorkOptions.routes + ThinkWorkMe.routes + ThinkWorkInvites.routes
+            + ThinkWorkEnrollment.routes,
         encode: { problem, _ in problem.plainError }, explain: explain)
 
     private static func explain(_ refusal: SignInRefusal) -> Problem? {

@@ -21,6 +21,7 @@ package final class Notices: Sendable {
         "identity.unlinked",
         "invite.accepted", "invite.created", "invite.other_address", "invite.resent",
         "invite.revoked", "invite.updated", "link_grant.created", "link_grant.used",
+        "link_grant.refused",
         "operator.created",
         "operator.deleted", "operator.password_reset", "operator.reset_offered",
         "operator.signed_in", "operator.signed_out", "operator.updated", "provider.created",

@@ -37,6 +37,25 @@ extension Database {
         }
     }
 
+    /// Those that a tenant's own pages offer: its own, and the platform's only where a client of the
+    /// tenant names one, by id or kind, or where one's `client_tenants` leads to the tenant.
+    package func offeredProviders(of tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
+        let found = try await signInProviders(near: tenant)
+        guard tenant != .platform else { return found }
+        let clients = try await scope(tenant).read(
+            """
+            SELECT settings->>'provider' FROM clients
+            WHERE tenant_id = \(tenant) AND enabled AND settings->>'provider' IS NOT NULL
+            """)
+        let named = try clients.all { row throws(PostgresError) in try row.get(0, as: String.self) }
+        return found.filter { row in
+            let leads = row.document["client_tenants"]?.members ?? []
+            return row.tenantID != nil
+                || named.contains { sameBytes($0, row.kind) || sameBytes($0, row.id.description) }
+                || leads.contains { $0.value.string.flatMap { UUID($0) } == tenant }
+        }
+    }
+
     /// nil where there is none that `owner` may see; nil sees all.
     package func provider(_ id: UUID, owner: UUID?) async throws(PostgresError) -> ProviderRow? {
         let rows = try await app.read(

@@ -60,6 +60,16 @@ extension Change {
 }
 
 extension Database {
+    /// The identity that a call names, whatever is known of it; nil for an unknown provider.
+    package func identity(of call: ProvisioningCall) async throws -> IdentityKey? {
+        try await platformScope.change(by: .system) { change in
+            let named = try await knownFirst(change.named(call), call, change)
+            return named.provider == nil ? nil : named.attempt.identity
+        }
+    }
+}
+
+extension Database {
     /// Of a user with several federated names the first that is known.
     func knownFirst(
         _ named: NamedFacts, _ call: ProvisioningCall, _ change: Change

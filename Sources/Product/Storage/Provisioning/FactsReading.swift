@@ -12,6 +12,10 @@ struct FactsReading: Sendable {
     let change: Change
     private(set) var facts: Facts
     private(set) var tenants: [UUID: TenantRow] = [:]
+    /// The hash of a grant that waits with the reservation.
+    private var keptGrant: [UInt8]?
+    /// A grant that the operator who made it brought for an own address, and its tenant.
+    private(set) var makersGrant: (tenant: UUID, grant: UUID)?
 
     init(_ database: Database, _ call: ProvisioningCall, _ named: NamedFacts, _ change: Change) {
         self.database = database
@@ -56,6 +60,7 @@ struct FactsReading: Sendable {
         let asked = Set(facts.asked.map(\.tenantID))
         guard asked.count <= 1, !asked.contains(nil) else { return }
         try await readKept()
+        if let reservation = facts.reservation { try await readKeptGrant(of: reservation) }
         for id in try await candidates() { try await readTenant(id) }
         if named.attempt.hasInviteToken || facts.reservation?.inviteID != nil {
             try await readInvite()
@@ -177,10 +182,33 @@ struct FactsReading: Sendable {
             let address = attempt.email.map { [database.personKey(emailKey: $0.key)] } ?? []
             tenant.deleted = try await change.buried([identityKey] + address)
         }
-        if let token = call.linkGrant, facts.linkGrant == nil {
-            facts.linkGrant = try await change.linkGrant(token)
-        }
+        try await readLinkGrant(change)
         facts.tenants[id] = tenant
+    }
+
+    private mutating func readKeptGrant(
+        of reservation: Reservation
+    ) async throws(PostgresError) {
+        let identity = attempt.identity
+        let rows = try await change.query(
+            """
+            SELECT link_grant FROM reservations
+            WHERE caller = \(reservation.caller) AND provider = \(identity.provider.rawValue)
+                AND issuer = \(identity.issuer) AND subject = \(identity.subject)
+            """)
+        keptGrant = try rows.first?.get(0, as: [UInt8]?.self) ?? nil
+    }
+
+    /// The grant that came along, or that the native sign-up brought. Its maker's own is none.
+    private mutating func readLinkGrant(_ change: Change) async throws(PostgresError) {
+        guard facts.linkGrant == nil, let hash = call.linkGrant.map(TenantToken.hash) ?? keptGrant,
+            let grant = try await change.linkGrant(hash: hash)
+        else { return }
+        if try await change.isMakers(attempt.email?.key, of: grant.id) {
+            makersGrant = (change.tenant, grant.id)
+        } else {
+            facts.linkGrant = grant
+        }
     }
 
     /// The invite that the token or the reservation names.

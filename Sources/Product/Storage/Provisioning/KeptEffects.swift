@@ -12,16 +12,19 @@ extension EffectWriting {
         let target = AuditTarget("identity", change.tenant, key.provider.rawValue)
         switch effect {
         case .reserve(let tenant, let invite):
+            // Later events carry no link grant; it is used once the address is proved.
             let made = try await change.query(
                 """
                 INSERT INTO reservations (caller, provider, issuer, subject, tenant_id, invite_id,
-                    email_key, expires_at)
+                    email_key, expires_at, link_grant)
                 VALUES (\(caller), \(key.provider.rawValue), \(key.issuer), \(key.subject),
                     \(tenant), \(invite), \(address),
-                    \(now.adding(seconds: Reservation.lifetime)))
+                    \(now.adding(seconds: Reservation.lifetime)),
+                    \(call.linkGrant.map(TenantToken.hash)))
                 ON CONFLICT (caller, provider, issuer, subject) DO UPDATE
                 SET tenant_id = excluded.tenant_id, invite_id = excluded.invite_id,
-                    email_key = excluded.email_key, expires_at = excluded.expires_at, alias = NULL
+                    email_key = excluded.email_key, expires_at = excluded.expires_at,
+                    link_grant = excluded.link_grant, alias = NULL
                 RETURNING number
                 """)
             try await trim(caller, address, number: made.only { try $0.get(0) })

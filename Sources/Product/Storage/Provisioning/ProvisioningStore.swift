@@ -85,6 +85,9 @@ extension Database {
             verdict.trace += Provisioning.unhelpful(
                 facts: reading.facts, email: named.attempt.email, now: change.now)
         }
+        if !dryRun, !isRepeated, let (tenant, grant) = reading.makersGrant {
+            try await change.switching(to: tenant).auditRefusedGrant(grant)
+        }
         let place = try await change.switching(to: verdict.tenantID ?? .platform)
         if let earlier, isRepeated {
             if verdict.reason != .rateLimited { try await place.countAttempt(earlier.decision) }

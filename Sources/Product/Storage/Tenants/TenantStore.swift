@@ -123,9 +123,10 @@ extension Change {
     /// `status`: active, suspended or deleted. The same status again changes nothing. 409 for a
     /// tenant that was deleted too long ago to come back.
     package func setTenantStatus(
-        _ row: TenantRow, _ status: String, action: String
+        _ row: TenantRow, _ status: String, action: String, by side: TenantSide = .platform
     ) async throws -> TenantRow {
         if row.status == status {
+            try await takeOverSuspension(row, side)
             standsAlready()
             return row
         }
@@ -135,11 +136,13 @@ extension Change {
                 detail: "The tenant was deleted 30 days ago or longer, or its purge has begun.",
                 id: nil)
         }
-        return try await updateTenant(row, action: action, name: row.name, status: status)
+        return try await updateTenant(
+            row, action: action, name: row.name, status: status,
+            side: status == "suspended" ? side : nil)
     }
 
     private func updateTenant(
-        _ row: TenantRow, action: String, name: String, status: String
+        _ row: TenantRow, action: String, name: String, status: String, side: TenantSide? = nil
     ) async throws -> TenantRow {
         // The days count from the deletion: another change of a deleted tenant keeps its time.
         let deletedAt: Timestamp? = status == "deleted" ? row.deletedAt ?? now : nil
@@ -152,6 +155,7 @@ extension Change {
         var changes = AuditChanges()
         changes.add("name", row.name, name)
         changes.add("status", row.status, status)
+        changes.add("suspended_by", nil, side?.rawValue)
         try await audit(action, AuditTarget("tenant", tenant, name), changes)
         return try rows.only(TenantRow.init)
     }

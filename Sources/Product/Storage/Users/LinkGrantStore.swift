@@ -21,9 +21,9 @@ extension Change {
         try await query(
             """
             INSERT INTO link_grants (tenant_id, id, token_hash, user_id, created_at,
-                expires_at)
+                expires_at, made_by_type, made_by_id)
             VALUES (\(tenant), \(UUID.random()), \(TenantToken.hash(grant.token)), \(user.id),
-                \(now), \(grant.expiresAt))
+                \(now), \(grant.expiresAt), \(actor.type), \(actor.id))
             """)
         try await audit("link_grant.created", user.target)
         return grant
@@ -31,10 +31,14 @@ extension Change {
 
     /// The grant that the token names, whatever became of it, locked; nil where it is unknown.
     package func linkGrant(_ token: String) async throws(PostgresError) -> LinkGrant? {
+        try await linkGrant(hash: TenantToken.hash(token))
+    }
+
+    func linkGrant(hash: [UInt8]) async throws(PostgresError) -> LinkGrant? {
         let rows = try await query(
             """
             SELECT id, user_id, expires_at, used_at FROM link_grants
-            WHERE tenant_id = \(tenant) AND token_hash = \(TenantToken.hash(token))
+            WHERE tenant_id = \(tenant) AND token_hash = \(hash)
             \(locking("FOR UPDATE"))
             """)
         guard let row = rows.first else { return nil }

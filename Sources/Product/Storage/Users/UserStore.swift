@@ -77,6 +77,7 @@ extension Change {
     package func resumeUser(_ row: UserRow) async throws -> UserRow {
         try require(row, row.status != "deleted")
         guard row.status == "suspended" else { return row }
+        try await requireReachable(row)
         return try await setStatus(
             row, row.statusBefore == "pending" ? "pending" : "active", before: nil,
             action: "user.resumed")
@@ -99,6 +100,7 @@ extension Change {
                 detail: "The user was deleted 30 days ago or longer and is about to be purged.",
                 id: nil)
         }
+        try await requireReachable(row)
         let status = row.statusBefore ?? "active"
         let rows = try await query(
             """
@@ -169,6 +171,25 @@ extension Change {
         return .conflict(
             code: "email_taken", detail: "A user of this tenant has the address.",
             id: try rows.first?.get(0))
+    }
+
+    /// 409 for a row that an invite made and nobody signed in to: suspending and deleting revoked
+    /// the invite, so that no rule counts the row any more.
+    private func requireReachable(_ row: UserRow) async throws {
+        guard row.source == "invite", row.lastSignInAt == nil, row.identities.isEmpty,
+            row.statusBefore == "pending"
+        else { return }
+        let live = try await query(
+            """
+            SELECT 1 FROM invites WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey)
+                AND status = 'pending' AND expires_at > \(now)
+            """)
+        guard live.isEmpty else { return }
+        throw StorageFailure.conflict(
+            code: "conflict",
+            detail: "The invite that made this user is dead and nobody signed in: "
+                + (row.status == "suspended" ? "delete the user and invite anew." : "invite anew."),
+            id: nil)
     }
 
     func require(_ row: UserRow, _ isFit: Bool) throws {

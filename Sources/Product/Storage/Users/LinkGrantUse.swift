@@ -1,0 +1,96 @@
+import Domain
+import Postgres
+import Text
+
+/// A sign-in as a provider proved it, to be added by a grant.
+package struct GrantedSignIn: Sendable {
+    package var provider: String
+    package var issuer: String
+    package var subject: String
+    package var email: String?
+    package var isTenantsWord: Bool
+
+    package init(
+        provider: String, issuer: String, subject: String, email: String?, isTenantsWord: Bool
+    ) {
+        self.provider = provider
+        self.issuer = issuer
+        self.subject = subject
+        self.email = email
+        self.isTenantsWord = isTenantsWord
+    }
+}
+
+/// What became of a grant that a person brought.
+package enum GrantUse: Sendable {
+    case linked(UserRow)
+    /// The same sign-in brought the same grant again.
+    case again(UserRow)
+    case unknown, used, over
+    /// The sign-in is another user's.
+    case conflict
+    /// Its maker brought it for an own address, or the user is not active.
+    case refused
+}
+
+extension Change {
+    /// Whether the operator who made the grant has this address: whoever hands grants out must not
+    /// let themselves in by one.
+    func isMakers(_ address: String?, of grant: UUID) async throws(PostgresError) -> Bool {
+        guard let address, let key = try? EmailAddress(address).key else { return false }
+        let rows = try await query(
+            """
+            SELECT 1 FROM link_grants g JOIN operators o ON o.id::text = g.made_by_id
+            WHERE g.tenant_id = \(tenant) AND g.id = \(grant) AND g.made_by_type = 'operator'
+                AND o.email_key = \(key)
+            """)
+        return !rows.isEmpty
+    }
+
+    /// A grant that its maker brought; the audit names it.
+    func auditRefusedGrant(_ grant: UUID) async throws {
+        try await audit(
+            "link_grant.refused", AuditTarget("link_grant", grant, grant.description))
+    }
+
+    /// Adds a proved sign-in to the user whom the grant names, whatever its address. One statement
+    /// uses the grant up.
+    package func useLinkGrant(
+        _ token: String, for signIn: GrantedSignIn, in database: Database
+    ) async throws -> GrantUse {
+        let owner = try await query(
+            """
+            SELECT user_id FROM link_grants
+            WHERE tenant_id = \(tenant) AND token_hash = \(TenantToken.hash(token))
+            """)
+        guard let id = try owner.first?.get(0, as: UUID.self) else { return .unknown }
+        // The user's row first, as everywhere.
+        let user = try await lockUser(id)
+        guard let grant = try await linkGrant(token) else { return .unknown }
+        let isMine = user.identities.contains {
+            sameBytes($0.provider, signIn.provider) && sameBytes($0.issuer, signIn.issuer)
+                && sameBytes($0.subject, signIn.subject)
+        }
+        if grant.usedAt != nil { return isMine ? .again(user) : .used }
+        guard now < grant.expiresAt else { return .over }
+        guard sameBytes(user.status, "active") else { return .refused }
+        if try await isMakers(signIn.email, of: grant.id) {
+            try await auditRefusedGrant(grant.id)
+            return .refused
+        }
+        if isMine { return .again(user) }
+        let holder = try await query(
+            """
+            SELECT 1 FROM identities WHERE tenant_id = \(tenant) AND provider = \(signIn.provider)
+                AND issuer = \(signIn.issuer) AND subject = \(signIn.subject)
+            """)
+        guard holder.isEmpty else { return .conflict }
+        guard try await consumeLinkGrant(grant.id) else { return .used }
+        let (linked, _) = try await linkIdentity(
+            user, provider: signIn.provider, issuer: signIn.issuer, subject: signIn.subject,
+            email: signIn.email, isTenantsWord: signIn.isTenantsWord, database: database)
+        try await audit(
+            "link_grant.used", AuditTarget("link_grant", grant.id, grant.id.description))
+        return .linked(linked)
+    }
+}

@@ -1,0 +1,84 @@
+import HTTP
+import JSON
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// W6: a second sign-in by a link grant.
+struct ThinkWorkEnrollmentTests {
+    private static let path = "/api/auth/enrollment/consume"
+
+    private static func body(_ token: String, challenge: String = "12345678") -> String {
+        #"{"startToken":"\#(token)","recipientChallenge":"\#(challenge)","#
+            + #""redirectUri":"thinkwork://auth/callback"}"#
+    }
+
+    @Test func `W6 a link grant adds the pool's sign-in once, and each refusal has its outcome`()
+        async throws
+    {
+        let stage = try await ThinkWorkStage.make()
+        try await stage.addPool()
+        let first = try await stage.join("ann@acme.example")
+        let bob = try await stage.join("bob@acme.example")
+        let me = try await stage.send(.get, "/api/auth/me", token: first)
+        let user = try #require(me.json["userId"]?.string)
+        func grant() async throws -> String {
+            let made = try await stage.service.send(
+                .post, "/v1/tenants/acme/users/\(user)/link-grants",
+                as: .tenantAdmin(stage.tenant))
+            return try #require(made.json["token"]?.string, "\(made.text)")
+        }
+        let token = try await grant()
+        let second = stage.token("ann.private@mail.example")
+        for (json, outcome) in [
+            (Self.body("nonsense"), "invalid_grant"),
+            (Self.body(token, challenge: "1234567a"), "invalid_challenge"),
+        ] {
+            expectAnswer(
+                try await stage.send(.post, Self.path, json, token: second),
+                #"{"outcome":"\#(outcome)"}"#, status: 400)
+        }
+        expectOnlyError(
+            try await stage.send(.post, Self.path, "{}", token: second), 400,
+            "Invalid enrollment request")
+        expectAnswer(
+            try await stage.send(.post, Self.path, Self.body(token), token: bob),
+            #"{"outcome":"identity_conflict"}"#, status: 409)
+        for _ in 0..<2 {
+            expectAnswer(
+                try await stage.send(.post, Self.path, Self.body(token), token: second),
+                #"{"outcome":"consumed"}"#)
+        }
+        let linked = try await stage.send(.get, "/api/auth/me", token: second)
+        #expect(linked.json["userId"]?.string == user, "\(linked.text)")
+        expectAnswer(
+            try await stage.send(
+                .post, Self.path, Self.body(token), token: stage.token("third@mail.example")),
+            #"{"outcome":"already_consumed"}"#, status: 400)
+        #expect(try await stage.send(.post, Self.path, Self.body(token)).status == 401)
+        await stage.stop()
+    }
+
+    @Test func `who made a grant cannot use it for an own address, and the audit says so`()
+        async throws
+    {
+        let stage = try await ThinkWorkStage.make()
+        try await stage.addPool()
+        let first = try await stage.join("ann@acme.example")
+        let me = try await stage.send(.get, "/api/auth/me", token: first)
+        let user = try #require(me.json["userId"]?.string)
+        let made = try await stage.service.send(
+            .post, "/v1/tenants/acme/users/\(user)/link-grants", as: .tenantAdmin(stage.tenant))
+        let token = try #require(made.json["token"]?.string)
+        let own = "owner-\(stage.tenant.id)@operators.example"
+        expectAnswer(
+            try await stage.send(
+                .post, Self.path, Self.body(token), token: stage.token(own)),
+            #"{"outcome":"invalid_grant"}"#, status: 400)
+        let events = try await stage.service.send(
+            .get, "/v1/tenants/acme/audit-events?action=link_grant.refused", as: .platformOwner)
+        #expect(events.json["items"]?.array?.count == 1, "\(events.text)")
+        await stage.stop()
+    }
+}
