@@ -4,6 +4,15 @@ import Outbound
 import TestSupport
 import Testing
 
+extension OutboundHTTP {
+    /// For the platform.
+    fileprivate func send(
+        _ request: OutboundRequest
+    ) async throws(OutboundFailure) -> OutboundResponse {
+        try await send(request, for: nil)
+    }
+}
+
 struct OutboundHTTPTests {
     private let client = OutboundHTTP(policy: OutboundPolicy(allowsLoopback: true))
 

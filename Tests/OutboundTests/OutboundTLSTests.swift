@@ -32,7 +32,7 @@ struct OutboundTLSTests {
     {
         let client = OutboundHTTP(
             policy: OutboundPolicy(allowsLoopback: true, authorities: authorities))
-        let answer = try await client.send(OutboundRequest(.get, url))
+        let answer = try await client.send(OutboundRequest(.get, url), for: nil)
         return String(decoding: answer.body, as: UTF8.self)
     }
 

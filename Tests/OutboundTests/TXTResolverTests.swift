@@ -13,7 +13,7 @@ struct TXTResolverTests {
         let long = String(repeating: "x", count: 600)
         let server = NameServer(["a.example": .records(["one", long, "", "üñ"])])
         defer { server.stop() }
-        let found = try await resolver(server).records(of: "a.example")
+        let found = try await resolver(server).records(of: "a.example", for: nil)
         #expect(found == ["one", long, "", "üñ"])
     }
 
@@ -21,8 +21,8 @@ struct TXTResolverTests {
         let server = NameServer(["empty.example": .records([])])
         defer { server.stop() }
         let resolver = try resolver(server)
-        #expect(try await resolver.records(of: "empty.example").isEmpty)
-        #expect(try await resolver.records(of: "nowhere.example").isEmpty)
+        #expect(try await resolver.records(of: "empty.example", for: nil).isEmpty)
+        #expect(try await resolver.records(of: "nowhere.example", for: nil).isEmpty)
     }
 
     @Test func `an answer that breaks its form is no answer`() async throws {
@@ -35,7 +35,7 @@ struct TXTResolverTests {
             let server = NameServer(["a.example": .raw(count: count, bytes)])
             defer { server.stop() }
             await #expect(throws: TXTResolver.Failure.self, "\(bytes)") {
-                try await resolver(server).records(of: "a.example")
+                try await resolver(server).records(of: "a.example", for: nil)
             }
         }
     }
@@ -44,7 +44,7 @@ struct TXTResolverTests {
         let server = NameServer(["a.example": .failure(2)])
         defer { server.stop() }
         await #expect(throws: TXTResolver.Failure.unavailable) {
-            try await resolver(server).records(of: "a.example")
+            try await resolver(server).records(of: "a.example", for: nil)
         }
     }
 }

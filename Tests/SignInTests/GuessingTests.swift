@@ -149,7 +149,7 @@ struct GuessingTests {
         await scene.stage.service.stop()
     }
 
-    @Test func `strangers of one tenant are held back together, and its known devices are not`()
+    @Test func `many strangers' tries slow each other down, and shut out no right password`()
         async throws
     {
         let scene = try await Scene()
@@ -167,10 +167,11 @@ struct GuessingTests {
             ).status
             statuses[status, default: 0] += 1
         }
-        #expect(statuses == [401: 599, 429: 51])
+        #expect(statuses == [401: 650])
         #expect(try await owner() == 201)
-        scene.clock.advance(seconds: 60)
-        #expect(try await scene.signIn("guess", from: "198.18.0.9", at: 1).status == 401)
+        // The right password from a device and an address that were never seen.
+        let fresh = try await scene.signIn(ImmichStage.password, from: "198.18.0.9", at: 0)
+        #expect(fresh.status == 201)
         await scene.stage.service.stop()
     }
 }

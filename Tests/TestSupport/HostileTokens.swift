@@ -213,6 +213,10 @@ package struct TokenMint: Sendable {
             all.append(bad("iat \(value)", "issued_in_future", ["iat": value]))
         }
         all.append(bad("no iat", "issued_in_future", ["iat": nil]))
+        for (name, value) in [
+            ("exp", "100000000000"), ("exp", "\(seconds + 90_000)"), ("iat", "\(seconds - 90_000)"),
+            ("iat", "0"),
+        ] { all.append(bad("\(name) \(value)", "life_too_long", [name: value])) }
         for value in ["\(seconds + ahead)", "\"0\"", "null"] {
             all.append(bad("nbf \(value)", "not_yet_valid", ["nbf": value]))
         }

@@ -1,11 +1,24 @@
 import Deadlines
+import Text
 import Workers
 
 /// An HTTP client for servers that others name: identity providers, webhooks. Follows no
 /// redirects, takes no proxy from the environment, keeps no cookies and no connections.
+///
+/// Each owner has few transfers at once and fewer to one host, and a host that times out is left alone
+/// for a while: one that stalls holds up nobody but who named it.
 package final class OutboundHTTP: Sendable {
+    /// Who named the host, and the host: what one owner does to a host is no other owner's fault.
+    private struct Target: Hashable {
+        var owner: UUID?
+        var host: String
+    }
+
     private let workers: WorkerPool
     private let policy: OutboundPolicy
+    private let owners = FairSlots<UUID?>(waitingLimit: OutboundPolicy.waitingLimit)
+    private let targets = FairSlots<Target>(waitingLimit: OutboundPolicy.waitingLimit)
+    private let breaker = CircuitBreaker<Target>()
 
     package init(policy: OutboundPolicy = OutboundPolicy()) {
         self.policy = policy
@@ -13,22 +26,65 @@ package final class OutboundHTTP: Sendable {
             threads: OutboundPolicy.threads, queueLimit: OutboundPolicy.queueLimit)
     }
 
-    /// `end`: an earlier end than the policy's, where several calls share one time; that of the
-    /// request that waits for the answer is kept too.
+    /// `owner`: the tenant that named the host; nil: the platform. `end`: an earlier end than the
+    /// policy's, where several calls share one time; that of the request that waits for the answer
+    /// is kept too.
     package func send(
-        _ request: OutboundRequest, until end: ContinuousClock.Instant? = nil
+        _ request: OutboundRequest, for owner: UUID?, until end: ContinuousClock.Instant? = nil
     ) async throws(OutboundFailure) -> OutboundResponse {
-        let policy = policy
-        let now = ContinuousClock.now
         let left = Deadline.current.map { min($0.left, policy.total) } ?? policy.total
-        let latest = now + left
+        let latest = ContinuousClock.now + left
         let deadline = end.map { min($0, latest) } ?? latest
+        let target = Target(owner: owner, host: Self.host(of: request.url))
+        guard !breaker.isOpen(target, at: .now) else { throw .suspended }
+        let limits = owner == nil ? OutboundPolicy.platformTransfers : OutboundPolicy.tenantTransfers
+        // The host first: who waits for a slow one takes no place of the owner's others.
+        guard await targets.enter(target, limit: limits.toHost) else { throw .busy }
+        defer { targets.leave(target) }
+        guard await owners.enter(owner, limit: limits.all) else { throw .busy }
+        defer { owners.leave(owner) }
+        return try await transfer(request, target, until: deadline)
+    }
+
+    private func transfer(
+        _ request: OutboundRequest, _ target: Target, until deadline: ContinuousClock.Instant
+    ) async throws(OutboundFailure) -> OutboundResponse {
+        // It may have stalled others while this one waited.
+        guard breaker.permits(target, at: .now) else { throw .suspended }
+        let started = ContinuousClock.now
+        guard started < deadline else { throw .busy }
+        let policy = policy
         let result = await workers.run { () -> Result<OutboundResponse, OutboundFailure> in
             Result { () throws(OutboundFailure) in
                 try CurlTransfer(request, policy: policy).run(until: deadline)
             }
         }
         guard let result else { throw .busy }
+        if case .failure(.timedOut) = result {
+            // Where the caller had hardly any time left, the host is not to blame.
+            if deadline - started >= policy.fairTime {
+                breaker.timedOut(target, at: .now)
+            }
+        } else {
+            breaker.succeeded(target)
+        }
         return try result.get()
+    }
+
+    /// With its port, in lower case; the whole text where it is no URL, which is refused later.
+    private static func host(of url: String) -> String {
+        var bytes = url.utf8[...]
+        while let slash = bytes.firstIndex(of: UInt8(ascii: "/")) {
+            let rest = bytes[slash...].dropFirst()
+            if rest.first == UInt8(ascii: "/") {
+                bytes = rest.dropFirst()
+                break
+            }
+            bytes = rest
+        }
+        let end = bytes.prefix {
+            $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
+        }
+        return String(decoding: end, as: UTF8.self).lowercased()
     }
 }

@@ -47,4 +47,14 @@ package enum OutboundFailure: String, Error, Sendable {
     case malformed
     /// Too many calls are waiting already.
     case busy
+    /// The host did not answer several times in a row; it is asked again in a while.
+    case suspended
+
+    /// For who named the host: whether a name inside exists is not told.
+    package var told: String {
+        switch self {
+        case .unresolved, .refusedAddress, .unreachable: "unreachable"
+        default: rawValue
+        }
+    }
 }

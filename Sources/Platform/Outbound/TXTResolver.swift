@@ -24,22 +24,30 @@ package final class TXTResolver: Sendable {
         case busy
     }
 
-    package static let threads = 2
+    package static let threads = 8
     package static let queueLimit = 32
+    /// Questions of one owner at once, and more that wait.
+    package static let questionsOfOwner = 2
+    package static let waitingLimit = 4
     /// Seconds for each of two tries.
     private static let patience: Int32 = 2
     private static let answerLimit = 65_535
 
     private let workers = WorkerPool(
         threads: TXTResolver.threads, queueLimit: TXTResolver.queueLimit)
+    private let owners = FairSlots<UUID?>(waitingLimit: TXTResolver.waitingLimit)
     private let server: Server?
 
     package init(server: Server? = nil) { self.server = server }
 
     /// Each record as one text; empty where the name has none or does not exist. `name` is an
-    /// A-label name without a trailing dot.
-    package func records(of name: String) async throws(Failure) -> [String] {
+    /// A-label name without a trailing dot. `owner`: the tenant that named it; nil: the platform.
+    package func records(
+        of name: String, for owner: UUID?
+    ) async throws(Failure) -> [String] {
         let server = server
+        guard await owners.enter(owner, limit: Self.questionsOfOwner) else { throw .busy }
+        defer { owners.leave(owner) }
         let result = await workers.run { Self.ask(name, server) }
         guard let result else { throw .busy }
         return try result.get()

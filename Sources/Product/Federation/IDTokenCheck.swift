@@ -8,6 +8,9 @@ import Text
 package struct IDTokenCheck: Sendable {
     /// How far the provider's clock may be off, in seconds.
     package static let leeway: Int64 = 60
+    /// Seconds that a token may last and be old: more than any provider's sign-in needs, so that one
+    /// that was kept or made for ever is no credential.
+    package static let longestLife: Int64 = 86_400
 
     package var party: RelyingParty
     package var now: Timestamp
@@ -74,6 +77,9 @@ package struct IDTokenCheck: Sendable {
         guard let issued = Self.seconds(claims["iat"]), issued <= now + Self.leeway else {
             throw .issuedInFuture
         }
+        guard issued >= now - Self.longestLife - Self.leeway,
+            expires <= now + Self.longestLife + Self.leeway
+        else { throw .lifeTooLong }
         if let begin = claims["nbf"] {
             guard let time = Self.seconds(begin), time <= now + Self.leeway else {
                 throw .notYetValid

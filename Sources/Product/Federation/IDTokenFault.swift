@@ -15,6 +15,8 @@ package enum IDTokenFault: String, Error, Sendable, CaseIterable {
     case expired
     case issuedInFuture = "issued_in_future"
     case notYetValid = "not_yet_valid"
+    /// Ends too far ahead, or was issued too long ago.
+    case lifeTooLong = "life_too_long"
     case nonceMismatch = "nonce_mismatch"
     case subjectMalformed = "subject_malformed"
     case useMismatch = "use_mismatch"

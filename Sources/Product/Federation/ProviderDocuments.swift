@@ -34,6 +34,8 @@ package final class ProviderDocuments: Sendable {
     private let http: OutboundHTTP
     private let clock: @Sendable () -> Timestamp
     private let entries = Mutex<[String: Entry]>([:])
+    /// Owners of whom a provider is being examined.
+    let examined = Mutex<Set<UUID?>>([])
 
     package init(http: OutboundHTTP, clock: @escaping @Sendable () -> Timestamp) {
         self.http = http
@@ -156,10 +158,11 @@ package final class ProviderDocuments: Sendable {
         return passed < 0 ? .max : passed
     }
 
-    /// Whatever decides what is fetched; two owners of one issuer share its documents.
+    /// Whatever decides what is fetched. Two owners of one issuer share nothing: one's failures are no
+    /// other's.
     private static func key(_ party: RelyingParty) -> String {
         let overrides = RelyingParty.Endpoint.allCases.map { party.endpoints[$0] ?? "" }
-        return ([party.issuer] + overrides).joined(separator: "\n")
+        return ([party.owner?.description ?? "", party.issuer] + overrides).joined(separator: "\n")
     }
 
     // MARK: fetching
@@ -171,7 +174,7 @@ package final class ProviderDocuments: Sendable {
         do throws(FetchFailure) {
             var metadata = ProviderMetadata(overrides: party.endpoints)
             if !Self.isComplete(metadata) {
-                let bytes = try await get(party.discoveryURL, until: deadline)
+                let bytes = try await get(party.discoveryURL, for: party, until: deadline)
                 guard let found = ProviderMetadata(bytes, of: party) else {
                     throw FetchFailure(reason: "no discovery document of this issuer")
                 }
@@ -180,7 +183,7 @@ package final class ProviderDocuments: Sendable {
             guard let url = metadata.endpoints[.keys] else {
                 throw FetchFailure(reason: "no jwks_uri")
             }
-            guard let keys = KeySet(try await get(url, until: deadline)) else {
+            guard let keys = KeySet(try await get(url, for: party, until: deadline)) else {
                 throw FetchFailure(reason: "no key set")
             }
             return .success(Documents(metadata: metadata, keys: keys, fetchedAt: clock()))
@@ -194,18 +197,18 @@ package final class ProviderDocuments: Sendable {
     }
 
     func get(
-        _ url: String, until deadline: ContinuousClock.Instant
+        _ url: String, for party: RelyingParty, until deadline: ContinuousClock.Instant
     ) async throws(FetchFailure) -> [UInt8] {
         do throws(OutboundFailure) {
             let answer = try await http.send(
                 OutboundRequest(.get, url, fields: [Field("accept", "application/json")]),
-                until: deadline)
+                for: party.owner, until: deadline)
             guard answer.status == 200 else {
                 throw OutboundFailure.malformed
             }
             return answer.body
         } catch {
-            throw FetchFailure(reason: "\(url): \(error.rawValue)")
+            throw FetchFailure(reason: "\(url): \(error.told)")
         }
     }
 }

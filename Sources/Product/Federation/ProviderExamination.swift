@@ -2,6 +2,7 @@ import Cryptography
 import Domain
 import JSON
 import Outbound
+import Synchronization
 import Text
 
 /// What was found when a provider's setup was tried out.
@@ -30,8 +31,15 @@ package struct ProviderFinding: Sendable, Equatable {
 }
 
 extension ProviderDocuments {
-    /// Fetches everything anew and says what a sign-in would stumble over; nothing is kept.
-    package func examine(_ party: RelyingParty) async -> [ProviderFinding] {
+    /// Fetches everything anew and says what a sign-in would stumble over; nothing is kept. Nil while
+    /// another provider of the same owner is examined.
+    package func examine(_ party: RelyingParty) async -> [ProviderFinding]? {
+        guard examined.withLock({ $0.insert(party.owner).inserted }) else { return nil }
+        defer { examined.withLock { _ = $0.remove(party.owner) } }
+        return await findings(party)
+    }
+
+    private func findings(_ party: RelyingParty) async -> [ProviderFinding] {
         let deadline = ContinuousClock.now + Self.fetchTime
         var findings: [ProviderFinding] = []
         func add(_ check: ProviderFinding.Check, _ isGood: Bool, _ detail: String) {
@@ -61,7 +69,7 @@ extension ProviderDocuments {
                 : "Neither published nor set: \(missing.joined(separator: ", ")).")
         if let url = metadata.endpoints[.keys] {
             do throws(FetchFailure) {
-                let keys = KeySet(try await get(url, until: deadline))
+                let keys = KeySet(try await get(url, for: party, until: deadline))
                 let count = keys?.count ?? 0
                 add(
                     .keys, count > 0,
@@ -87,7 +95,7 @@ extension ProviderDocuments {
         of party: RelyingParty, until deadline: ContinuousClock.Instant
     ) async throws(FetchFailure) -> Discovery {
         let url = party.discoveryURL
-        let bytes = try await get(url, until: deadline)
+        let bytes = try await get(url, for: party, until: deadline)
         guard let content = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)),
             content.members != nil
         else { throw FetchFailure(reason: "\(url) is no JSON object.") }

@@ -20,6 +20,8 @@ package struct RelyingParty: Sendable, Equatable {
     }
 
     package var provider: UUID
+    /// The tenant whose provider it is; nil: the platform's.
+    package var owner: UUID?
     package var kind: ProviderKind
     /// What `iss` must be.
     package var issuer: String
@@ -32,9 +34,10 @@ package struct RelyingParty: Sendable, Equatable {
     /// `issuer` is what the provider was registered with: of a Cognito pool its id.
     package init(
         provider: UUID, kind: ProviderKind, issuer: String, clientID: String?,
-        otherAudiences: [String] = [], endpoints: [Endpoint: String] = [:]
+        otherAudiences: [String] = [], endpoints: [Endpoint: String] = [:], owner: UUID? = nil
     ) {
         self.provider = provider
+        self.owner = owner
         self.kind = kind
         self.clientID = clientID
         audiences = (clientID.map { [$0] } ?? []) + otherAudiences
@@ -54,6 +57,38 @@ package struct RelyingParty: Sendable, Equatable {
     package static func isAddress(_ text: String) -> Bool {
         ["https://", "http://"].contains { text.utf8.starts(with: $0.utf8) }
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// What an operator may set: https without a user and a fragment (RFC 6749 section 3.1); plain http
+    /// to this machine alone, where a provider stands in during development.
+    package static func isSafeAddress(_ text: String) -> Bool {
+        guard isAddress(text), !text.utf8.contains(UInt8(ascii: "#")) else { return false }
+        let start = text.utf8.starts(with: "https://".utf8) ? "https://" : "http://"
+        let authority = text.utf8.dropFirst(start.utf8.count).prefix {
+            $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?")
+        }
+        let base = start + String(decoding: authority, as: UTF8.self)
+        guard let origin = try? Origin(configuring: base) else { return false }
+        return sameBytes(start, "https://")
+            || ["127.0.0.1", "localhost", "[::1]"].contains { sameBytes($0, origin.host) }
+    }
+
+    /// An issuer is an address without a query (OpenID Connect Core section 2).
+    package static func isIssuerAddress(_ text: String) -> Bool {
+        isSafeAddress(text) && !text.utf8.contains(UInt8(ascii: "?"))
+    }
+
+    /// A user pool's id as Amazon forms it: `eu-central-1_aBc123` (at most 55 characters).
+    package static func isPoolID(_ text: String) -> Bool {
+        let parts = text.utf8.split(
+            separator: UInt8(ascii: "_"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, text.utf8.count <= 55, !parts[0].isEmpty, !parts[1].isEmpty else {
+            return false
+        }
+        return parts[0].allSatisfy {
+            ASCII.isDigit($0) || (0x61...0x7A).contains($0) || $0 == UInt8(ascii: "-")
+        }
+            && parts[1].allSatisfy { ASCII.isDigit($0) || (0x61...0x7A).contains($0 | 0x20) }
     }
 
     /// Whether a token that calls itself so may be this provider's. Google's older tokens leave

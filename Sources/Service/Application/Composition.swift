@@ -72,7 +72,7 @@ package struct Composition: Sendable {
         services.onVerification = { metrics.record($0) }
         services.sendsMail = outside.mail != nil
         let resolver = TXTResolver(server: outside.nameServer)
-        services.txtRecords = { try? await resolver.records(of: $0) }
+        services.txtRecords = { try? await resolver.records(of: $0, for: $1) }
         postman = outside.mail.map { mail in
             Postman(
                 server: MailServer(url: mail.url, authorities: mail.authorities), from: mail.from,

@@ -27,9 +27,8 @@ package struct Demonstration: Sendable {
     }
 
     private func owner() async throws -> OperatorRow {
-        if let (person, _) = try await database.operatorWithPassword(emailKey: Self.owner) {
-            return person
-        }
+        let found = try await database.operatorsWithPassword(emailKey: Self.owner)
+        if let (person, _) = found.first { return person }
         return try await database.createOperator(
             email: Self.owner, emailKey: Self.owner, name: "Owner", role: "owner", tenant: nil,
             passwordHash: nil, by: .system)

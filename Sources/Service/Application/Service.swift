@@ -1,6 +1,7 @@
 import API
 import Console
 import Cryptography
+import Domain
 import HTTP
 import Mail
 import Networking
@@ -82,7 +83,9 @@ package final class Service: Sendable {
         let remembered = RememberedAnswers(
             database: composition.database, judge: composition.judge,
             metrics: composition.metrics)
-        let proxies = TrustedProxies(configuration.trustedProxies)
+        let proxies = TrustedProxies(
+            configuration.trustedProxies,
+            isSecure: PublicAddress(publicURL).map { sameBytes($0.scheme, "https") } ?? false)
         let quick = QuickVerification(composition)
         let site = try Site(
             console: ConsoleFiles(directory: configuration.consoleDirectory),

@@ -7,28 +7,37 @@ import Text
 /// does not.
 struct TrustedProxies: Sendable {
     private let ranges: [IPRange]
+    private let isSecure: Bool
 
-    /// `blocks`: addresses and blocks.
-    init(_ blocks: [String]) {
+    /// `blocks`: addresses and blocks. `isSecure`: people reach this server by https alone, whether or
+    /// not the proxy that ends TLS is named, so cookies and links are those of https.
+    init(_ blocks: [String], isSecure: Bool = false) {
         ranges = blocks.compactMap { IPRange($0) }
+        self.isSecure = isSecure
     }
 
     /// The request as the first proxy got it: with the address that no trusted proxy has, and over
     /// TLS where that proxy says so.
     func unwrapped(_ request: Request) -> Request {
-        guard isTrusted(request.remoteAddress) else { return request }
         var request = request
+        guard isTrusted(request.remoteAddress) else { return secured(request) }
         let told = request.all("x-forwarded-for").flatMap { Self.addresses($0.utf8) }
         if let address = caller(told) { request.remoteAddress = address }
         if let scheme = request.first("x-forwarded-proto") {
             request.isTLS = sameBytesIgnoringASCIICase(scheme, "https")
         }
+        return secured(request)
+    }
+
+    private func secured(_ request: Request) -> Request {
+        var request = request
+        request.isTLS = request.isTLS || isSecure
         return request
     }
 
     /// The same for a fast path; nil where the fields are out of the ordinary.
     func unwrapped(_ request: FastRequest) -> FastRequest? {
-        guard isTrusted(request.remoteAddress) else { return request }
+        guard isTrusted(request.remoteAddress) else { return secured(request) }
         let head = request.head
         guard head.count("x-forwarded-for") < 2, head.count("x-forwarded-proto") < 2 else {
             return nil
@@ -40,6 +49,12 @@ struct TrustedProxies: Sendable {
             request.isTLS = sameBytesIgnoringASCIICase(
                 String(decoding: scheme, as: UTF8.self), "https")
         }
+        return secured(request)
+    }
+
+    private func secured(_ request: FastRequest) -> FastRequest {
+        var request = request
+        request.isTLS = request.isTLS || isSecure
         return request
     }
 

@@ -16,7 +16,10 @@ package struct Services: Sendable {
     package var sendsMail = false
     /// The TXT records of a name, nil where the name servers cannot be asked; none where no resolver
     /// is set, so that nothing is proved by DNS.
-    package var txtRecords: @Sendable (_ name: String) async -> [String]? = { _ in [] }
+    /// `owner`: the tenant that asks; nil: the service itself.
+    package var txtRecords: @Sendable (_ name: String, _ owner: UUID?) async -> [String]? = {
+        _, _ in []
+    }
     /// The client contracts that are built in.
     package var clients: [ClientDescription] = []
 

@@ -71,11 +71,12 @@ enum OperatorEndpoints {
                 let row = try await change.insertOperator(
                     email: address.original, emailKey: address.key,
                     name: call.input.optionalString("name"), role: role, tenant: tenant,
-                    passwordHash: nil)
+                    passwordHash: nil, isConfirmed: call.principal.platform)
             else {
                 throw Problem(.emailTaken, "An operator with this address exists.", status: 409)
             }
-            try await change.addOperatorLink(hash, for: row.id, seconds: linkSeconds)
+            try await change.addOperatorLink(
+                hash, for: row.id, seconds: linkSeconds, isMailed: isMailed)
             if isMailed {
                 let letter = Letter(
                     .operatorLink, to: row.email,
@@ -121,8 +122,9 @@ enum OperatorEndpoints {
             let next = OperatorChange(
                 name: call.input.has("name") ? call.input.optionalString("name") : row.name,
                 role: call.input.optionalString("role") ?? row.role,
-                status: call.input.optionalString("status") ?? row.status)
-            guard next.status.isSame(as: row.status) || !next.status.isSame(as: "pending") else {
+                status: try status(row, call))
+            let asksPending = call.input.optionalString("status")?.isSame(as: "pending") ?? false
+            guard !asksPending || row.status.isSame(as: "pending") else {
                 throw Problem.invalid([
                     FieldError("/status", .notAllowed, "must be active or suspended")
                 ])
@@ -133,6 +135,18 @@ enum OperatorEndpoints {
             return try await change.updateOperator(row, to: next)
         }
         return .ok(row, etag: row.etag)
+    }
+
+    /// An operator becomes active by signing in and by nothing else; one who was suspended before that
+    /// is pending again.
+    private static func status(_ row: OperatorRow, _ call: Call) throws -> String {
+        let asked = call.input.optionalString("status") ?? row.status
+        guard asked.isSame(as: "active"), row.lastSignInAt == nil, !row.status.isSame(as: "active")
+        else { return asked }
+        guard row.status.isSame(as: "suspended") else {
+            throw Problem(.conflict, "The operator becomes active by signing in.", status: 409)
+        }
+        return "pending"
     }
 
     private static let delete = Endpoint(

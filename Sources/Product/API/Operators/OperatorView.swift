@@ -11,6 +11,7 @@ extension OperatorRow: JSONView {
             $0.member("role", role)
             $0.object("scope") { $0.member("tenant_id", tenant) }
             $0.member("status", status)
+            $0.member("confirmed", isConfirmed)
             $0.member("created_at", createdAt)
             $0.member("updated_at", updatedAt)
             $0.member("last_sign_in_at", lastSignInAt)
@@ -32,6 +33,9 @@ extension OperatorRow: JSONView {
                 .object(ObjectShape("OperatorScope", [.nullable("tenant_id", .uuid)])),
                 "One tenant, or null for the platform."),
             .readOnly("status", .enumeration(["pending", "active", "suspended"])),
+            .readOnly(
+                "confirmed", .bool,
+                "The mailbox is proved, or the platform made the operator; an address has one such."),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
         ])

@@ -40,7 +40,7 @@ enum ProviderEndpoints {
             }
             owner = tenant.id
         }
-        let input = try await ProviderInput(call, current: nil)
+        let input = try await ProviderInput(call, owner: owner, current: nil)
         let database = try call.services.database
         let row = try await database.scope(owner).change(by: call.actor) { change in
             let row = try await change.createProvider(
@@ -73,7 +73,8 @@ enum ProviderEndpoints {
             let row = try await change.lockProvider(seen.id)
             try call.requireMatch(row.etag)
             try call.input.checkRepeated(against: row.json)
-            let input = try await ProviderInput(call, current: row)
+            let input = try await ProviderInput(
+                call, owner: row.tenantID ?? .platform, current: row)
             let changed = try await change.updateProvider(
                 row, name: input.name, issuer: input.issuer, document: input.document,
                 isConfirmed: input.isConfirmed)
@@ -84,15 +85,18 @@ enum ProviderEndpoints {
 
     private static let delete = Endpoint(
         .delete, "/v1/providers/{id}", id: "deleteProvider", tag: "Providers",
-        summary: "Removes a provider; its identities stay and name nobody new.",
-        access: .right("writeProviders"), answers: [.noContent], ifMatch: .honoured,
-        exists: exists
+        summary: "Removes a provider; its identities stay, and nobody signs in by them any more. "
+            + "With identities it has to be confirmed.",
+        access: .right("writeProviders"), query: [ProviderRemoval.parameter],
+        answers: [.noContent], problems: [.confirmRequired], ifMatch: .honoured, exists: exists
     ) { call in
         let seen = try await call.ownProvider
         let scope = try call.services.database.scope(seen.tenantID ?? .platform)
+        let identities = try await call.services.database.identities(at: seen)
         try await scope.change(by: call.actor) { change in
             let row = try await change.lockProvider(seen.id)
             try call.requireMatch(row.etag)
+            try ProviderRemoval(call: call).check(row, identities: identities)
             try await change.deleteProvider(row)
         }
         return .noContent

@@ -14,8 +14,12 @@ struct ProviderInput {
     /// A pool is confirmed by the platform; a tenant can prove its id to nobody.
     var isConfirmed: Bool
 
+    /// Whose provider it is; the nil tenant: the platform's.
+    private let owner: UUID
+
     /// `current` nil for a creation. 422 where a kind lacks what it needs.
-    init(_ call: Call, current: ProviderRow?) async throws {
+    init(_ call: Call, owner: UUID, current: ProviderRow?) async throws {
+        self.owner = owner
         let input = call.input
         kind = try current?.kind ?? input.string("kind")
         name = input.optionalString("name") ?? current?.name ?? ""
@@ -34,8 +38,35 @@ struct ProviderInput {
         let isSame = before?.isSame(as: named) ?? false
         isConfirmed = call.principal.platform || kind != "cognito" || isSame
         try check()
+        try checkSecret(current)
         try checkOpening(call, isSame ? current : nil)
         document = .object(try await settle(members, call))
+    }
+
+    private var issuerFault: String? {
+        switch kind {
+        case "cognito" where !RelyingParty.isPoolID(issuer):
+            "must be a user pool's id, such as eu-central-1_aBc123"
+        case "oidc" where !RelyingParty.isIssuerAddress(issuer),
+            "google" where !RelyingParty.isIssuerAddress(issuer),
+            "github" where !RelyingParty.isIssuerAddress(issuer):
+            "must be an https URL without a user, a query and a fragment; http is for 127.0.0.1, "
+                + "[::1] and localhost alone"
+        default: nil
+        }
+    }
+
+    /// The secret goes where the issuer and the endpoints say: whoever moves them has to know it.
+    private func checkSecret(_ current: ProviderRow?) throws {
+        guard let current, current.hasSecret, case .keep = secret else { return }
+        let isMoved = !sameBytes(issuer, current.issuer)
+            || document["endpoints"] != (current.document["endpoints"] ?? .object([]))
+        guard isMoved else { return }
+        throw Problem.invalid([
+            FieldError(
+                "/secret", .required,
+                "is needed again where the issuer or an endpoint changes; null removes it")
+        ])
     }
 
     private static let standardIssuers = [
@@ -47,6 +78,8 @@ struct ProviderInput {
         var errors: [FieldError] = []
         if issuer.isEmpty {
             errors.append(FieldError("/issuer", .required, "is required for \(kind)"))
+        } else if let fault = issuerFault {
+            errors.append(FieldError("/issuer", .invalid, fault))
         }
         if kind == "cognito", !issuer.isEmpty, !Self.isPool(issuer) {
             errors.append(
@@ -61,10 +94,12 @@ struct ProviderInput {
             errors.append(FieldError("/kind", .notAllowed, "is built in and not registered"))
         }
         for member in document["endpoints"]?.members ?? []
-        where !(member.value.string.map(RelyingParty.isAddress) ?? false) {
+        where !(member.value.string.map(RelyingParty.isSafeAddress) ?? false) {
             errors.append(
                 FieldError(
-                    pointer("/endpoints", member.name), .invalid, "must be an https URL"))
+                    pointer("/endpoints", member.name), .invalid,
+                    "must be an https URL without a user and a fragment; http is for 127.0.0.1, "
+                        + "[::1] and localhost alone"))
         }
         for (index, item) in (document["upstreams"]?.array ?? []).enumerated()
         where (item["kind"]?.string == nil) != (item["issuer"]?.string == nil) {
@@ -121,11 +156,14 @@ struct ProviderInput {
                 var tenants: [JSONValue.Member] = []
                 for member in members[index].value.members ?? [] {
                     let text = member.value.string ?? ""
-                    guard let tenant = try await call.services.database.tenant(text) else {
+                    guard let tenant = try await call.services.database.tenant(text),
+                        owner == .platform || tenant.id == owner
+                    else {
                         throw Problem.invalid([
                             FieldError(
                                 pointer("/client_tenants", member.name), .invalid,
-                                "must be a tenant")
+                                owner == .platform
+                                    ? "must be a tenant" : "must be the provider's own tenant")
                         ])
                     }
                     tenants.append(.init(member.name, .string(tenant.id.description)))

@@ -14,6 +14,6 @@ extension ProviderRow {
         return RelyingParty(
             provider: id, kind: kind, issuer: issuer, clientID: document["client_id"]?.string,
             otherAudiences: (document["client_tenants"]?.members ?? []).map(\.name),
-            endpoints: endpoints)
+            endpoints: endpoints, owner: tenantID)
     }
 }

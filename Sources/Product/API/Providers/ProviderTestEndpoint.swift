@@ -26,8 +26,9 @@ enum ProviderTestEndpoint {
     private static let test = Endpoint(
         .post, "/v1/providers/{id}/test", id: "testProvider", tag: "Providers",
         summary: "Fetches what the provider publishes now, and says what is wrong with it. "
-            + "Nothing is changed or kept.",
-        access: .right("writeProviders"), answers: [.ok(shape)], exists: ProviderEndpoints.exists
+            + "Nothing is changed or kept. One at a time.",
+        access: .right("writeProviders"), answers: [.ok(shape)], problems: [.rateLimited],
+        exists: ProviderEndpoints.exists
     ) { call in
         let provider = try await call.ownProvider
         let findings = try await findings(provider, call)
@@ -52,7 +53,12 @@ enum ProviderTestEndpoint {
                             + "checked to be ours.")
             ]
         }
-        return try await call.services.providerDocuments.examine(party)
+        guard let findings = try await call.services.providerDocuments.examine(party) else {
+            throw Problem.rateLimited(
+                "Another provider is being tried; try again when that is done.", limit: 1,
+                retryAfter: 5)
+        }
+        return findings
     }
 
     private static func json(_ finding: ProviderFinding) -> JSONValue {

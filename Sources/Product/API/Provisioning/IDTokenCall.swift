@@ -31,6 +31,8 @@ extension ProvisioningCall {
                     trigger: .nativeProved)
             }
             alias = PoolAlias(pool: provider.issuer, sub: claims.subject)
+            // Its keys have proved the token: another registration of the pool is not to be taken.
+            onlyProvider = provider.id
         }
         tokenTime = TokenTime(claims: claims.all)
         isInPerson = true

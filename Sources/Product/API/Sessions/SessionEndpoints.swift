@@ -23,6 +23,9 @@ enum SessionEndpoints {
                     .optional("email", .string(min: 1, max: 320)),
                     .optional("password", .string(min: 1, max: 1024)),
                     .optional("token", .string(min: 1, max: 128)),
+                    .optional(
+                        "tenant", .string(min: 1, max: 63),
+                        "Id or slug; for who is an operator of it with an address not confirmed."),
                 ])),
         answers: [.created(shape)], problems: [.unauthorized, .tenantSuspended, .rateLimited]
     ) { call in
@@ -115,6 +118,10 @@ enum SessionEndpoints {
                 let person = try await database.consumeOperatorLink(hash),
                 person.status != "suspended"
             else { throw Problem.unauthorized("The link is used up or over; ask for a new one.") }
+            try await SignInAttempt(
+                email: person.email, address: call.request.remoteAddress, database: database,
+                passwords: try call.services.passwords
+            ).rememberPlace()
             return person
         }
         var missing: [FieldError] = []
@@ -126,7 +133,8 @@ enum SessionEndpoints {
         let attempt = SignInAttempt(
             email: try call.input.string("email"), address: call.request.remoteAddress,
             database: database, passwords: try call.services.passwords)
-        return try await attempt.prove(password) ?? { throw refused }()
+        return try await attempt.prove(password, in: call.input.optionalString("tenant"))
+            ?? { throw refused }()
     }
 
     /// A session in a suspended tenant would be refused at its first use: better said at once.

@@ -28,7 +28,7 @@ extension ClientCall {
         try await claim(account, free: Self.freeTries)
         if !isKnown {
             try await claim(address, free: Self.freeTriesOfAddress)
-            try await countStrangersTry()
+            try await slowStrangersTries()
         }
         let verdict = try await check(
             password, against: found?.user.status == "active" ? found?.secrets.passwordHash : nil)

@@ -164,7 +164,7 @@ struct RemoteProvider: Sendable {
         request.fields.append(Field("user-agent", "Gatehouse"))
         let answer: OutboundResponse
         do throws(OutboundFailure) {
-            answer = try await core.http.send(request)
+            answer = try await core.http.send(request, for: party.owner)
         } catch {
             throw SignInRefusal.providerAway
         }

@@ -21,21 +21,36 @@ extension ClientCall {
         var perClient: Int { self == .device ? 300 : 3000 }
     }
 
-    /// Throws `.locked` beyond the limits.
+    /// Throws `.locked` beyond the limits. Beyond the client's, an address that has had its share is
+    /// refused and not everybody: strangers must not close a tenant's sign-in.
     func count(_ start: Start) async throws {
         let place = "\(start) at \(client.name) of \(tenant.id)"
-        try await count("\(place) from \(request.remoteAddress)", upTo: start.perAddress)
-        try await count(place, upTo: start.perClient)
+        let ofAddress = try await count(
+            "\(place) from \(request.remoteAddress)", upTo: start.perAddress)
+        let isCrowded = try await core.database.count(place) > start.perClient
+        if isCrowded, ofAddress > start.perAddress / 10 { throw tooMany }
     }
 
-    /// Passwords tried in the tenant in a minute where nobody of it was seen before.
-    func countStrangersTry() async throws {
-        try await count("strangers' tries of \(tenant.id)", upTo: 600)
+    /// Passwords tried in the tenant in a minute from devices where none was right before. Beyond the
+    /// limit each takes a second longer, one at a time for an address: guessing is slowed down, and
+    /// who has the right password gets in.
+    func slowStrangersTries() async throws {
+        let tries = try await core.database.count("strangers' tries of \(tenant.id)")
+        guard tries > Self.strangersTries else { return }
+        guard core.slowedTries.begin("\(tenant.id) \(request.remoteAddress)") else { throw tooMany }
+        defer { core.slowedTries.end("\(tenant.id) \(request.remoteAddress)") }
+        try await core.pause(.seconds(1))
     }
 
-    private func count(_ name: String, upTo limit: Int) async throws {
-        guard try await core.database.count(name) > limit else { return }
-        throw SignInRefusal.locked(Int(core.database.secondsOfMinuteLeft))
+    private static let strangersTries = 600
+
+    private var tooMany: SignInRefusal { .locked(Int(core.database.secondsOfMinuteLeft)) }
+
+    @discardableResult
+    private func count(_ name: String, upTo limit: Int) async throws -> Int {
+        let number = try await core.database.count(name)
+        if number > limit { throw tooMany }
+        return number
     }
 
     /// One try at a secret. Throws `.locked` while there are too many that failed.

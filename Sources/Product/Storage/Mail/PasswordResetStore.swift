@@ -18,11 +18,13 @@ extension Database {
                 """
                 SELECT \(OperatorRow.columns) FROM operators o
                 WHERE o.email_key = \(emailKey) AND o.status <> 'suspended'
+                ORDER BY o.confirmed DESC, o.created_at, o.id LIMIT 1
                 """)
             guard let row = rows.first else { return nil }
             let person = try OperatorRow(row)
             try await change.addOperatorLink(
-                tokenHash, for: person.id, to: .passwordReset, seconds: Self.resetSeconds)
+                tokenHash, for: person.id, to: .passwordReset, seconds: Self.resetSeconds,
+                isMailed: false)
             let named = try await change.switching(to: person.tenant ?? .platform)
             try await named.audit(
                 "operator.reset_offered", AuditTarget("operator", person.id, person.email))
@@ -51,13 +53,13 @@ extension Database {
                 UPDATE operator_links SET used_at = \(change.now)
                 WHERE token_hash = \(tokenHash) AND purpose = 'password_reset'
                     AND used_at IS NULL AND expires_at > \(change.now)
-                RETURNING operator_id
+                RETURNING operator_id, mailed
                 """)
-            guard let id = try used.first?.get(0, as: UUID.self) else { return nil }
+            guard let link = used.first else { return nil }
+            let id: UUID = try link.get(0)
             let rows = try await change.query(
                 """
-                UPDATE operators AS o SET password_hash = \(passwordHash), status = 'active',
-                    version = version + 1, updated_at = \(change.now)
+                UPDATE operators AS o SET password_hash = \(passwordHash), version = version + 1, updated_at = \(change.now)
                 WHERE o.id = \(id) AND o.status <> 'suspended' RETURNING \(OperatorRow.columns)
                 """)
             guard let row = rows.first else { return nil }
@@ -72,6 +74,7 @@ extension Database {
                 .acting(as: actor)
             try await named.audit(
                 "operator.password_reset", AuditTarget("operator", id, person.email))
+            if try link.get(1, as: Bool.self) { try await named.confirmOperator(id) }
             return person
         }
     }
@@ -160,23 +163,29 @@ extension Change {
             """)
     }
 
+    /// To the confirmed operator with the address, or the only one; in a tenant, to its own.
     func offerOperatorReset(
         _ emailKey: String, _ publicURL: String, _ database: Database
     ) async throws {
+        let isTenants = tenant != .platform
         let rows = try await query(
             """
-            SELECT id, email FROM operators WHERE email_key = \(emailKey) AND status <> 'suspended'
+            SELECT id, email, confirmed FROM operators
+            WHERE email_key = \(emailKey) AND status <> 'suspended'
+                AND (NOT \(isTenants) OR tenant_id = \(tenant))
+            ORDER BY confirmed DESC LIMIT 2
             """)
-        guard let row = rows.first else { return }
+        guard let row = rows.first, try rows.count == 1 || row.get(2, as: Bool.self) else { return }
         let id: UUID = try row.get(0)
         let token = TokenSecret.make()
         let end = now.adding(seconds: Database.resetSeconds)
         try await addOperatorLink(
             TokenSecret.hash(token) ?? [], for: id, to: .passwordReset,
-            seconds: Database.resetSeconds)
+            seconds: Database.resetSeconds, isMailed: true)
         try await post(
             Letter(
                 .passwordReset, to: try row.get(1),
+                tenantName: isTenants ? tenantName() : nil,
                 link: "\(publicURL)/reset#token=\(token)", expiresAt: end),
             about: id, in: database)
     }

@@ -6,7 +6,7 @@ import Text
 /// A request for a password reset that is not answered yet.
 package struct ResetAsk: Sendable {
     package var id: UUID
-    /// The nil tenant asks for an operator.
+    /// The nil tenant asks for an operator, another for its user and its own operator.
     package var tenant: UUID
     package var emailKey: String
 }
@@ -73,6 +73,7 @@ extension Database {
                 try await change.offerOperatorReset(ask.emailKey, publicURL, self)
             } else {
                 try await change.offerUserReset(ask.emailKey, publicURL, self)
+                try await change.offerOperatorReset(ask.emailKey, publicURL, self)
             }
         }
     }

@@ -1,4 +1,5 @@
 import Domain
+import JSON
 import Postgres
 import Text
 
@@ -28,20 +29,21 @@ extension Database {
 }
 
 extension Change {
-    /// Makes an operator; nil where the address has one.
+    /// Makes an operator; nil where the scope has one with the address, or, for a confirmed one, where
+    /// any confirmed one has it.
     package func insertOperator(
         email: String, emailKey: String, name: String?, role: String, tenant: UUID?,
-        passwordHash: String?
+        passwordHash: String?, isConfirmed: Bool
     ) async throws -> OperatorRow? {
         let id = UUID.random()
         let status = passwordHash == nil ? "pending" : "active"
         let rows = try await query(
             """
             INSERT INTO operators AS o (id, email, email_key, name, role, tenant_id, status,
-                password_hash, created_at, updated_at)
+                password_hash, created_at, updated_at, confirmed)
             VALUES (\(id), \(email), \(emailKey), \(name), \(role), \(tenant), \(status),
-                \(passwordHash), \(now), \(now))
-            ON CONFLICT (email_key) DO NOTHING RETURNING \(OperatorRow.columns)
+                \(passwordHash), \(now), \(now), \(isConfirmed))
+            ON CONFLICT DO NOTHING RETURNING \(OperatorRow.columns)
             """)
         guard let row = rows.first else { return nil }
         var changes = AuditChanges()
@@ -56,20 +58,38 @@ extension Change {
         case passwordReset = "password_reset"
     }
 
-    /// A link that works once, in this transaction.
+    /// The operator's mailbox is proved: the row is the address's own, unless another is already.
+    func confirmOperator(_ id: UUID) async throws {
+        let rows = try await query(
+            """
+            UPDATE operators AS o SET confirmed = true, version = version + 1, updated_at = \(now)
+            WHERE o.id = \(id) AND NOT o.confirmed AND NOT EXISTS (
+                SELECT 1 FROM operators x WHERE x.email_key = o.email_key AND x.confirmed)
+            RETURNING o.email
+            """)
+        guard let email: String = try rows.first?.get(0) else { return }
+        var changes = AuditChanges()
+        changes.add("confirmed", .bool(false), .bool(true))
+        try await audit("operator.confirmed", AuditTarget("operator", id, email), changes)
+    }
+
+    /// A link that works once, in this transaction. `isMailed`: it goes to the operator's address and
+    /// nowhere else, so that following it proves the mailbox.
     package func addOperatorLink(
-        _ tokenHash: [UInt8], for person: UUID, to purpose: LinkPurpose = .signIn, seconds: Int64
+        _ tokenHash: [UInt8], for person: UUID, to purpose: LinkPurpose = .signIn, seconds: Int64,
+        isMailed: Bool
     ) async throws(PostgresError) {
         try await query(
             """
-            INSERT INTO operator_links (token_hash, operator_id, purpose, created_at, expires_at)
+            INSERT INTO operator_links (token_hash, operator_id, purpose, created_at, expires_at,
+                mailed)
             VALUES (\(tokenHash), \(person), \(purpose.rawValue), \(now),
-                \(now.adding(seconds: seconds)))
+                \(now.adding(seconds: seconds)), \(isMailed))
             """)
     }
 
     /// Locks the operator and the owners of the same scope, in the order of their ids, so that two
-    /// owners cannot remove each other. `others`: active owners beside this one.
+    /// owners cannot remove each other. `others`: active owners beside this one who have signed in.
     package func lockOperator(
         _ id: UUID, scope: UUID?
     ) async throws -> (row: OperatorRow, others: Int)? {
@@ -86,7 +106,7 @@ extension Change {
             if one.id == id {
                 found = one
             } else if one.role.utf8.elementsEqual("owner".utf8),
-                one.status.utf8.elementsEqual("active".utf8)
+                one.status.utf8.elementsEqual("active".utf8), one.lastSignInAt != nil
             {
                 others += 1
             }

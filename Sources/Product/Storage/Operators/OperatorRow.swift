@@ -14,12 +14,15 @@ package struct OperatorRow: ListedRow {
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
     package var lastSignInAt: Timestamp?
+    /// The mailbox is proved, or the platform made the row: such a row is the address's own.
+    package var isConfirmed: Bool
 
     static let columns: SQL =
         """
         o.id, o.email, o.email_key, o.name, o.role, o.tenant_id, o.status, o.version, o.created_at,
-        o.updated_at, o.last_sign_in_at
+        o.updated_at, o.last_sign_in_at, o.confirmed
         """
+    static let columnCount = 12
 
     init(_ row: Row) throws(PostgresError) {
         id = try row.get(0)
@@ -33,5 +36,6 @@ package struct OperatorRow: ListedRow {
         createdAt = try row.get(8)
         updatedAt = try row.get(9)
         lastSignInAt = try row.get(10)
+        isConfirmed = try row.get(11)
     }
 }

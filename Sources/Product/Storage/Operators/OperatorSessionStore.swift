@@ -20,8 +20,8 @@ extension Database {
                 AND s.last_seen_at > \(now.adding(seconds: -Self.sessionIdleSeconds))
             """)
         guard let row = rows.first else { return nil }
-        let id: UUID = try row.get(11)
-        let seen: Timestamp = try row.get(12)
+        let id: UUID = try row.get(OperatorRow.columnCount)
+        let seen: Timestamp = try row.get(OperatorRow.columnCount + 1)
         if seen < now.adding(seconds: -60) {
             _ = try await app.query(
                 "UPDATE operator_sessions SET last_seen_at = \(now) WHERE id = \(id)")
@@ -77,16 +77,30 @@ extension Database {
     }
 
     /// Uses a link up; nil where it is unknown, used or over. One statement decides single use.
-    package func consumeOperatorLink(
-        _ tokenHash: [UInt8]
-    ) async throws(PostgresError) -> OperatorRow? {
+    package func consumeOperatorLink(_ tokenHash: [UInt8]) async throws -> OperatorRow? {
         let now = clock()
         let rows = try await app.query(
             """
             UPDATE operator_links l SET used_at = \(now) FROM operators o
             WHERE l.token_hash = \(tokenHash) AND l.purpose = 'sign_in' AND l.used_at IS NULL AND l.expires_at > \(now)
-                AND o.id = l.operator_id RETURNING \(OperatorRow.columns)
+                AND o.id = l.operator_id RETURNING \(OperatorRow.columns), l.mailed
             """)
-        return try rows.first.map(OperatorRow.init)
+        guard let row = rows.first else { return nil }
+        let person = try OperatorRow(row)
+        if try row.get(OperatorRow.columnCount, as: Bool.self) { try await confirm(person) }
+        return person
+    }
+
+    /// A mailed link was followed, so the mailbox is this operator's: unless another row with the
+    /// address was confirmed before, this one is the address's own from now on.
+    private func confirm(_ person: OperatorRow) async throws {
+        if person.isConfirmed { return }
+        do {
+            try await scope(person.tenant ?? .platform).change(by: .system) { change in
+                try await change.confirmOperator(person.id)
+            }
+        } catch let error as PostgresError where error.isUniqueViolation {
+            // Another row was confirmed in the same moment; both sign in, one has the address.
+        }
     }
 }

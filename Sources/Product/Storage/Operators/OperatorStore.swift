@@ -14,17 +14,19 @@ extension Database {
         return try rows.first.map(OperatorRow.init)
     }
 
-    /// With the PHC string of the password, nil where none is set.
-    package func operatorWithPassword(
+    /// Those with the address: the confirmed one first, then the claims that nobody proved. With the
+    /// PHC string of the password, nil where none is set.
+    package func operatorsWithPassword(
         emailKey: String
-    ) async throws(PostgresError) -> (OperatorRow, String?)? {
+    ) async throws(PostgresError) -> [(OperatorRow, String?)] {
         let rows = try await app.read(
             """
             SELECT \(OperatorRow.columns), o.password_hash FROM operators o
-            WHERE o.email_key = \(emailKey)
+            WHERE o.email_key = \(emailKey) ORDER BY o.confirmed DESC, o.created_at, o.id
             """)
-        guard let row = rows.first else { return nil }
-        return (try OperatorRow(row), try row.get(11))
+        return try rows.map { row throws(PostgresError) in
+            (try OperatorRow(row), try row.get(OperatorRow.columnCount))
+        }
     }
 
     /// `scope` nil: every operator; a tenant: its own alone.
@@ -37,7 +39,8 @@ extension Database {
         return try await app.read(statement.page(list)).page(list, OperatorRow.init)
     }
 
-    /// Makes an operator; 409 `email_taken` where the address has one.
+    /// Makes an operator on the platform's word; 409 `email_taken` where the address has a confirmed
+    /// one.
     package func createOperator(
         email: String, emailKey: String, name: String?, role: String, tenant: UUID?,
         passwordHash: String?, by actor: Actor
@@ -46,7 +49,7 @@ extension Database {
             guard
                 let row = try await change.insertOperator(
                     email: email, emailKey: emailKey, name: name, role: role, tenant: tenant,
-                    passwordHash: passwordHash)
+                    passwordHash: passwordHash, isConfirmed: true)
             else {
                 throw StorageFailure.conflict(
                     code: "email_taken", detail: "An operator with this address exists.", id: nil)

@@ -16,18 +16,37 @@ extension Database {
         _ = try await app.mark("DELETE FROM sign_in_failures WHERE key = \(key)")
     }
 
-    /// Whether there was a success under this key.
-    package func hasSignedIn(_ key: [UInt8]) async throws(PostgresError) -> Bool {
-        try await !app.read("SELECT 1 FROM sign_in_failures WHERE key = \(key)").isEmpty
+    /// Places of an operator that are kept; the one that was used longest ago goes first.
+    static let knownPlaces = 20
+
+    /// Whether a sign-in to the account from this place was right within 90 days.
+    package func isKnownPlace(
+        _ place: [UInt8], of account: [UInt8]
+    ) async throws(PostgresError) -> Bool {
+        try await !app.read(
+            """
+            SELECT 1 FROM operator_places WHERE account = \(account) AND place = \(place)
+                AND last_at > \(clock().adding(seconds: -90 * 86_400))
+            """
+        ).isEmpty
     }
 
-    /// A success: nothing stands against this key any more, and it is known from now on.
-    package func settleSignIn(_ key: [UInt8]) async throws(PostgresError) {
+    /// A sign-in was right here: the place is known from now on, and nothing stands against it.
+    package func rememberPlace(
+        _ place: [UInt8], of account: [UInt8]
+    ) async throws(PostgresError) {
         _ = try await app.mark(
             """
-            INSERT INTO sign_in_failures (key, failures, last_at) VALUES (\(key), 0, \(clock()))
-            ON CONFLICT (key) DO UPDATE
-            SET failures = 0, locked_until = NULL, last_at = excluded.last_at
+            INSERT INTO operator_places (account, place, last_at)
+            VALUES (\(account), \(place), \(clock()))
+            ON CONFLICT (account, place) DO UPDATE SET last_at = excluded.last_at
             """)
+        _ = try await app.mark(
+            """
+            DELETE FROM operator_places WHERE account = \(account) AND place IN (
+                SELECT place FROM operator_places WHERE account = \(account)
+                ORDER BY last_at DESC, place OFFSET \(Self.knownPlaces))
+            """)
+        try await clearSignInFailures(place)
     }
 }

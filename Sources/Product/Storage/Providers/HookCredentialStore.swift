@@ -69,12 +69,12 @@ extension Database {
         return (try HookCredentialRow(row), provider, secret)
     }
 
-    /// The one registration of a Cognito pool.
+    /// The confirmed registration of a Cognito pool.
     package func pool(_ id: String) async throws(PostgresError) -> ProviderRow? {
         let rows = try await app.read(
             """
             SELECT \(ProviderRow.columns) FROM providers
-            WHERE kind = 'cognito' AND issuer = \(id)
+            WHERE kind = 'cognito' AND issuer = \(id) AND confirmed
             """)
         return try rows.first.map(ProviderRow.init)
     }

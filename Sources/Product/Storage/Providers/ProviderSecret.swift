@@ -19,7 +19,8 @@ extension Database {
     }
 
     /// Providers whose id tokens may name this issuer: of a pool the last segment is its id, and
-    /// Google's may lack the scheme.
+    /// Google's may lack the scheme. A pool that nobody confirmed is nobody's: its keys are whatever
+    /// a tenant says.
     package func providers(
         issuing issuer: String
     ) async throws(PostgresError) -> [ProviderRow] {
@@ -29,6 +30,7 @@ extension Database {
             SELECT \(ProviderRow.columns) FROM providers
             WHERE kind IN ('oidc', 'google') AND issuer = ANY(\(names))
                 OR kind = 'cognito' AND issuer = \(CognitoMapping.pool(issuer: issuer))
+                    AND confirmed
             ORDER BY created_at, id LIMIT 100
             """)
         var found: [ProviderRow] = []

@@ -3,7 +3,8 @@ import JSON
 import Postgres
 import Text
 
-/// Providers: registered once per owner by (kind, issuer), a Cognito pool once in the server.
+/// Providers: registered once per owner by (kind, issuer), a Cognito pool once among
+/// the confirmed.
 extension Database {
     /// `owner` nil: every provider, for the platform; else that tenant's own.
     package func providers(
@@ -54,6 +55,23 @@ extension Database {
                 || named.contains { sameBytes($0, row.kind) || sameBytes($0, row.id.description) }
                 || leads.contains { $0.value.string.flatMap { UUID($0) } == tenant }
         }
+    }
+
+    /// How many identities people sign in with at the provider, of every tenant that it leads to; at
+    /// most 100,000. A pool's upstreams count with it.
+    package func identities(at row: ProviderRow) async throws(PostgresError) -> Int {
+        var condition: SQL = "provider = \(row.kind) AND issuer = \(row.issuer)"
+        if row.kind.utf8.elementsEqual("cognito".utf8) {
+            condition =
+                """
+                provider = \(row.kind)
+                    AND (issuer = \(row.issuer) OR starts_with(issuer, \(row.issuer + "/")))
+                """
+        }
+        if let owner = row.tenantID { condition += " AND tenant_id = \(owner)" }
+        let rows = try await platform.read(
+            "SELECT count(*) FROM (SELECT 1 FROM identities WHERE \(condition) LIMIT 100000) AS found")
+        return try rows.first?.get(0) ?? 0
     }
 
     /// nil where there is none that `owner` may see; nil sees all.

@@ -1,0 +1,59 @@
+import Synchronization
+
+/// Leaves alone for a while what has not answered in time: after `threshold` time-outs in a row calls
+/// to a key fail at once; when `pause` is over one call tries it again.
+final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
+    static var threshold: Int { 3 }
+    static var pause: Duration { .seconds(10) }
+    /// Keys beyond it push out the one that failed longest ago.
+    static var keyLimit: Int { 1024 }
+
+    private struct State {
+        var failures = 0
+        var failedAt: ContinuousClock.Instant
+        var isTrying = false
+    }
+
+    private let states = Mutex<[Key: State]>([:])
+
+    /// Whether a call would be refused now, so that it need not wait for its turn.
+    func isOpen(_ key: Key, at now: ContinuousClock.Instant) -> Bool {
+        states.withLock { states in
+            guard let state = states[key], state.failures >= Self.threshold else { return false }
+            return now - state.failedAt < Self.pause
+        }
+    }
+
+    /// Whether a call may be made now. Report what came of it with `succeeded` or `timedOut`.
+    func permits(_ key: Key, at now: ContinuousClock.Instant) -> Bool {
+        states.withLock { states in
+            guard let state = states[key], state.failures >= Self.threshold else { return true }
+            // A trial whose end was never told is over by now too.
+            guard now - state.failedAt >= (state.isTrying ? Self.pause * 2 : Self.pause) else {
+                return false
+            }
+            states[key]?.isTrying = true
+            return true
+        }
+    }
+
+    /// Any answer, a refusal too.
+    func succeeded(_ key: Key) {
+        states.withLock { _ = $0.removeValue(forKey: key) }
+    }
+
+    func timedOut(_ key: Key, at now: ContinuousClock.Instant) {
+        states.withLock { states in
+            if states[key] == nil, states.count >= Self.keyLimit,
+                let oldest = states.min(by: { $0.value.failedAt < $1.value.failedAt })
+            {
+                states[oldest.key] = nil
+            }
+            var state = states[key] ?? State(failedAt: now)
+            state.failures += 1
+            state.failedAt = now
+            state.isTrying = false
+            states[key] = state
+        }
+    }
+}
