@@ -213,6 +213,48 @@ struct LambdaTests {
         }
     }
 
+    @Test func `an invocation is done, done and acknowledged, or only tried, as AWS clients ask`()
+        async throws
+    {
+        try await Self.run { stage in
+            try await stage.scene.invite("ann@ex.com")
+            let opened = try await stage.scene.service.send(
+                .patch, "/v1/providers/\(stage.provider)", json: #"{"lambda_open":"loopback"}"#,
+                as: .platformOwner)
+            #expect(opened.status == 200)
+            func call(
+                _ type: String?, query: String = "?Qualifier=$LATEST", json: String? = nil,
+                from address: String = "127.0.0.1"
+            ) async throws -> TestAnswer {
+                try await stage.scene.service.send(
+                    .post, Self.target + query, json: json ?? stage.event(),
+                    fields: type.map { [Field("x-amz-invocation-type", $0)] } ?? [], from: address)
+            }
+            let tried = try await call("DryRun")
+            #expect(tried.status == 204 && tried.bytes.isEmpty, "\(tried.text)")
+            #expect(try await stage.scene.count("decisions", platform: true) == 0)
+            let event = try await call("Event")
+            #expect(event.status == 202 && event.bytes.isEmpty, "\(event.text)")
+            #expect(try await stage.scene.count("users WHERE status = 'active'") == 1)
+            // What a refusal came to is in its decision: nobody waits for the answer.
+            let refused = try await call("Event", json: stage.event("eve@stranger.example"))
+            #expect(refused.status == 202, "\(refused.text)")
+            for type in ["RequestResponse", nil] {
+                let answer = try await call(type)
+                #expect(answer.status == 200, "\(answer.text)")
+                #expect(answer.json["triggerSource"] != nil)
+            }
+            let odd = try await call("requestresponse")
+            #expect(odd.status == 400)
+            let text = "X-Amz-Invocation-Type must be RequestResponse, Event or DryRun."
+            #expect(odd.json["Message"]?.string == text, "\(odd.text)")
+            let stranger = try await call("DryRun", from: "203.0.113.9")
+            #expect(stranger.status == 401)
+            #expect(stranger.json["Message"]?.string == stranger.json["detail"]?.string)
+            #expect(stranger.first("x-amzn-errortype") == "UnrecognizedClientException")
+        }
+    }
+
     @Test func `a tenant that names another's pool first catches nobody`() async throws {
         try await Self.run { stage in
             let service = stage.scene.service

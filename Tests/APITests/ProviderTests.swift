@@ -83,4 +83,20 @@ struct ProviderTests {
         }
         await service.stop()
     }
+
+    @Test func `a pool is registered by what Cognito calls a pool's id`() async throws {
+        try await TestService.run { service, _ in
+            for (issuer, status) in [
+                ("<userPoolId>", 422),
+                ("https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_abc", 422),
+                ("eu-central-1_a/b", 422), ("eu-central-1_aB3", 201),
+            ] {
+                let answer = try await service.send(
+                    .post, "/v1/providers",
+                    json: #"{"kind":"cognito","name":"P","issuer":"\#(issuer)"}"#,
+                    as: .platformOwner)
+                #expect(answer.status == status, "\(issuer): \(answer.text)")
+            }
+        }
+    }
 }

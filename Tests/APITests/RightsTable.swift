@@ -160,11 +160,13 @@ struct RouteRight: Sendable {
         .init("PUT \(acme)/cors-origins", "yyy-----", "cors:write"),
         .init("DELETE \(acme)/cors-origins/{id}", "yyy-----", "cors:write"),
         .init("GET \(acme)/clients", "yyy-yy--", "clients:read"),
+        .init("GET \(acme)/failed-sign-ins", "yyy-yy--", "clients:read"),
         .init("PUT \(acme)/clients/{client}", "yyy-----", "clients:write"),
         .init("GET /v1/cors-origins", "yyy-y", "cors:read", .platform),
         .init("POST /v1/cors-origins", "yy---", "cors:write", .platform),
         .init("DELETE /v1/cors-origins/{id}", "yy---", "cors:write", .platform),
         .init("POST /v1/cors/evaluate", "yyyyyy--", "cors:read", .home),
+        .init("GET /v1/cors/decision", "yyyyyy--", "cors:read", .home),
     ]
 
     private static let provisioning: [RouteRight] = [

@@ -104,6 +104,32 @@ struct ProviderDocumentsTests {
         await scene.provider.stop()
     }
 
+    @Test func `a key that was replaced under its old id is fetched, once a minute at most`()
+        async throws
+    {
+        let scene = try await Scene()
+        #expect(await scene.fault(scene.token()) == nil)
+        let next = try SigningKey()
+        let kid = scene.provider.key.thumbprint
+        scene.provider.publish(keys: [
+            next.publicJWK().replacing("\"\(next.thumbprint)\"", with: "\"\(kid)\"")
+        ])
+        let token = TokenMint(
+            issuer: scene.provider.issuer, clientID: "web", key: next, now: scene.clock.now
+        ).token(header: ["kid": "\"\(kid)\""])
+        for _ in 0..<5 { #expect(await scene.fault(token) == .token(.signatureInvalid)) }
+        #expect(scene.fetches == 1)
+        scene.clock.pass(ProviderDocuments.leastInterval)
+        #expect(await scene.fault(token) == nil)
+        #expect(scene.fetches == 2)
+        // Who signs by no key of the provider's makes it be asked no oftener.
+        for _ in 0..<5 {
+            #expect(await scene.fault(scene.token()) == .token(.signatureInvalid))
+        }
+        #expect(scene.fetches == 2)
+        await scene.provider.stop()
+    }
+
     @Test func `a provider that is away is bridged for an hour, and no longer`() async throws {
         let scene = try await Scene()
         #expect(await scene.fault(scene.token()) == nil)

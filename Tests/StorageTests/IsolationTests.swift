@@ -13,7 +13,7 @@ struct IsolationTests {
         "cors_origins", "audit_events", "decisions", "sessions", "link_grants", "clients",
         "known_devices", "login_states", "verification_counts", "password_resets", "api_key_uses",
         "tombstones", "former_identities", "email_changes", "former_addresses", "client_profiles",
-        "identity_aliases", "barred_identities",
+        "identity_aliases", "barred_identities", "failed_sign_ins",
     ]
     static let directoryTables = [
         "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",
@@ -22,8 +22,7 @@ struct IsolationTests {
     /// Tables with a tenant's id that are no tenant's own; each has its own grants.
     private static let systemTables: Set<String> = [
         "operators", "providers", "mail", "provisioning_retries", "pending_choices", "reservations",
-        "shown_upstreams",
-        "reset_asks",
+        "shown_upstreams", "reset_asks", "client_secrets",
     ]
 
     /// Tables that the owner's functions read across tenants: whose an origin is, and the searched

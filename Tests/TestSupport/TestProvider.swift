@@ -9,10 +9,12 @@ import Text
 package final class TestProvider: Sendable {
     package struct Page: Sendable {
         package var status: Int
+        package var type: String
         package var body: String
 
-        package init(status: Int = 200, _ body: String) {
+        package init(status: Int = 200, type: String = "application/json", _ body: String) {
             self.status = status
+            self.type = type
             self.body = body
         }
     }
@@ -21,6 +23,7 @@ package final class TestProvider: Sendable {
         let pages = Mutex<[String: Page]>([:])
         let fetches = Mutex<[String: Int]>([:])
         let bodies = Mutex<[String: String]>([:])
+        let credentials = Mutex<[String: String]>([:])
     }
 
     package let issuer: String
@@ -38,9 +41,10 @@ package final class TestProvider: Sendable {
             state.bodies.withLock {
                 $0[request.path] = String(decoding: request.body, as: UTF8.self)
             }
+            state.credentials.withLock { $0[request.path] = request.first("authorization") }
             let page = state.pages.withLock { $0[request.path] }
             guard let page else { return Response(404) }
-            return Response(page.status, type: "application/json", Array(page.body.utf8))
+            return Response(page.status, type: page.type, Array(page.body.utf8))
         }
         let port = try await server.start(address: "127.0.0.1:0")
         let provider = TestProvider(
@@ -76,6 +80,11 @@ package final class TestProvider: Sendable {
 
     /// What the last request of that path sent.
     package func lastBody(of path: String) -> String { state.bodies.withLock { $0[path] ?? "" } }
+
+    /// `Authorization` of the last request of that path.
+    package func lastCredential(of path: String) -> String? {
+        state.credentials.withLock { $0[path] }
+    }
 
     package func mint(clientID: String, now: Timestamp) -> TokenMint {
         TokenMint(issuer: issuer, clientID: clientID, key: key, now: now)

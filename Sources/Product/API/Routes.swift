@@ -22,6 +22,7 @@ package enum Routes {
         + UserEndpoints.all
         + PolicyEndpoints.all
         + ClientEndpoints.all
+        + FailedSignInEndpoints.all
         + DomainEndpoints.all
         + InviteEndpoints.all
 }

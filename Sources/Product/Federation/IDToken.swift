@@ -27,14 +27,14 @@ package struct IDToken: Sendable {
     }
 
     /// Duplicate members are refused by the parser: two readers must not see two tokens.
-    private static func object(_ bytes: [UInt8]) -> JSONValue? {
+    static func object(_ bytes: [UInt8]) -> JSONValue? {
         guard let value = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)),
             value.members != nil
         else { return nil }
         return value
     }
 
-    private static func read(
+    static func read(
         _ header: JSONValue, _ isAccessToken: Bool
     ) throws(IDTokenFault) -> (VerificationKey.Algorithm, String?) {
         guard let name = header["alg"]?.string,
@@ -58,7 +58,7 @@ package struct IDToken: Sendable {
     }
 
     /// One text or a list of texts that is not empty (RFC 7519 section 4.1.3).
-    private static func audiences(_ value: JSONValue?) -> [String]? {
+    static func audiences(_ value: JSONValue?) -> [String]? {
         if let one = value?.string { return one.isEmpty ? nil : [one] }
         guard let list = value?.array, !list.isEmpty else { return nil }
         let texts = list.compactMap(\.string)

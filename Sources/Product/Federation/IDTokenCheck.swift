@@ -88,7 +88,7 @@ package struct IDTokenCheck: Sendable {
     }
 
     /// Whole seconds of a NumericDate; a fraction is cut off. Beyond the year 9999 is no date.
-    private static func seconds(_ value: JSONValue?) -> Int64? {
+    static func seconds(_ value: JSONValue?) -> Int64? {
         guard case .number(let text) = value else { return nil }
         let whole = text.utf8.prefix { $0 != UInt8(ascii: ".") }
         let rest = text.utf8.dropFirst(whole.count)

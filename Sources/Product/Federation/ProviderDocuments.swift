@@ -1,5 +1,7 @@
+import Cryptography
 import Domain
 import HTTP
+import JSON
 import Outbound
 import Synchronization
 import Text
@@ -47,13 +49,42 @@ package final class ProviderDocuments: Sendable {
         of token: IDToken, from party: RelyingParty, nonce: String? = nil,
         isAccessToken: Bool = false
     ) async throws(FederationFault) -> IDClaims {
-        let documents = try await documents(of: party) {
-            !$0.keys.keys(id: token.keyID, algorithm: token.algorithm).isEmpty
-        }
         let check = IDTokenCheck(
             party: party, now: clock(), nonce: nonce, isAccessToken: isAccessToken)
+        return try await checked(party, token.keyID, token.algorithm) {
+            keys throws(IDTokenFault) in try check.claims(of: token, keys: keys)
+        }
+    }
+
+    /// The claims of a signed answer of the userinfo endpoint, checked by the provider's keys.
+    package func claims(
+        of info: SignedUserInfo, from party: RelyingParty
+    ) async throws(FederationFault) -> JSONValue {
+        let now = clock()
+        return try await checked(party, info.keyID, info.algorithm) {
+            keys throws(IDTokenFault) in try info.claims(for: party, keys: keys, now: now)
+        }
+    }
+
+    /// A check by the provider's keys, and once more by newly fetched ones where none fits: some
+    /// providers replace a key under the same id. They are asked once a minute at most.
+    private func checked<Result>(
+        _ party: RelyingParty, _ keyID: String?, _ algorithm: VerificationKey.Algorithm,
+        _ check: (KeySet) throws(IDTokenFault) -> Result
+    ) async throws(FederationFault) -> Result {
+        let first = try await documents(of: party) {
+            !$0.keys.keys(id: keyID, algorithm: algorithm).isEmpty
+        }
         do throws(IDTokenFault) {
-            return try check.claims(of: token, keys: documents.keys)
+            return try check(first.keys)
+        } catch {
+            guard error == .signatureInvalid else { throw .token(error) }
+        }
+        let seen = first.fetchedAt
+        let second = try await documents(of: party) { $0.fetchedAt != seen }
+        guard second.fetchedAt != seen else { throw .token(.signatureInvalid) }
+        do throws(IDTokenFault) {
+            return try check(second.keys)
         } catch {
             throw .token(error)
         }

@@ -47,6 +47,15 @@ package struct RelyingParty: Sendable, Equatable {
             ? endpoints[.issuer] ?? Self.cognitoIssuer(pool: issuer) : issuer
     }
 
+    /// The same provider for another client of ours there: its tokens are the only ones taken, beside
+    /// those of the clients that lead to tenants.
+    package func asClient(_ id: String) -> RelyingParty {
+        var party = self
+        party.audiences = [id] + (clientID == nil ? audiences : Array(audiences.dropFirst()))
+        party.clientID = id
+        return party
+    }
+
     /// `eu-central-1_abc` stands at `https://cognito-idp.eu-central-1.amazonaws.com/`.
     private static func cognitoIssuer(pool: String) -> String {
         let region = String(decoding: pool.utf8.prefix { $0 != 0x5F }, as: UTF8.self)

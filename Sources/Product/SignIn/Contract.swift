@@ -13,6 +13,8 @@ package struct Contract: Sendable {
     package var cookie: String?
     /// The other cookies that it sets.
     package var otherCookies: [String] = []
+    /// Kinds of the provider that the setting `client_id` is of.
+    package var providerKinds = ClientDescription.signInKinds
     /// Its own settings, beside those that every client has.
     package var settings: [FieldShape] = []
     /// A least length of passwords that this app's people are used to, where it has one.
@@ -30,6 +32,13 @@ package struct Contract: Sendable {
             .nullable(
                 "provider", .string(min: 1, max: 64),
                 "The id of the provider that people sign in at; the only fitting one when absent."),
+            .nullable(
+                "client_id", .string(min: 1, max: 255),
+                "The client that this app is at its provider; the provider's own when absent."),
+            .nullable(
+                "secret", .string(min: 1, max: 4096),
+                "Of that client, where it has one. Taken, never shown; left out it is kept as long "
+                    + "as client and provider stay the same."),
             .optional(
                 "token_seconds", .integer(60...31_536_000), "How long a session lasts."),
         ]
@@ -37,7 +46,7 @@ package struct Contract: Sendable {
             name: name,
             profile: OriginProfile(
                 client: headers, cookies: (cookie.map { [$0] } ?? []) + otherCookies),
-            settings: ObjectShape(common + settings))
+            settings: ObjectShape(common + settings), providerKinds: providerKinds)
     }
 }
 

@@ -53,8 +53,10 @@ package enum Contracts {
             } catch let refusal as SignInRefusal {
                 var problem = contract.explain(refusal) ?? refusal.problem
                 problem.cause = refusal.cause
+                await mounted?.noteFailure(problem, at: route)
                 throw problem
             } catch let problem as Problem {
+                await mounted?.noteFailure(problem, at: route)
                 throw mounted.map { contract.refine(problem, $0) } ?? problem
             }
         }

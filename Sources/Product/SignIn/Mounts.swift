@@ -67,6 +67,7 @@ package struct Mounts: Sendable {
 
     /// An app that was given a base address with a slash at its end asks for `//api/…`.
     private static func tidied(_ request: Request) -> Request {
+        if let question = ProxiedOrigin.unwrapped(request) { return question }
         guard request.path.utf8.starts(with: "/t/".utf8) else { return request }
         var request = request
         request.path = collapsed(request.path)

@@ -110,7 +110,7 @@ package struct Composition: Sendable {
                 resolveTenant: { try await Self.resolve($0, $1, database) },
                 authorize: { Authorizer.refusal($0, $1, $2) },
                 judgeOrigin: { try await judge.judge($0, $1) },
-                encode: { Contracts.encode($0, $1) },
+                encode: { Contracts.encode($0, $1) ?? LambdaEndpoint.encode($0, $1) },
                 idempotency: KeptAnswers(database: database),
                 settleEarlier: { try await database.settleEarlier() },
                 problem: storageProblem,
@@ -164,6 +164,9 @@ package struct Composition: Sendable {
             fields.append(("trace_id", .text(parent)))
         }
         if let fault = record.fault { fields.append(("fault", .text(fault))) }
-        logger.log(record.status >= 500 ? .error : .info, "request", fields)
+        // Why a request was refused, where the answer does not say: `dev` shows that too.
+        let isUnsaid = record.fault != nil && record.status >= 400
+        logger.log(
+            record.status >= 500 ? .error : isUnsaid ? .notice : .info, "request", fields)
     }
 }

@@ -41,7 +41,7 @@ struct DevelopmentCommand {
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
             signingKey: settings.signingKey?.text, lease: settings.lease,
             outside: try Outside(settings, isDevelopment: true),
-            logger: Logger(level: .warning, format: .text),
+            logger: Logger(level: .notice, format: .text),
             metricsListen: settings.metricsListen?.text, retention: settings.retention,
             trustedProxies: settings.trustedProxies,
             databaseConnections: settings.databaseConnections,

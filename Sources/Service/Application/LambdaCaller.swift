@@ -9,7 +9,7 @@ import Text
 /// Who calls the Lambda Invoke API: an AWS client with a hook credential, or an emulator on this
 /// machine for a pool that its operators opened to it. Anything else shows a key, as everywhere.
 struct LambdaCaller: Sendable {
-    private static let prefix = "/2015-03-31/functions/"
+    private static let prefix = LambdaEndpoint.prefix
     /// The peer's own address; a header takes it back where a proxy stands between, never gives it.
     private static let loopback: Set<String> = ["127.0.0.1", "::1"]
 

@@ -7,10 +7,19 @@ package struct ClientDescription: Sendable {
     /// What its pages may send.
     package var profile: OriginProfile
     package var settings: ObjectShape
+    /// Kinds of the provider that the setting `client_id` is of.
+    package var providerKinds: [String]
 
-    package init(name: String, profile: OriginProfile, settings: ObjectShape) {
+    /// Kinds that a person can be sent to.
+    package static let signInKinds = ["oidc", "google", "github"]
+
+    package init(
+        name: String, profile: OriginProfile, settings: ObjectShape,
+        providerKinds: [String] = Self.signInKinds
+    ) {
         self.name = name
         self.profile = profile
         self.settings = settings
+        self.providerKinds = providerKinds
     }
 }

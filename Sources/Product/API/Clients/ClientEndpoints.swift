@@ -17,9 +17,10 @@ enum ClientEndpoints {
     ) { call in
         let rows = try await call.scope.clients()
         let bound = try await call.scope.boundHosts()
+        let secrets = try await call.scope.clientsWithSecret()
         let items = call.services.clients.map { known in
             (rows.first { sameBytes($0.name, known.name) } ?? ClientRow(unset: known.name))
-                .json(bound)
+                .json(bound, hasSecret: secrets.contains { sameBytes($0, known.name) })
         }
         return call.list(items, next: nil, total: Total(items.count))
     }
@@ -32,17 +33,26 @@ enum ClientEndpoints {
         exists: { try description(of: $0) != nil },
         handle: { call in
             guard let known = try description(of: call) else { throw Problem.notFound("client") }
-            let next = try ClientInput(call, known).row
+            let input = try ClientInput(call, known)
+            let next = input.row
+            let database = try call.services.database
+            let audience = try await input.secretAudience(database, tenant: call.tenant.id)
             let binding = HostBinding(call)
+            let had = try await call.scope.clientsWithSecret().contains {
+                sameBytes($0, known.name)
+            }
             return try await call.scope.change(by: call.actor) { change in
                 let current = try await change.lockClient(known.name)
                 try call.requireMatch(current.etag)
                 try call.input.checkRepeated(
-                    against: current.json(try await change.boundHosts()))
+                    against: current.json(try await change.boundHosts(), hasSecret: had))
                 try await binding.check(next.hosts, besides: current.hosts, in: change)
                 let row = try await change.putClient(
                     current, as: next, onPlatformsWord: binding.isPlatform)
-                return .ok(row.json(try await change.boundHosts()), etag: row.etag)
+                let hasSecret = try await change.changeClientSecret(
+                    of: row, input.secret, for: audience, in: database)
+                return .ok(
+                    row.json(try await change.boundHosts(), hasSecret: hasSecret), etag: row.etag)
             }
         })
 
@@ -56,7 +66,7 @@ extension ClientRow {
     var etag: String { ETag.version(version) }
 
     /// `bound`: the hosts at which the tenant's clients answer.
-    func json(_ bound: [BoundClientHost]) -> JSONValue {
+    func json(_ bound: [BoundClientHost], hasSecret: Bool) -> JSONValue {
         let unbound = hosts.filter { host in
             !bound.contains { sameBytes($0.client, name) && sameBytes($0.host, host) }
         }
@@ -64,7 +74,8 @@ extension ClientRow {
             .init("name", .string(name)), .init("enabled", .bool(enabled)),
             .init("hosts", .strings(hosts)), .init("unbound_hosts", .strings(unbound)),
             .init("redirect_uris", .strings(redirectURIs)),
-            .init("settings", settings), .init("created_at", .time(createdAt)),
+            .init("settings", settings), .init("secret_set", .bool(hasSecret)),
+            .init("created_at", .time(createdAt)),
             .init("updated_at", .time(updatedAt)),
         ])
     }
@@ -89,6 +100,7 @@ extension ClientRow {
             .optional(
                 "settings", .any,
                 "What the client declares: `provider` and `token_seconds`, and its own."),
+            .readOnly("secret_set", .bool, "Whether a secret of the client's own is kept."),
             .readOnly("created_at", .timestamp, nullable: true),
             .readOnly("updated_at", .timestamp, nullable: true),
         ])

@@ -6,6 +6,8 @@ import Text
 /// What a body says about a client, held against what the contract declares.
 struct ClientInput {
     var row: ClientRow
+    var secret: ProviderSecret
+    private let kinds: [String]
 
     init(_ call: Call, _ known: ClientDescription) throws {
         var decoder = Decoder(allowsReadOnly: false)
@@ -18,7 +20,31 @@ struct ClientInput {
         let redirects = call.input.optionalStrings("redirect_uris") ?? []
         try Self.checkTransport(redirects, own: PublicAddress(call.services.publicURL))
         row.redirectURIs = Self.once(redirects)
-        row.settings = .object(settings.members)
+        row.settings = .object(settings.members.filter { !sameBytes($0.name, "secret") })
+        kinds = known.providerKinds
+        secret =
+            settings.has("secret")
+            ? settings.optionalString("secret").map { .set($0) } ?? .clear : .keep
+        if case .set = secret, row.settings["client_id"]?.string == nil {
+            throw Self.refusal("is the secret of a client: give `client_id` too")
+        }
+    }
+
+    /// The hash of what the client's secret is sent to; nil where that is not known. 422 for a new
+    /// secret then: it is bound to the one place that it was given for.
+    func secretAudience(_ database: Database, tenant: UUID) async throws -> [UInt8]? {
+        guard let clientID = row.settings["client_id"]?.string else { return nil }
+        let provider = ProviderChoice.choose(
+            from: try await database.providers(near: tenant), kinds: kinds,
+            named: row.settings["provider"]?.string)
+        if let provider { return provider.secretAudience(clientID: clientID) }
+        guard case .set = secret else { return nil }
+        throw Self.refusal(
+            "needs the provider that it is for: register it, or name it in `provider`")
+    }
+
+    private static func refusal(_ detail: String) -> Problem {
+        Problem.invalid([FieldError("/settings/secret", .notAllowed, detail)])
     }
 
     private static func checkTransport(_ redirects: [String], own: PublicAddress?) throws {

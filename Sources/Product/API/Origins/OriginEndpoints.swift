@@ -8,7 +8,7 @@ import Text
 enum OriginEndpoints {
     static let all: [Endpoint] = [
         list, create, replace, delete, platformList, platformCreate, platformDelete,
-        OriginEvaluation.endpoint,
+        OriginEvaluation.endpoint, ProxiedOrigin.endpoint,
     ]
 
     private static let path = "/v1/tenants/{tenant}/cors-origins"

@@ -27,7 +27,9 @@ package struct OriginJudge: Sendable {
     package func judge(
         _ request: Request, _ match: RouteMatch<Endpoint>?
     ) async throws -> OriginVerdict {
-        guard request.first("origin") != nil else { return .proceed }
+        guard request.first("origin") != nil, !ProxiedOrigin.isQuestion(request) else {
+            return .proceed
+        }
         let asked = question(request, match)
         let place = OriginPlace(path: request.path)
         if place == .publicDocument || match?.value(for: .get)?.isPublicDocument == true {

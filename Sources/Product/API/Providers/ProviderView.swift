@@ -67,9 +67,10 @@ extension ProviderRow: JSONView {
             FieldShape(
                 "name", .string(min: 1, max: 200, rule: .displayName),
                 example: .string("Acme sign-in")),
-            .nullable(
-                "issuer", .string(min: 1, max: 1024),
-                "The issuer's address; of a Cognito pool its id."),
+            FieldShape(
+                "issuer", .string(min: 1, max: 1024), nullable: true,
+                "The issuer's address; of a Cognito pool its id.",
+                example: .string("https://sign-in.example.com")),
             .nullable("client_id", .string(min: 1, max: 255)),
             FieldShape(
                 "email_trust", trust, nullable: true,

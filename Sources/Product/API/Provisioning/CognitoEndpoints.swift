@@ -6,7 +6,7 @@ import Text
 
 /// Cognito's triggers, as a forwarder sends them and as the Lambda Invoke API has them.
 enum CognitoEndpoints {
-    static let all: [Endpoint] = [preSignup, postConfirmation, invoke]
+    static let all: [Endpoint] = [preSignup, postConfirmation, LambdaEndpoint.invoke]
 
     private static let preSignup = Endpoint(
         .post, "/v1/hooks/pre-signup/cognito", id: "preSignupCognito", tag: "Provisioning",
@@ -38,54 +38,12 @@ enum CognitoEndpoints {
         .ok(try await confirm(CognitoEvent(document(call)), call))
     }
 
-    private static let invoke = Endpoint(
-        .post, "/2015-03-31/functions/{name}/invocations", id: "invokeFunction",
-        tag: "Provisioning",
-        summary: "Both triggers in the shape of the Lambda Invoke API; `name` is pre-signup or "
-            + "post-confirmation.",
-        access: .right("signUpHook"),
-        body: .raw(["*/*"]),
-        answers: [.ok(CognitoEvent.shape.or(whenHas: "errorMessage", functionError))],
-        problems: [.unavailable], hook: true,
-        maxBody: 1 << 18
-    ) { call in
-        let name = try call.parameter("name")
-        let function = name.split(separator: ":").last.map(String.init) ?? name
-        let isPreSignup = function.isSame(as: "pre-signup")
-        guard isPreSignup || function.isSame(as: "post-confirmation") else {
-            throw Problem.notFound("function")
-        }
-        let event = try CognitoEvent(document(call))
-        var response: Response
-        if isPreSignup {
-            switch try await decide(event, call) {
-            case .allowed(let event): response = .ok(event)
-            case .refused(let text, _):
-                response = .ok(
-                    .object([
-                        .init("errorMessage", .string(text)),
-                        .init("errorType", .string("SignUpRefused")),
-                    ]))
-                response.set("x-amz-function-error", "Unhandled")
-            }
-        } else {
-            response = .ok(try await confirm(event, call))
-        }
-        response.set("x-amz-executed-version", "$LATEST")
-        return response
-    }
-
-    /// What the Lambda runtime answers where a function throws.
-    private static let functionError = ObjectShape(
-        "FunctionError",
-        [.readOnly("errorMessage", .string()), .readOnly("errorType", .string())])
-
-    private enum Decided {
+    enum Decided {
         case allowed(JSONValue)
         case refused(String, Reason)
     }
 
-    private static func decide(_ event: CognitoEvent, _ call: Call) async throws -> Decided {
+    static func decide(_ event: CognitoEvent, _ call: Call) async throws -> Decided {
         guard event.trigger.hasPrefix("PreSignUp_"),
             let attempt = event.call(for: call)
         else {
@@ -107,7 +65,7 @@ enum CognitoEndpoints {
 
     /// Only a confirmed sign-up decides; other triggers are echoed. One that an operator or a phone
     /// confirmed proves no mailbox: what was reserved waits for the token that does.
-    private static func confirm(_ event: CognitoEvent, _ call: Call) async throws -> JSONValue {
+    static func confirm(_ event: CognitoEvent, _ call: Call) async throws -> JSONValue {
         guard event.trigger.isSame(as: CognitoMapping.Trigger.confirmSignUp.rawValue),
             let attempt = event.call(for: call)
         else { return event.document }
@@ -117,7 +75,7 @@ enum CognitoEndpoints {
         return event.document
     }
 
-    private static func document(_ call: Call) throws -> JSONValue {
+    static func document(_ call: Call) throws -> JSONValue {
         do {
             return try JSONValue(parsing: call.request.body)
         } catch {

@@ -31,8 +31,7 @@ extension ClientCall {
             attempt.tenant = tenant.id.description
             return BearerPerson(provider: provider, attempt: attempt)
         } catch {
-            guard case .token(let fault) = error else { throw SignInRefusal.providerAway }
-            throw SignInRefusal.notProved("id token: " + fault.rawValue)
+            throw SignInRefusal(error, of: "id token")
         }
     }
 
@@ -62,7 +61,7 @@ extension ClientCall {
     private func issuer(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
         var found: [(ProviderRow, RelyingParty)] = []
         for row in try await core.database.providers(issuing: token.claimedIssuer) {
-            guard row.tenantID == nil || row.tenantID == tenant.id, let party = row.relyingParty,
+            guard row.tenantID == nil || row.tenantID == tenant.id, let party = party(of: row),
                 party.isIssuer(token.claimedIssuer), party.takesOne(of: token.claimedAudiences)
             else { continue }
             found.append((row, party))

@@ -100,7 +100,7 @@ extension ClientCall {
                 body: Array(form.utf8)))
         guard let code = answer["device_code"]?.string, let shown = answer["user_code"]?.string,
             let uri = answer["verification_uri"]?.string
-        else { throw SignInRefusal.providerAway }
+        else { throw SignInRefusal.providerAway("GitHub gave no device code") }
         let isKept = try await scope.begin(
             LoginState(
                 hash: Self.hash(device: code), client: client.name, provider: remote.row.id,

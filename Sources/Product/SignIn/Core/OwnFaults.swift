@@ -10,10 +10,10 @@ extension Contract {
         do {
             return try await work()
         } catch let refusal as SignInRefusal where refusal == .noProvider {
-            throw ours(Problem(.internalError, text), "sign-in: \(refusal)")
-        } catch let refusal as SignInRefusal where refusal == .providerAway {
+            throw ours(Problem(.internalError, text), refusal.cause)
+        } catch let refusal as SignInRefusal where refusal.isProviderAway {
             let later = [Field("retry-after", "5")]
-            throw ours(Problem(.unavailable, away ?? text, fields: later), "sign-in: \(refusal)")
+            throw ours(Problem(.unavailable, away ?? text, fields: later), refusal.cause)
         } catch let refusal as SignInRefusal {
             throw refusal
         } catch {
@@ -24,7 +24,7 @@ extension Contract {
         }
     }
 
-    private static func ours(_ problem: Problem, _ cause: String) -> Problem {
+    private static func ours(_ problem: Problem, _ cause: String?) -> Problem {
         var problem = problem
         problem.cause = cause
         return problem

@@ -34,7 +34,7 @@ struct RemoteProvider: Sendable {
         if let set = party.endpoints[wanted] { return set }
         if isGitHub, let known = Self.gitHub[wanted] { return known }
         guard !isGitHub, let found = try await metadata().endpoints[wanted] else {
-            throw SignInRefusal.providerAway
+            throw SignInRefusal.providerAway("no \(wanted.rawValue)")
         }
         return found
     }
@@ -43,7 +43,7 @@ struct RemoteProvider: Sendable {
         do throws(FederationFault) {
             return try await core.documents.metadata(of: party)
         } catch {
-            throw SignInRefusal.providerAway
+            throw SignInRefusal(error, of: "discovery")
         }
     }
 
@@ -90,10 +90,8 @@ struct RemoteProvider: Sendable {
                 of: token, from: party, nonce: nonce, isAccessToken: isAccessToken)
         } catch let fault as IDTokenFault {
             throw SignInRefusal.notProved(Self.name(isAccessToken) + fault.rawValue)
-        } catch FederationFault.token(let fault) {
-            throw SignInRefusal.notProved(Self.name(isAccessToken) + fault.rawValue)
-        } catch is FederationFault {
-            throw SignInRefusal.providerAway
+        } catch let fault as FederationFault {
+            throw SignInRefusal(fault, of: isAccessToken ? "access token" : "id token")
         }
         return ProvedPerson(
             provider: row, subject: claims.subject, email: claims.email,
@@ -104,17 +102,6 @@ struct RemoteProvider: Sendable {
 
     private static func name(_ isAccessToken: Bool) -> String {
         isAccessToken ? "access token: " : "id token: "
-    }
-
-    /// The address from the userinfo endpoint, where the id token is silent (OpenID Connect Core
-    /// section 5.3.2: only for the same subject).
-    func complete(_ person: inout ProvedPerson, _ accessToken: String) async throws {
-        guard let url = try await metadata().endpoints[.userInfo] else { return }
-        let info = try await ask(.get, url, bearer: accessToken)
-        guard let subject = info["sub"]?.string, sameBytes(subject, person.subject) else { return }
-        person.email = info["email"]?.string
-        person.emailVerified = info["email_verified"]?.bool
-        person.name = person.name ?? info["name"]?.string
     }
 
     /// One call of the token endpoint. An `error` is the provider's no; its name is for the log.
@@ -147,37 +134,6 @@ struct RemoteProvider: Sendable {
             OutboundRequest(.post, url, fields: fields, body: body))
     }
 
-    func ask(_ method: HTTP.Method, _ url: String, bearer: String) async throws -> JSONValue {
-        guard bearer.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw SignInRefusal.notProved("the token is no token")
-        }
-        let value = try await send(
-            OutboundRequest(method, url, fields: [Field("authorization", "Bearer \(bearer)")]))
-        guard value["error"] == nil else { throw SignInRefusal.notProved("refused by \(url)") }
-        return value
-    }
-
-    /// JSON of a 2xx, or of a 4xx that names its error; a 5xx or no answer is `.providerAway`.
-    func send(_ request: OutboundRequest) async throws -> JSONValue {
-        var request = request
-        request.fields.append(Field("accept", "application/json"))
-        request.fields.append(Field("user-agent", "Gatehouse"))
-        let answer: OutboundResponse
-        do throws(OutboundFailure) {
-            answer = try await core.http.send(request, for: party.owner)
-        } catch {
-            throw SignInRefusal.providerAway
-        }
-        guard answer.status < 500, answer.status != 429 else { throw SignInRefusal.providerAway }
-        let value = try? JSONValue(parsing: answer.body, limits: JSONLimits(depth: 32))
-        guard (200..<300).contains(answer.status) else {
-            let name = value?["error"]?.string ?? "status \(answer.status)"
-            return .object([.init("error", .string(name))])
-        }
-        guard let value else { throw SignInRefusal.notProved("no JSON") }
-        return value
-    }
-
     func basic(_ user: String, _ password: String) -> Field {
         Field("authorization", "Basic " + Base64.encode(Array("\(user):\(password)".utf8)))
     }
@@ -190,9 +146,9 @@ struct RemoteProvider: Sendable {
 extension ClientCall {
     /// nil for a provider that nobody can be sent to.
     func remote(_ provider: ProviderRow) async throws -> RemoteProvider? {
-        guard let party = provider.relyingParty, let clientID = party.clientID else { return nil }
+        guard let party = party(of: provider), let clientID = party.clientID else { return nil }
         return RemoteProvider(
             row: provider, party: party, clientID: clientID,
-            secret: try await core.database.clientSecret(of: provider), core: core)
+            secret: try await secret(at: provider), core: core)
     }
 }

@@ -29,8 +29,8 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     case wrongVerifier, verifierMissing
     /// The provider refused the code, or its token is not good; the reason is for the log.
     case notProved(String)
-    /// The provider cannot be asked.
-    case providerAway
+    /// The provider cannot be asked; why is for the log.
+    case providerAway(String)
     /// The rules refuse the person. `reference` finds the decision.
     case refused(Reason, reference: String)
     case pinMissing, pinExists, wrongPin
@@ -103,14 +103,31 @@ extension SignInRefusal {
         return problem
     }
 
-    /// Why, for the log alone: the answer says less.
+    /// Why, for the log and the tenant's operators: the answer says less.
     var cause: String? {
-        switch self {
-        case .notProved(let reason): "sign-in: " + reason
-        case .refused(let reason, let reference): "sign-in: \(reason.rawValue), ref \(reference)"
-        case .stateUnknown, .wrongVerifier, .verifierMissing, .providerAway, .signedOut:
-            "sign-in: \(self)"
-        default: nil
-        }
+        let reason: String? =
+            switch self {
+            case .notProved(let reason): reason
+            case .refused(let reason, let reference):
+                reason.rawValue + Self.referenceStart + reference
+            case .stateUnknown: "state_unknown"
+            case .stateUnfit: "state_unfit"
+            case .challengeUnfit: "challenge_unfit"
+            case .wrongVerifier: "wrong_verifier"
+            case .verifierMissing: "verifier_missing"
+            case .noProvider: "no_provider"
+            case .signedOut: "signed_out"
+            case .redirectNotRegistered: "redirect_not_registered"
+            case .providerAway(let reason): "provider_away: " + reason
+            default: nil
+            }
+        return reason.map { Self.causeStart + $0 }
     }
+
+    var isProviderAway: Bool {
+        if case .providerAway = self { true } else { false }
+    }
+
+    static let causeStart = "sign-in: "
+    static let referenceStart = ", ref "
 }

@@ -9,6 +9,7 @@ import Storage
 enum DeepRecall {
     static let contract = Contract(
         name: "deeprecall",
+        providerKinds: ["google"],
         settings: [
             .optional(
                 "replication_audience", .string(min: 1, max: 255),

@@ -11,6 +11,7 @@ enum Relate {
     static let contract = Contract(
         name: "relate",
         headers: ["x-signalr-user-agent"],
+        providerKinds: ["oidc", "google"],
         settings: [
             .optional(
                 "oidc_scope", .string(min: 1, max: 255),

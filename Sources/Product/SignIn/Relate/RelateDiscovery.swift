@@ -40,7 +40,7 @@ extension ClientCall {
     /// The provider that the apps are sent to by themselves.
     fileprivate func openIDProvider() async throws -> (issuer: String, clientID: String)? {
         guard let row = try await provider(kinds: ["oidc", "google"]),
-            let party = row.relyingParty, let clientID = party.clientID
+            let party = party(of: row), let clientID = party.clientID
         else { return nil }
         return (party.issuer, clientID)
     }

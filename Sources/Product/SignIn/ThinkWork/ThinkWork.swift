@@ -14,6 +14,7 @@ enum ThinkWork {
             "x-tenant-id", "x-tenant-slug", "x-thinkwork-tenant-id", "x-thinkwork-tenant-slug",
             "x-api-key", "x-thinkwork-deployment-token",
         ],
+        providerKinds: ["cognito"],
         settings: [
             .optional(
                 "password", .bool, "Whether the pool takes passwords; false when absent.")

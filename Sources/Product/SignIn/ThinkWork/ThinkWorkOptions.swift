@@ -19,7 +19,7 @@ enum ThinkWorkOptions {
     /// Without one pool that is surely meant, nothing is offered.
     private static func options(_ call: ClientCall) async throws -> JSONValue {
         guard let pool = try await call.provider(kinds: ["cognito"]),
-            let client = clientID(of: pool, in: call.tenant.id)
+            let client = call.ownClientID(at: pool) ?? clientID(of: pool, in: call.tenant.id)
         else { return document(password: nil, options: []) }
         let hasPassword = call.setting("password")?.bool ?? false
         let upstreams = (pool.document["upstreams"]?.array ?? []).compactMap(ThinkWorkUpstream.init)

@@ -6,6 +6,7 @@ import Text
 package enum SealedColumn: String, Sendable {
     case providerSecret = "providers.secret"
     case mail = "mail.message"
+    case clientSecret = "client_secrets.sealed"
 
     func context(_ tenant: UUID, _ row: UUID) -> [UInt8] {
         Array("\(rawValue) \(tenant) \(row)".utf8)

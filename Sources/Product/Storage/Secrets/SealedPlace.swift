@@ -6,6 +6,7 @@ import Text
 /// by itself within days (begun sign-ins, kept answers) is not among them.
 package enum SealedPlace: String, CaseIterable, Sendable {
     case providerSecrets = "secrets of providers"
+    case clientSecrets = "secrets of clients"
     case hookCredentials = "hook credentials"
     case mail = "letters on their way"
     case signingKeys = "signing keys"
@@ -33,6 +34,8 @@ package enum SealedPlace: String, CaseIterable, Sendable {
             SELECT id::text AS key, coalesce(tenant_id, \(UUID.platform)) AS tenant,
                 secret AS sealed FROM providers WHERE secret IS NOT NULL
             """
+        case .clientSecrets:
+            "SELECT id::text AS key, tenant_id AS tenant, sealed FROM client_secrets"
         case .hookCredentials:
             "SELECT id::text AS key, \(UUID.platform) AS tenant, sealed FROM hook_credentials"
         case .mail:
@@ -65,6 +68,11 @@ package enum SealedPlace: String, CaseIterable, Sendable {
             UPDATE providers SET secret = \(sealed)
             WHERE id = \(entry.id) AND secret = \(entry.sealed)
             """
+        case .clientSecrets:
+            """
+            UPDATE client_secrets SET sealed = \(sealed)
+            WHERE id = \(entry.id) AND sealed = \(entry.sealed)
+            """
         case .hookCredentials:
             """
             UPDATE hook_credentials SET sealed = \(sealed)
@@ -88,6 +96,8 @@ package enum SealedPlace: String, CaseIterable, Sendable {
             UPDATE providers SET secret = NULL
             WHERE secret IS NOT NULL AND NOT substring(secret FOR 4) = ANY (\(ids))
             """
+        case .clientSecrets:
+            "DELETE FROM client_secrets WHERE NOT substring(sealed FOR 4) = ANY (\(ids))"
         case .hookCredentials:
             "DELETE FROM hook_credentials WHERE NOT substring(sealed FOR 4) = ANY (\(ids))"
         case .mail:
@@ -117,6 +127,7 @@ package enum SealedPlace: String, CaseIterable, Sendable {
     private func context(_ entry: Entry) -> [UInt8] {
         switch self {
         case .providerSecrets: SealedColumn.providerSecret.context(entry.tenant, entry.id)
+        case .clientSecrets: SealedColumn.clientSecret.context(entry.tenant, entry.id)
         case .hookCredentials: HookCredentialRow.context(entry.id)
         case .mail: SealedColumn.mail.context(entry.tenant, entry.id)
         case .signingKeys: Array(entry.key.utf8)

@@ -1,0 +1,98 @@
+import API
+import Domain
+import Federation
+import HTTP
+import JSON
+import Outbound
+
+/// What a provider's endpoints answer to this server.
+extension RemoteProvider {
+    /// The address from the userinfo endpoint, where the id token is silent (OpenID Connect Core
+    /// section 5.3.2: only for the same subject; plain, or signed by the provider's keys).
+    func complete(_ person: inout ProvedPerson, _ accessToken: String) async throws {
+        guard let url = try await metadata().endpoints[.userInfo] else { return }
+        let info = try await userInfo(url, bearer: accessToken)
+        guard let subject = info["sub"]?.string, sameBytes(subject, person.subject) else { return }
+        person.email = info["email"]?.string
+        person.emailVerified = info["email_verified"]?.bool
+        person.name = person.name ?? info["name"]?.string
+    }
+
+    private func userInfo(_ url: String, bearer: String) async throws -> JSONValue {
+        let answer = try await answered(asking(.get, url, bearer: bearer))
+        let type = asciiLowercased(answer.first("content-type") ?? "")
+        guard (200..<300).contains(answer.status),
+            type.utf8.prefix(while: { $0 != UInt8(ascii: ";") && $0 != 0x20 })
+                .elementsEqual(SignedUserInfo.mediaType.utf8)
+        else { return try unrefused(json(of: answer), by: url) }
+        do {
+            // Some end the token with a line.
+            let text = answer.body.reversed().drop { $0 == 0x0A || $0 == 0x0D }.reversed()
+            return try await core.documents.claims(of: SignedUserInfo(Array(text)), from: party)
+        } catch let fault as IDTokenFault {
+            throw SignInRefusal.notProved("userinfo: " + fault.rawValue)
+        } catch let fault as FederationFault {
+            throw SignInRefusal(fault, of: "userinfo")
+        }
+    }
+
+    func ask(_ method: HTTP.Method, _ url: String, bearer: String) async throws -> JSONValue {
+        try unrefused(try await send(asking(method, url, bearer: bearer)), by: url)
+    }
+
+    /// JSON of a 2xx, or of a 4xx that names its error; a 5xx or no answer is `.providerAway`.
+    func send(_ request: OutboundRequest) async throws -> JSONValue {
+        try json(of: try await answered(request))
+    }
+
+    private func asking(
+        _ method: HTTP.Method, _ url: String, bearer: String
+    ) throws -> OutboundRequest {
+        guard bearer.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw SignInRefusal.notProved("the token is no token")
+        }
+        return OutboundRequest(
+            method, url, fields: [Field("authorization", "Bearer \(bearer)")])
+    }
+
+    private func unrefused(_ value: JSONValue, by url: String) throws -> JSONValue {
+        guard value["error"] == nil else { throw SignInRefusal.notProved("refused by \(url)") }
+        return value
+    }
+
+    private func answered(_ request: OutboundRequest) async throws -> OutboundResponse {
+        var request = request
+        request.fields.append(Field("accept", "application/json, application/jwt;q=0.9"))
+        request.fields.append(Field("user-agent", "Gatehouse"))
+        let answer: OutboundResponse
+        do throws(OutboundFailure) {
+            answer = try await core.http.send(request, for: party.owner)
+        } catch {
+            throw SignInRefusal.providerAway("\(request.url): \(error.rawValue)")
+        }
+        guard answer.status < 500, answer.status != 429 else {
+            throw SignInRefusal.providerAway("\(request.url): status \(answer.status)")
+        }
+        return answer
+    }
+
+    private func json(of answer: OutboundResponse) throws -> JSONValue {
+        let value = try? JSONValue(parsing: answer.body, limits: JSONLimits(depth: 32))
+        guard (200..<300).contains(answer.status) else {
+            let name = value?["error"]?.string ?? "status \(answer.status)"
+            return .object([.init("error", .string(name))])
+        }
+        guard let value else { throw SignInRefusal.notProved("no JSON") }
+        return value
+    }
+}
+
+extension SignInRefusal {
+    /// Why a provider's word does not count. `what`: the word, for the log.
+    init(_ fault: FederationFault, of what: String) {
+        switch fault {
+        case .token(let fault): self = .notProved("\(what): \(fault.rawValue)")
+        case .unavailable(let reason): self = .providerAway(reason)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Postgres
+import Text
+
+/// A sign-in at a client that failed before the rules were asked, so that no decision tells why.
+package struct FailedSignIn: ListedRow {
+    package var id = UUID.random()
+    package var client: String
+    /// The route below the client's mount: `POST /auth/token`.
+    package var operation: String
+    /// For operators: `id token: nonce_mismatch`.
+    package var reason: String
+    package var requestID: String
+    package var ip: String?
+    package var userAgent: String?
+    package var createdAt: Timestamp
+
+    static let columns: SQL =
+        "id, client, operation, reason, request_id, ip, user_agent, created_at"
+
+    package init(
+        client: String, operation: String, reason: String, requestID: String, ip: String?,
+        userAgent: String?, at time: Timestamp
+    ) {
+        self.client = client
+        self.operation = operation
+        self.reason = reason
+        self.requestID = requestID
+        self.ip = ip
+        self.userAgent = userAgent
+        createdAt = time
+    }
+
+    init(_ row: Row) throws(PostgresError) {
+        id = try row.get(0)
+        client = try row.get(1)
+        operation = try row.get(2)
+        reason = try row.get(3)
+        requestID = try row.get(4)
+        ip = try row.get(5)
+        userAgent = try row.get(6)
+        createdAt = try row.get(7)
+    }
+
+    /// Kept of one tenant in a minute: anybody can cause such a line.
+    package static let mostInAMinute = 30
+    /// Kept of one tenant; the oldest go first.
+    package static let most = 1000
+}
+
+extension TenantScope {
+    /// Keeps the line within the limits; beyond them it is left out.
+    package func keep(_ failed: FailedSignIn) async throws {
+        let name = "failed sign-ins of \(tenant)"
+        guard try await database.counted(name) < FailedSignIn.mostInAMinute,
+            try await database.count(name) <= FailedSignIn.mostInAMinute
+        else { return }
+        _ = try await write(
+            """
+            WITH old AS (
+                DELETE FROM failed_sign_ins WHERE tenant_id = \(tenant) AND id IN (
+                    SELECT id FROM failed_sign_ins WHERE tenant_id = \(tenant)
+                    ORDER BY created_at DESC, id DESC OFFSET \(FailedSignIn.most - 1)))
+            INSERT INTO failed_sign_ins (tenant_id, \(FailedSignIn.columns))
+            VALUES (\(tenant), \(failed.id), \(failed.client), \(failed.operation),
+                \(failed.reason), \(failed.requestID), \(failed.ip), \(failed.userAgent),
+                \(failed.createdAt))
+            """)
+    }
+
+    /// `client`, `requestID`: only of that one; nil of all.
+    package func failedSignIns(
+        _ list: ListQuery, client: String?, requestID: String?
+    ) async throws(PostgresError) -> ListPage<FailedSignIn> {
+        var source: SQL = "failed_sign_ins WHERE tenant_id = \(tenant)"
+        if let client { source += " AND client = \(client)" }
+        if let requestID { source += " AND request_id = \(requestID)" }
+        let statement = ListStatement(columns: FailedSignIn.columns, source: source)
+        return try await read(statement.page(list)).page(list, FailedSignIn.init)
+    }
+}
