@@ -28,9 +28,10 @@ struct IdentityAttackTests {
             try await Self.fillShownUpstreams(stage)
             for seed in 0..<Self.traces {
                 let plan = IdentityPlan(seed: seed)
-                let all = try await IdentityRun(plan, world: "a\(seed)", stage).play(withEvil: true)
-                let alone = try await IdentityRun(plan, world: "b\(seed)", stage)
-                    .play(withEvil: false)
+                var among = IdentityRun(plan, world: "a\(seed)", stage)
+                let all = try await among.play(withEvil: true)
+                var undisturbed = IdentityRun(plan, world: "b\(seed)", stage)
+                let alone = try await undisturbed.play(withEvil: false)
                 let comment = Comment(rawValue: "seed \(seed): \(plan)")
                 #expect(all.faults + alone.faults == [], comment)
                 #expect(all.seen == alone.seen, comment)

@@ -1,3 +1,4 @@
+import Application
 import JSON
 import Postgres
 import TestSupport

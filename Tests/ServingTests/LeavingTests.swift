@@ -6,6 +6,16 @@ import Synchronization
 import TestSupport
 import Testing
 
+private final class Tally: Sendable {
+    private let counts = Mutex((served: 0, lost: 0))
+    var served: Int { counts.withLock { $0.served } }
+    var lost: Int { counts.withLock { $0.lost } }
+
+    func count(served: Bool) {
+        counts.withLock { if served { $0.served += 1 } else { $0.lost += 1 } }
+    }
+}
+
 /// A server that is to stop: whoever comes is served until nobody comes.
 @Suite(.serialized) struct LeavingTests {
     @Test func `a server that leaves goes on, and each answer is its connection's last`()
@@ -29,29 +39,21 @@ import Testing
     @Test func `a connection that came about is answered, however the listener closes`()
         async throws
     {
-        for grace in [Duration.milliseconds(50), .zero] {
-            try await RunningServer.with(loops: 2) { running in
-                let port = running.port
-                let lost = Mutex(0)
-                let served = Mutex(0)
-                let clients = (0..<4).map { _ in
-                    Task.detached {
-                        while let client = Self.connection(port) {
-                            client.send(get("/", "Connection: close\r\n"))
-                            if client.readAll().hasPrefix("HTTP/1.1 200 ") {
-                                served.withLock { $0 += 1 }
-                            } else {
-                                lost.withLock { $0 += 1 }
-                            }
-                        }
+        try await RunningServer.with(loops: 2) { running in
+            let port = running.port
+            let tally = Tally()
+            let clients = (0..<4).map { _ in
+                Task.detached {
+                    while let client = Self.connection(port) {
+                        client.send(get("/", "Connection: close\r\n"))
+                        tally.count(served: client.readAll().hasPrefix("HTTP/1.1 200 "))
                     }
                 }
-                while served.withLock({ $0 }) < 100 { await Self.cycle(running.loop) }
-                await running.server.drain(deadline: .seconds(10), grace: grace)
-                for client in clients { await client.value }
-                // Without the time for what has begun, a few may be lost; that is what it is for.
-                if grace > .zero { #expect(lost.withLock { $0 } == 0) }
             }
+            while tally.served < 100 { await Self.cycle(running.loop) }
+            await running.server.drain(deadline: .seconds(10), grace: .milliseconds(50))
+            for client in clients { await client.value }
+            #expect(tally.lost == 0)
         }
     }
 

@@ -21,6 +21,13 @@ private final class Room: Sendable {
     }
 }
 
+/// Who came in, in this order.
+private final class Order: Sendable {
+    private let entered = Mutex<[String]>([])
+    var names: [String] { entered.withLock { $0 } }
+    func note(_ name: String) { entered.withLock { $0.append(name) } }
+}
+
 private final class Hand: Sendable {
     private let time = Mutex<ContinuousClock.Instant>(.now)
     var now: ContinuousClock.Instant { time.withLock { $0 } }
@@ -54,14 +61,12 @@ struct PersonQueueTests {
         async throws
     {
         let queue = PersonQueue()
-        let order = Mutex<[String]>([])
+        let order = Order()
         try await withThrowingTaskGroup(of: Void.self) { group in
             func wait(_ caller: String) async {
                 let before = queue.waitingCount
                 group.addTask {
-                    try await queue.alone(as: ["a"], by: caller) {
-                        order.withLock { $0.append(caller) }
-                    }
+                    try await queue.alone(as: ["a"], by: caller) { order.note(caller) }
                 }
                 while queue.waitingCount == before { await Task.yield() }
             }
@@ -71,8 +76,8 @@ struct PersonQueueTests {
             }
             try await group.waitForAll()
         }
-        #expect(order.withLock { $0.firstIndex(of: "victim") } == 0)
-        #expect(order.withLock { $0.count } == 21)
+        #expect(order.names.first == "victim")
+        #expect(order.names.count == 21)
         #expect(queue.waitingCount == 0)
     }
 
