@@ -7,6 +7,10 @@ import Testing
 
 /// PostgreSQL that takes everything and says nothing: every request is answered in its time.
 @Suite(.serialized) struct SilentDatabaseTests {
+    private static let attempt =
+        #"{"provider":"google","issuer":"https://accounts.google.com","subject":"1","#
+        + #""email":"ann@corp.example","email_verified":true}"#
+
     @Test func `no answer is later than its deadline, and service goes on without a restart`()
         async throws
     {
@@ -29,7 +33,7 @@ import Testing
             ("GET", "/readyz", nil, .milliseconds(1300)),
             ("GET", "/console/", nil, .milliseconds(500)),
             ("GET", "/livez", nil, .milliseconds(500)),
-            ("POST", "/v1/hooks/pre-signup", "{}", .milliseconds(2800)),
+            ("POST", "/v1/hooks/pre-signup", Self.attempt, .milliseconds(2800)),
             ("GET", "/v1/tenants", nil, .milliseconds(5300)),
             ("POST", "/v1/tenants", #"{"slug":"late","name":"Late"}"#, .milliseconds(5300)),
         ]
@@ -38,7 +42,7 @@ import Testing
                 group.addTask {
                     let clock = ContinuousClock()
                     let start = clock.now
-                    let answer = try await Self.elsewhere {
+                    let answer = try await OwnThread.run {
                         try running.send(method, target, body: body, fields: bearer)
                     }
                     let took = clock.now - start
@@ -59,11 +63,5 @@ import Testing
         #expect(log.text.contains("postgres.lost"))
         await running.stop()
         proxy.stop()
-    }
-
-    private static func elsewhere<Value: Sendable>(
-        _ work: @escaping @Sendable () throws -> Value
-    ) async throws -> Value {
-        try await Task.detached { try work() }.value
     }
 }

@@ -25,7 +25,7 @@ struct WithdrawalsDecidedTests {
         "user.email_change_asked": "nothing changes before it is confirmed",
         "user.email_change_ended": "nothing had changed before it was confirmed",
         "user.password_link_made": "gives a way to set a password, and takes none",
-        "operator.confirmed": "gives the address to a row, and takes nothing",
+        "client.secret_changed": "what Gatehouse sends to a provider, and lets nobody in by itself",
         "user.read": "a permission in the words of an app, and no action",
     ]
 

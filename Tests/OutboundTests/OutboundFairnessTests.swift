@@ -53,6 +53,10 @@ struct OutboundFairnessTests {
             #expect(failures[.busy] ?? 0 >= 72 - 2 - OutboundPolicy.waitingLimit)
             #expect(failures[.timedOut] ?? 0 >= 2)
         }
+        // Who waited had no time left, which is not the host's fault; this one is its third.
+        await #expect(throws: OutboundFailure.timedOut) {
+            _ = try await client.send(bad, for: evil)
+        }
         // It has not answered in time again and again, and is left alone for a while.
         await #expect(throws: OutboundFailure.suspended) {
             _ = try await client.send(bad, for: evil)

@@ -76,7 +76,7 @@ struct ServerFaultTests {
                 """)
             _ = try await postgres.query(
                 """
-                CREATE CONSTRAINT TRIGGER full AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED
+                CREATE CONSTRAINT TRIGGER no_room AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED
                 FOR EACH ROW EXECUTE FUNCTION full_disk()
                 """)
             await #expect {

@@ -44,15 +44,17 @@ private final class Tally: Sendable {
             let tally = Tally()
             let clients = (0..<4).map { _ in
                 Task.detached {
-                    while let client = Self.connection(port) {
-                        client.send(get("/", "Connection: close\r\n"))
-                        tally.count(served: client.readAll().hasPrefix("HTTP/1.1 200 "))
+                    try await OwnThread.run {
+                        while let client = Self.connection(port) {
+                            client.send(get("/", "Connection: close\r\n"))
+                            tally.count(served: client.readAll().hasPrefix("HTTP/1.1 200 "))
+                        }
                     }
                 }
             }
             while tally.served < 100 { await Self.cycle(running.loop) }
             await running.server.drain(deadline: .seconds(10), grace: .milliseconds(50))
-            for client in clients { await client.value }
+            for client in clients { try await client.value }
             #expect(tally.lost == 0)
         }
     }

@@ -31,7 +31,7 @@ package final class NameServer: Sendable {
         }
         port = UInt16(bigEndian: address.sin_port)
         self.replies = Mutex(replies)
-        ScriptedListener.thread { [self] in serve() }
+        OwnThread.start { [self] in serve() }
     }
 
     package func set(_ name: String, _ reply: Reply) { replies.withLock { $0[name] = reply } }

@@ -22,12 +22,12 @@ package final class ScriptedListener: Sendable {
         listen(descriptor, 64)
         self.descriptor = descriptor
         port = Int(UInt16(bigEndian: address.sin_port))
-        Self.thread {
+        OwnThread.start {
             defer { close(descriptor) }
             while true {
                 let peer = accept(descriptor, nil, nil)
                 guard peer >= 0 else { return }
-                Self.thread { play(ScriptedConnection(peer)) }
+                OwnThread.start { play(ScriptedConnection(peer)) }
             }
         }
     }
@@ -35,22 +35,6 @@ package final class ScriptedListener: Sendable {
     /// Ends listening; connections end when their part is played. The thread closes what it
     /// listens on: by then the number could be another socket's.
     package func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
-
-    static func thread(_ work: @escaping @Sendable () -> Void) {
-        final class Box: Sendable {
-            let work: @Sendable () -> Void
-            init(_ work: @escaping @Sendable () -> Void) { self.work = work }
-        }
-        var thread = pthread_t()
-        let box = Unmanaged.passRetained(Box(work))
-        pthread_create(
-            &thread, nil,
-            { raw in
-                if let raw { Unmanaged<Box>.fromOpaque(raw).takeRetainedValue().work() }
-                return nil
-            }, box.toOpaque())
-        pthread_detach(thread)
-    }
 }
 
 /// The listener's end of one connection; a read that waits over ten seconds gives up.

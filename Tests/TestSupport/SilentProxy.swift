@@ -29,7 +29,7 @@ package final class SilentProxy: Sendable {
         listen(descriptor, 64)
         listener = descriptor
         port = Int(UInt16(bigEndian: address.sin_port))
-        ScriptedListener.thread { [self] in run() }
+        OwnThread.start { [self] in run() }
     }
 
     /// The same words, by way of this proxy.
@@ -70,7 +70,7 @@ package final class SilentProxy: Sendable {
             }
             pairs.withLock { $0.append((client, server)) }
             for (from, to) in [(client, server), (server, client)] {
-                ScriptedListener.thread { [self] in pump(from, to) }
+                OwnThread.start { [self] in pump(from, to) }
             }
         }
     }

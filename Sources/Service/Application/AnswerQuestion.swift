@@ -26,7 +26,7 @@ struct AnswerQuestion: Hashable, Sendable {
         switch request.method {
         case .get:
             kind = .page
-            guard request.mayBePage else { return nil }
+            guard request.mayBePage, request.count("if-match") == 0 else { return nil }
             request.addPath(to: &bytes)
             guard request.add(["accept-encoding", "if-none-match"], to: &bytes) else { return nil }
         case .options:
