@@ -124,7 +124,9 @@ class Stand:
             self.postgres("start")
             for one in settings:
                 self.sql(f"ALTER SYSTEM SET {one}", "postgres")
-            self.sql("SELECT pg_reload_conf()", "postgres")
+            if settings:  # some count only from the start on
+                self.postgres("stop")
+                self.postgres("start")
             self.sql("CREATE DATABASE gatehouse OWNER gatehouse_owner", "postgres")
             subprocess.run(
                 [BINARY, "migrate"], check=True, stdout=subprocess.DEVNULL,

@@ -155,13 +155,12 @@ struct RelateSignInTests {
         await stage.stop()
     }
 
-    @Test func `R10 nothing of the profile is changed here, which an allowed page may read`()
+    @Test func `R10 addresses are not changed here, and an allowed page may read that`()
         async throws
     {
         let stage = try await RelateStage.make()
         let key = "ApiKey \(try await stage.key().text)"
         let calls: [(HTTP.Method, String, String?)] = [
-            (.put, Self.profile, #"{"displayName":"A"}"#),
             (.post, "\(Self.profile)/addresses", #"{"address":"a@acme.example"}"#),
             (.delete, "\(Self.profile)/addresses/\(UUID.random())", nil),
         ]

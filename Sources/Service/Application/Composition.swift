@@ -164,8 +164,9 @@ package struct Composition: Sendable {
             fields.append(("trace_id", .text(parent)))
         }
         if let fault = record.fault { fields.append(("fault", .text(fault))) }
-        // Why a request was refused, where the answer does not say: `dev` shows that too.
-        let isUnsaid = record.fault != nil && record.status >= 400
+        // Why a request was refused, where the answer, perhaps a redirect, does not say: `dev` shows
+        // that too.
+        let isUnsaid = record.fault != nil
         logger.log(
             record.status >= 500 ? .error : isUnsaid ? .notice : .info, "request", fields)
     }
