@@ -172,7 +172,8 @@ struct OperatorClaimsTests {
         }
     }
 
-    @Test func `an operator becomes active by signing in alone, and the last who has signed in stays`()
+    @Test
+    func `an operator becomes active by signing in alone, and the last who has signed in stays`()
         async throws
     {
         try await Self.run { stage, acme, _ in

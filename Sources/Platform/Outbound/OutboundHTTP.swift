@@ -37,7 +37,8 @@ package final class OutboundHTTP: Sendable {
         let deadline = end.map { min($0, latest) } ?? latest
         let target = Target(owner: owner, host: Self.host(of: request.url))
         guard !breaker.isOpen(target, at: .now) else { throw .suspended }
-        let limits = owner == nil ? OutboundPolicy.platformTransfers : OutboundPolicy.tenantTransfers
+        let limits =
+            owner == nil ? OutboundPolicy.platformTransfers : OutboundPolicy.tenantTransfers
         // The host first: who waits for a slow one takes no place of the owner's others.
         guard await targets.enter(target, limit: limits.toHost) else { throw .busy }
         defer { targets.leave(target) }

@@ -109,8 +109,10 @@ enum DomainEndpoints {
             }
             return
         }
-        guard let records = await call.services.txtRecords(
-                claim.recordName, try call.tenant.id) else {
+        guard
+            let records = await call.services.txtRecords(
+                claim.recordName, try call.tenant.id)
+        else {
             var problem = Problem.unavailable
             problem.detail = "The name servers cannot be asked now; try again."
             throw problem

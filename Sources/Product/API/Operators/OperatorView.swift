@@ -35,7 +35,8 @@ extension OperatorRow: JSONView {
             .readOnly("status", .enumeration(["pending", "active", "suspended"])),
             .readOnly(
                 "confirmed", .bool,
-                "The mailbox is proved, or the platform made the operator; an address has one such."),
+                "The mailbox is proved, or the platform made the operator; an address has one such."
+            ),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
         ])

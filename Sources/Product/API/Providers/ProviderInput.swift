@@ -59,7 +59,8 @@ struct ProviderInput {
     /// The secret goes where the issuer and the endpoints say: whoever moves them has to know it.
     private func checkSecret(_ current: ProviderRow?) throws {
         guard let current, current.hasSecret, case .keep = secret else { return }
-        let isMoved = !sameBytes(issuer, current.issuer)
+        let isMoved =
+            !sameBytes(issuer, current.issuer)
             || document["endpoints"] != (current.document["endpoints"] ?? .object([]))
         guard isMoved else { return }
         throw Problem.invalid([

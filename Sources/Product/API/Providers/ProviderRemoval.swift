@@ -28,7 +28,8 @@ struct ProviderRemoval {
     }
 
     private func token(for row: ProviderRow) throws -> String {
-        let text = "provider confirm\0\(call.principal.id?.description ?? "")\0\(row.id)\0\(row.version)"
+        let text =
+            "provider confirm\0\(call.principal.id?.description ?? "")\0\(row.id)\0\(row.version)"
         let mac = SHA256.authenticate(
             Array(text.utf8), key: try call.services.database.directoryKey)
         return Base64URL.encoded(Array(mac.prefix(18)))
