@@ -68,7 +68,7 @@ let package = Package(
             "Platform", "Postgres",
             ["CPostgres", "Deadlines", "Networking", "Observability", "Text"]),
 
-        room("Platform", "Replication", ["Networking", "Postgres", "Text"]),
+        room("Platform", "Replication", ["Networking", "Observability", "Postgres", "Text"]),
 
         room("Product", "Domain", ["Text"]),
         room(

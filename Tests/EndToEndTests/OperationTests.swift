@@ -1,8 +1,10 @@
 import Application
+import Domain
 import Glibc
 import HTTP
 import JSON
 import Observability
+import Storage
 import TestSupport
 import Testing
 
@@ -26,17 +28,47 @@ import Testing
             #"gatehouse_key_verifications_total{verdict="valid"} 0"#,
             #"gatehouse_database_refusals_total{role="app"} 0"#,
             #"gatehouse_swept_rows_total{table="decisions"} 0"#,
+            #"gatehouse_unavailable_total{cause="database"} 0"#,
+            #"gatehouse_unavailable_total{cause="deadline"} 0"#,
+            #"gatehouse_withdrawal_wait_seconds_bucket{le="0.1"} 0"#,
+            #"gatehouse_mail_waiting 0"#,
+            "gatehouse_build_info{version=\"\(Version.current)\"} 1",
         ] {
             #expect(page.body.contains(line + "\n"), "\(line)")
         }
         for name in [
             "process_resident_memory_bytes", "process_open_fds", "gatehouse_connections",
-            #"gatehouse_database_connections{role="app"}"#,
+            #"gatehouse_database_connections{role="app"}"#, "gatehouse_database_connections_limit",
+            "process_cpu_seconds_total",
         ] {
             #expect(page.body.contains("\n\(name) "), "\(name)")
         }
         #expect(!page.body.contains("some-secret-path"))
         await running.stop()
+    }
+
+    @Test func `a line of the log says who asked, of which tenant, and how an unknown path begins`()
+        async throws
+    {
+        let log = CapturedLog()
+        let running = try await RunningService { $0.logger = log.logger }
+        let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
+        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        let bearer = ["Authorization: Bearer \(secret.text)"]
+        let made = try running.send(
+            "POST", "/v1/tenants", body: #"{"slug":"logged","name":"Logged"}"#, fields: bearer)
+        #expect(made.status == 201)
+        #expect(try running.send("GET", "/v1/tenants/logged/users", fields: bearer).status == 200)
+        #expect(try running.send("GET", "/old-door/tokens/s3cret", fields: bearer).status == 404)
+        let tenant = try JSONValue(parsing: Array(made.body.utf8))["id"]?.string ?? "none"
+        await running.stop()
+        #expect(
+            log.lines.contains {
+                $0.contains(#""route":"/v1/tenants/{tenant}/users""#)
+                    && $0.contains(#""tenant":"\#(tenant)""#) && $0.contains(#""by":"key "#)
+            })
+        #expect(log.lines.contains { $0.contains(#""path":"/old-door/tokens""#) })
+        #expect(!log.text.contains("s3cret"))
     }
 
     @Test func `metrics are for this machine and the platform, and not through a proxy`()

@@ -21,21 +21,24 @@ package final class Gauge: Sendable {
     package var current: Int { value.load(ordering: .relaxed) }
 }
 
-/// Times in nanoseconds, counted in buckets of doubling width from 16 µs to about 17 s.
+/// Times in nanoseconds, counted in buckets of round widths from 50 µs to 30 s.
 package final class Histogram: Sendable {
-    /// Upper bounds are 2^14, 2^15 … 2^34 ns; one more bucket holds the rest.
-    static let firstBit = 14
-    static let bounds = 21
+    /// Upper bounds in nanoseconds, so that a limit like "under 100 ms" is one of them; one more
+    /// bucket holds the rest.
+    static let bounds = [
+        50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000,
+        50_000_000, 100_000_000, 250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000,
+        5_000_000_000, 10_000_000_000, 30_000_000_000,
+    ]
 
-    private let buckets = (0...bounds).map { _ in Counter() }
+    private let buckets = (0...bounds.count).map { _ in Counter() }
     private let total = Atomic<Int>(0)
 
     package init() {}
 
     package func record(nanoseconds: Int64) {
         let value = max(0, Int(nanoseconds))
-        let bit = value <= 1 ? 0 : Int.bitWidth - (value - 1).leadingZeroBitCount
-        buckets[min(max(bit - Self.firstBit, 0), Self.bounds)].increment()
+        buckets[Self.bounds.firstIndex { value <= $0 } ?? Self.bounds.count].increment()
         total.wrappingAdd(value, ordering: .relaxed)
     }
 
@@ -52,6 +55,8 @@ package final class Histogram: Sendable {
 package final class Metrics: Sendable {
     private enum Kind {
         case counter(Counter)
+        /// Milliseconds, written as seconds.
+        case seconds(Gauge)
         case gauge(Gauge)
         case histogram(Histogram)
     }
@@ -66,7 +71,7 @@ package final class Metrics: Sendable {
         var isUnused: Bool {
             switch kind {
             case .counter(let counter): counter.current == 0
-            case .gauge: false
+            case .gauge, .seconds: false
             case .histogram(let histogram): histogram.isEmpty
             }
         }
@@ -102,6 +107,15 @@ package final class Metrics: Sendable {
             name, help, labels, make: { .gauge(Gauge()) },
             unwrap: {
                 if case .gauge(let found) = $0 { found } else { nil }
+            }) ?? Gauge()
+    }
+
+    /// Seconds that only grow, set in milliseconds from where they are counted already.
+    package func seconds(_ name: StaticString, _ help: StaticString) -> Gauge {
+        register(
+            name, help, [], make: { .seconds(Gauge()) },
+            unwrap: {
+                if case .seconds(let found) = $0 { found } else { nil }
             }) ?? Gauge()
     }
 
@@ -152,7 +166,7 @@ package final class Metrics: Sendable {
 
     private static func type(_ kind: Kind) -> String {
         switch kind {
-        case .counter: "counter"
+        case .counter, .seconds: "counter"
         case .gauge: "gauge"
         case .histogram: "histogram"
         }
@@ -163,6 +177,8 @@ package final class Metrics: Sendable {
         switch entry.kind {
         case .counter(let counter): text += "\(entry.name)\(braces) \(counter.current)\n"
         case .gauge(let gauge): text += "\(entry.name)\(braces) \(gauge.current)\n"
+        case .seconds(let gauge):
+            text += "\(entry.name)\(braces) \(Double(gauge.current) / 1000)\n"
         case .histogram(let histogram):
             let (counts, sum) = histogram.snapshot
             let prefix = entry.labels.isEmpty ? "" : entry.labels + ","
@@ -170,8 +186,8 @@ package final class Metrics: Sendable {
             for (index, count) in counts.enumerated() {
                 running += count
                 let bound =
-                    index == Histogram.bounds
-                    ? "+Inf" : "\(Double(1 << (Histogram.firstBit + index)) / 1e9)"
+                    index == Histogram.bounds.count
+                    ? "+Inf" : "\(Double(Histogram.bounds[index]) / 1e9)"
                 text += "\(entry.name)_bucket{\(prefix)le=\"\(bound)\"} \(running)\n"
             }
             text += "\(entry.name)_sum\(braces) \(Double(sum) / 1e9)\n"

@@ -1,4 +1,5 @@
 import Networking
+import Observability
 import Postgres
 import Synchronization
 import Text
@@ -15,6 +16,8 @@ package final class Replica: Sendable {
     private let freshness: Freshness
     /// Nanoseconds.
     private let lease: Int64
+    /// How long changes wait from their commit until the others have obeyed.
+    private let waits: Histogram
     private let clock: @Sendable () -> Int64
     private let state = Mutex(State())
 
@@ -39,12 +42,13 @@ package final class Replica: Sendable {
 
     /// `clock`: nanoseconds that no adjustment and no sleep of the machine sets back.
     package init(
-        postgres: Postgres, lease: Duration,
+        postgres: Postgres, lease: Duration, waits: Histogram = Histogram(),
         clock: @escaping @Sendable () -> Int64 = { BootClock.now }
     ) {
         self.postgres = postgres
         self.lease =
             lease.components.seconds * 1_000_000_000 + lease.components.attoseconds / 1_000_000_000
+        self.waits = waits
         self.clock = clock
         freshness = Freshness(lease: self.lease)
     }
@@ -224,6 +228,8 @@ package final class Replica: Sendable {
     /// The change is committed: returns when no replica answers from before it any more.
     package func settle(_ announced: Announced) async {
         freshness.forget(Array(announced.tags))
+        let committed = clock()
+        defer { waits.record(nanoseconds: clock() - committed) }
         let others = await livingOthers()
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             let isOver = state.withLock { state in

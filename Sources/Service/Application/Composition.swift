@@ -45,7 +45,7 @@ package struct Composition: Sendable {
     ) throws {
         var storage = Database(
             app: app, platform: platform, lookups: lookups,
-            replica: Replica(postgres: app, lease: lease),
+            replica: Replica(postgres: app, lease: lease, waits: metrics.withdrawals),
             secrets: secrets, persons: persons, clock: clock)
         storage.retention = retention
         storage.sendsMail = outside.mail != nil
@@ -160,6 +160,12 @@ package struct Composition: Sendable {
             ("microseconds", .int(Int(record.microseconds))),
             ("ip", .text(record.remoteAddress)),
         ]
+        if let beginning = record.beginning { fields.append(("path", .text(beginning))) }
+        if let tenant = record.tenant { fields.append(("tenant", .text(tenant.description))) }
+        if record.principal.kind != .anonymous {
+            let id = record.principal.id.map { " \($0)" } ?? ""
+            fields.append(("by", .text(record.principal.kind.rawValue + id)))
+        }
         if let parent = TraceParent.trace(of: record.traceparent) {
             fields.append(("trace_id", .text(parent)))
         }

@@ -55,6 +55,7 @@ package final class Service: Sendable {
         }
         appConfiguration.measures = metrics.database(role: "app")
         let plan = ConnectionPlan(limit: configuration.databaseConnections, loops: loops.count)
+        metrics.database(limit: configuration.databaseConnections)
         appConfiguration.budget = ConnectionBudget(spare: plan.spare)
         var platformConfiguration = appConfiguration
         platformConfiguration.measures = metrics.database(role: "platform")

@@ -104,6 +104,7 @@ package struct Dispatcher: Sendable {
         if Deadline.current?.wasAnswered == true {
             exchange.fault = "answered 503 in time, then: \(exchange.fault ?? "\(answer.status)")"
             answer.status = 503
+            exchange.outage = .deadline
         }
         hooks.record(exchange.record(answer.status, took: hooks.now(), since: started))
         return answer
@@ -143,6 +144,9 @@ package struct Dispatcher: Sendable {
         if let convertible = error as? any ProblemConvertible { return convertible.problem }
         if var problem = hooks.problem(error) {
             if problem.status >= 500 { exchange.fault = "\(error)" }
+            if problem.status == 503 {
+                exchange.outage = problem.code == .commitUnknown ? .commitUnknown : .database
+            }
             // What only reads changed nothing, whatever became of it.
             if problem.code == .commitUnknown, exchange.isSafe { problem = .unavailable }
             return problem

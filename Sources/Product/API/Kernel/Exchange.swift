@@ -10,6 +10,7 @@ struct Exchange {
     var isPastTenant = false
     var isHandled = false
     var fault: String?
+    var outage: Outage?
 
     init(call: Call, match: RouteMatch<Endpoint>?) {
         self.match = match
@@ -33,12 +34,21 @@ struct Exchange {
     var problemID: String? { endpoint?.hook == true ? nil : call.request.id }
 
     func record(_ status: Int, took end: Timestamp, since start: Timestamp) -> RequestRecord {
-        RequestRecord(
+        var record = RequestRecord(
             requestID: call.request.id, method: call.request.method,
             route: match?.pattern.description, operation: endpoint?.id, status: status,
             microseconds: end.microseconds - start.microseconds, principal: call.principal,
             tenant: call.resolvedTenant?.id ?? call.principal.tenant,
             remoteAddress: call.request.remoteAddress,
-            traceparent: call.request.first("traceparent"), fault: fault)
+            traceparent: call.request.first("traceparent"), fault: fault,
+            outage: outage)
+        if match == nil { record.beginning = Self.beginning(of: call.request.path) }
+        return record
+    }
+
+    /// Two parts of a path, at most 64 characters.
+    private static func beginning(of path: String) -> String {
+        let parts = path.split(separator: "/", maxSplits: 2).prefix(2)
+        return String(("/" + parts.joined(separator: "/")).unicodeScalars.prefix(64))
     }
 }

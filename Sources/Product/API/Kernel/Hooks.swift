@@ -90,6 +90,8 @@ package struct RequestRecord: Sendable {
     package var method: Method
     /// The pattern, not the path: of few values, and without what is personal.
     package var route: String?
+    /// Where no pattern fits: how the path begins. What follows may be a secret of another door.
+    package var beginning: String?
     package var operation: String?
     package var status: Int
     package var microseconds: Int64
@@ -99,11 +101,13 @@ package struct RequestRecord: Sendable {
     package var traceparent: String?
     /// What was thrown, or why it was refused where the answer does not say.
     package var fault: String?
+    /// What was not there, where the answer is 503.
+    package var outage: Outage?
 
     package init(
         requestID: String, method: Method, route: String?, operation: String?, status: Int,
         microseconds: Int64, principal: Principal, tenant: UUID?, remoteAddress: String,
-        traceparent: String? = nil, fault: String? = nil
+        traceparent: String? = nil, fault: String? = nil, outage: Outage? = nil
     ) {
         self.requestID = requestID
         self.method = method
@@ -116,5 +120,18 @@ package struct RequestRecord: Sendable {
         self.remoteAddress = remoteAddress
         self.traceparent = traceparent
         self.fault = fault
+        self.outage = outage
     }
+}
+
+/// Why a request was answered 503.
+package enum Outage: String, CaseIterable, Sendable {
+    /// PostgreSQL could not be reached, or could not do what was asked.
+    case database
+    /// A COMMIT was sent, and its answer was lost.
+    case commitUnknown = "commit_unknown"
+    /// The request's time was over.
+    case deadline
+    /// A provider, a place that is full, a replica that stops.
+    case other
 }

@@ -113,6 +113,16 @@ extension Database {
         return found
     }
 
+    /// How many are still to be sent; at most 100,000 are counted.
+    package func waitingMail() async throws(PostgresError) -> Int {
+        let rows = try await app.read(
+            """
+            SELECT count(*) FROM (
+                SELECT 1 FROM mail WHERE next_at IS NOT NULL LIMIT 100000) AS waiting
+            """)
+        return try rows.first?.get(0) ?? 0
+    }
+
     /// The mail was taken by the server, or is given up with the reason.
     package func endMail(_ id: UUID, failure: String?) async throws(PostgresError) {
         _ = try await app.query(

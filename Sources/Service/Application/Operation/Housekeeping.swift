@@ -51,6 +51,10 @@ final class Housekeeping: Sendable {
                 loop.spawn {
                     await self.database.writeKeyUses()
                     await self.database.writeSignIns()
+                    // Where it cannot be asked, the last number stands.
+                    if let letters = try? await self.database.waitingMail() {
+                        self.metrics.mailWaits(letters)
+                    }
                     self.nextKeyUses()
                 }
             }

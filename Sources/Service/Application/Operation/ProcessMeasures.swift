@@ -5,10 +5,13 @@ import Observability
 struct ProcessMeasures: Sendable {
     private let resident: Gauge
     private let descriptors: Gauge
+    private let processor: Gauge
 
     init(_ registry: Metrics) {
         resident = registry.gauge("process_resident_memory_bytes", "Resident memory.")
         descriptors = registry.gauge("process_open_fds", "Open file descriptors.")
+        processor = registry.seconds(
+            "process_cpu_seconds_total", "Time on a processor, of the system for it included.")
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         registry.gauge("process_start_time_seconds", "When the process began, in Unix time.")
@@ -20,6 +23,9 @@ struct ProcessMeasures: Sendable {
         if fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self)) {
             resident.set(pages * Int(sysconf(Int32(_SC_PAGESIZE))))
         }
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        processor.set(Int(time.tv_sec) * 1000 + Int(time.tv_nsec) / 1_000_000)
         guard let folder = opendir("/proc/self/fd") else { return }
         defer { closedir(folder) }
         // The two dots and the folder itself are not counted.

@@ -21,7 +21,11 @@ package final class ServiceMetrics: Sendable {
     private let decisions: [Outcome: Counter]
     private let verifications: [APIKeyVerdict: Counter]
     private let swept: [String: Counter]
+    private let outages: [Outage: Counter]
     private let failures: Counter
+    private let mail: Gauge
+    /// How long a withdrawal waited for the other replicas to have it.
+    let withdrawals: Histogram
     private let rounds: Counter
     private let memory: ProcessMeasures
 
@@ -54,6 +58,17 @@ package final class ServiceMetrics: Sendable {
             "gatehouse_sweeps_total", "Rounds in which this replica removed ended rows.")
         failures = registry.counter(
             "gatehouse_sweep_failures_total", "Rounds that ended by a failure.")
+        outages = Self.counters(
+            registry, "gatehouse_unavailable_total", "Answers 503, by what was not there.", "cause",
+            Outage.allCases.map { ($0, $0.rawValue) })
+        mail = registry.gauge("gatehouse_mail_waiting", "Letters that are still to be sent.")
+        withdrawals = registry.histogram(
+            "gatehouse_withdrawal_wait_seconds",
+            "From a change's commit until every replica answers by it.")
+        registry.gauge(
+            "gatehouse_build_info", "The version that runs; always 1.",
+            labels: [("version", Version.current)]
+        ).set(1)
         memory = ProcessMeasures(registry)
     }
 
@@ -61,6 +76,7 @@ package final class ServiceMetrics: Sendable {
     func record(_ request: RequestRecord) {
         let name =
             request.operation ?? (request.method == .options ? Self.preflight : Self.noRoute)
+        if request.status == 503 { outages[request.outage ?? .other]?.increment() }
         guard let route = routes[name] else { return }
         count(request.status, route)
         route.time.record(nanoseconds: request.microseconds * 1000)
@@ -76,6 +92,7 @@ package final class ServiceMetrics: Sendable {
     func record(_ outcome: Outcome) { decisions[outcome]?.increment() }
     func record(_ verdict: APIKeyVerdict) { verifications[verdict]?.increment() }
     func swept(_ table: String, _ rows: Int) { swept[table]?.increment(by: rows) }
+    func mailWaits(_ letters: Int) { mail.set(letters) }
     func sweepEnded(failed: Bool) { (failed ? failures : rounds).increment() }
 
     /// The counts of a database role's pools.
@@ -91,6 +108,14 @@ package final class ServiceMetrics: Sendable {
             "gatehouse_database_refusals_total", "Waits that ended without a connection.",
             labels: labels)
         return measures
+    }
+
+    /// `limit`: how many connections the pools may have open together.
+    func database(limit: Int) {
+        registry.gauge(
+            "gatehouse_database_connections_limit",
+            "Connections that this process may have open to the database."
+        ).set(limit)
     }
 
     func server() -> ServerMeasures {
