@@ -17,6 +17,7 @@ struct IdentityRun {
     }
 
     private let plan: IdentityPlan
+    private let pool: AttackedPool
     private let world: String
     private let stage: PoolStage
     private var people: [PoolPerson]
@@ -26,11 +27,12 @@ struct IdentityRun {
     /// Which person each user turned out to be.
     private var users: [String: Int] = [:]
 
-    init(_ plan: IdentityPlan, world: String, _ stage: PoolStage) {
+    init(_ plan: IdentityPlan, _ pool: AttackedPool, world: String, _ stage: PoolStage) {
         self.plan = plan
+        self.pool = pool
         self.world = world
         self.stage = stage
-        let upstream = "Up\(world)"
+        let upstream = pool.upstream ?? "Up\(world)"
         let boss = "boss-\(world)"
         let victim = PoolPerson(
             upstream: plan.isFederated ? upstream : nil,
@@ -123,7 +125,8 @@ struct IdentityRun {
             saw("external \(who) \(answer.status)")
         case .generic(let who, let verified):
             // It names no `sub`: of a native name the first token would say whose it is.
-            guard people[who].upstream != nil else { return }
+            // One that is mapped comes by its own issuer there.
+            guard people[who].upstream != nil, pool != .mapped else { return }
             judge(try await attempt(who, verified, at: "hooks/pre-signup"), who, "generic")
         case .dryRun(let who):
             judge(try await attempt(who, true, at: "provisioning/evaluate"), who, "dry run")
@@ -141,7 +144,7 @@ struct IdentityRun {
             .post, "/v1/\(path)",
             json: #"{"provider":"cognito","issuer":"\#(issuer)","subject":"\#(person.name)","#
                 + #""email":"\#(person.email)","email_verified":\#(verified)}"#,
-            as: .platformOwner)
+            as: stage.credential(stage.owner))
     }
 
     // MARK: people

@@ -231,6 +231,14 @@ struct MailFairnessTests {
             let mail = try #require(sink.mails.first)
             #expect(mail.header("From")?.contains("Pay lap via Gatehouse") == true)
             #expect(!mail.parts.joined().contains("\u{202E}"))
+            // A long one is cut for the mail.
+            let long = String(repeating: "n", count: 200)
+            _ = try await service.storage.scope(acme.id).write(
+                "UPDATE tenants SET name = \(long) WHERE id = \(acme.id)")
+            #expect(try await Self.invite(service, "acme", ["d@example.com"]).status == 200)
+            try await service.composition.postman?.round()
+            let body = try #require(sink.mails.last).parts.joined()
+            #expect(body.contains(long.prefix(99) + "…") && !body.contains(long.prefix(100)))
         }
     }
 }

@@ -15,6 +15,8 @@ struct PoolStage: Sendable {
     let evil: TenantRow
     let provider: TestProvider
     let clock: TestClock
+    /// Whose the pool is; its events come by this one's credential.
+    let owner: Caller
 
     /// Who calls a hook.
     enum Caller: String, Sendable, CaseIterable {
@@ -22,7 +24,8 @@ struct PoolStage: Sendable {
     }
 
     static func make(
-        victim: String = "{}", evil: String = "{}", pool more: String = ""
+        victim: String = "{}", evil: String = "{}", pool more: String = "",
+        owner: Caller = .platform
     ) async throws -> PoolStage {
         let clock = TestClock()
         let service = try await TestService.make(clock: { clock.now })
@@ -33,22 +36,28 @@ struct PoolStage: Sendable {
         let stage = PoolStage(
             service: service, victim: try await tenant("victim", victim),
             evil: try await tenant("evil", evil), provider: try await TestProvider.start(),
-            clock: clock)
+            clock: clock, owner: owner)
         let issuer = stage.provider.issuer
-        try await stage.manage(
+        let made = try await service.send(
             .post, "/v1/providers",
-            #"{"kind":"cognito","name":"Pool","issuer":"\#(pool)","client_id":"web","#
+            json:
+                #"{"kind":"cognito","name":"Pool","issuer":"\#(pool)","client_id":"web","#
                 + #""email_trust":"verified_claim","endpoints":{"issuer":"\#(issuer)/\#(pool)","#
                 + #""authorization_endpoint":"\#(issuer)/a","token_endpoint":"\#(issuer)/t","#
-                + #""jwks_uri":"\#(issuer)/keys"}\#(more)}"#)
+                + #""jwks_uri":"\#(issuer)/keys"}\#(more)}"#,
+            as: stage.credential(owner))
+        #expect(made.status == 201, "\(made.text)")
+        if owner != .platform {
+            _ = try await service.storage.app.query("UPDATE providers SET confirmed = true")
+        }
         return stage
     }
 
     static func run(
         victim: String = "{}", evil: String = "{}", pool more: String = "",
-        _ body: (PoolStage) async throws -> Void
+        owner: Caller = .platform, _ body: (PoolStage) async throws -> Void
     ) async throws {
-        let stage = try await make(victim: victim, evil: evil, pool: more)
+        let stage = try await make(victim: victim, evil: evil, pool: more, owner: owner)
         do { try await body(stage) } catch {
             await stage.stop()
             throw error
@@ -102,16 +111,16 @@ struct PoolStage: Sendable {
     }
 
     func hook(
-        _ event: String, by caller: Caller = .platform, at name: String = "pre-signup"
+        _ event: String, by caller: Caller? = nil, at name: String = "pre-signup"
     ) async throws -> TestAnswer {
         clock.advance(seconds: 1)
         return try await service.send(
-            .post, "/v1/hooks/\(name)/cognito", json: event, as: credential(caller))
+            .post, "/v1/hooks/\(name)/cognito", json: event, as: credential(caller ?? owner))
     }
 
     /// A native sign-up, and the confirmation of it.
     func signUp(
-        _ name: String, _ email: String, by caller: Caller = .platform, more: String = ""
+        _ name: String, _ email: String, by caller: Caller? = nil, more: String = ""
     ) async throws -> TestAnswer {
         try await hook(
             Self.event("PreSignUp_SignUp", name, email, verified: false, more: more), by: caller)
@@ -119,7 +128,7 @@ struct PoolStage: Sendable {
 
     @discardableResult
     func confirm(
-        _ name: String, _ email: String, sub: String, verified: Bool, by caller: Caller = .platform
+        _ name: String, _ email: String, sub: String, verified: Bool, by caller: Caller? = nil
     ) async throws -> TestAnswer {
         try await hook(
             Self.event(

@@ -11,7 +11,7 @@ private let allowed: [String: Set<String>] = [
     "Routing": ["HTTP"],
     "Serving": ["Deadlines", "HTTP", "Networking", "Observability"],
     "Postgres": ["CPostgres", "Deadlines", "Networking", "Observability", "Text"],
-    "Replication": ["Networking", "Postgres", "Text"],
+    "Replication": ["Networking", "Observability", "Postgres", "Text"],
     "Domain": ["Text"],
     "Federation": ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"],
     "Storage": ["Deadlines", "Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"],

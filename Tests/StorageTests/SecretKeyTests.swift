@@ -27,17 +27,30 @@ struct SecretKeyTests {
             {"kind":"oidc","name":"Login","issuer":"https://login.example","client_id":"c",\
             "secret":"at rest"}
             """)
-        _ = try await service.makeUser(
+        let ada = try await service.makeUser(
             "ada@acme.example", name: "Ada", password: "a long enough one", in: tenant)
+        let scope = service.storage.scope(tenant.id)
+        _ = try await scope.write(
+            """
+            INSERT INTO former_addresses (tenant_id, email_key, user_id, email, expires_at)
+            VALUES (\(tenant.id), \(former), \(ada.id), \(former), now() + interval '30 days')
+            """)
+        let key = service.storage.personKey(emailKey: former)
+        _ = try await scope.write("SELECT directory_add_people(\([key]))")
     }
+
+    /// An address that she had.
+    private static let former = "ada.b@acme.example"
 
     private static func secret(_ database: Database) async throws -> String? {
         let providers = try await database.providers(issuing: "https://login.example")
         return try await database.clientSecret(of: try #require(providers.first))
     }
 
-    private static func tenants(_ database: Database) async throws -> Int {
-        let key = database.personKey(emailKey: "ada@acme.example")
+    private static func tenants(
+        _ database: Database, of email: String = "ada@acme.example"
+    ) async throws -> Int {
+        let key = database.personKey(emailKey: email)
         return try await database.app.query("SELECT directory_tenants_of(\(key))").count
     }
 
@@ -117,6 +130,7 @@ struct SecretKeyTests {
             try await alone.admitSecrets(replica: nil)
             #expect(try await Self.secret(alone) == "at rest")
             #expect(try await Self.tenants(alone) == 1)
+            #expect(try await Self.tenants(alone, of: Self.former) == 1)
             await #expect(throws: SecretKeyFault.foreign(["the canary"])) {
                 try await service.storage.admitSecrets(replica: nil)
             }

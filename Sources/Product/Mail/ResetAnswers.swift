@@ -26,16 +26,26 @@ package struct ResetAnswers: Sendable {
         }
     }
 
+    /// One that fails holds up none of the others; the first failure is thrown when all were tried.
     private func answer(_ asks: [ResetAsk]) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        let failures = await withTaskGroup(of: (any Error)?.self) { group in
             for lane in 0..<Self.width {
                 group.addTask {
+                    var failure: (any Error)?
                     for index in stride(from: lane, to: asks.count, by: Self.width) {
-                        try await database.answer(asks[index], publicURL: publicURL)
+                        do {
+                            try await database.answer(asks[index], publicURL: publicURL)
+                        } catch {
+                            failure = failure ?? error
+                        }
                     }
+                    return failure
                 }
             }
-            try await group.waitForAll()
+            return await group.reduce(into: [any Error]()) {
+                if let error = $1 { $0.append(error) }
+            }
         }
+        if let first = failures.first { throw first }
     }
 }

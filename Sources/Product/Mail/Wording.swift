@@ -4,9 +4,16 @@ import Text
 
 /// Puts a letter into words. Texts of others stand in bodies alone, in HTML escaped.
 struct Wording {
+    /// Scalars of a name; a longer one is cut.
+    static let nameLimit = 100
+
     let letter: Letter
 
-    private var place: String { DisplayText.cleaned(letter.tenantName ?? "Gatehouse") }
+    private var place: String { Self.name(letter.tenantName ?? "Gatehouse") }
+
+    private static func name(_ text: String) -> String {
+        DisplayText.shortened(text, to: nameLimit)
+    }
 
     /// Nil for an address that is none.
     func message(from: EmailAddress, id: UUID, date: Timestamp) -> MailMessage? {
@@ -34,7 +41,7 @@ struct Wording {
     private var opening: String {
         switch letter.kind {
         case .invite:
-            "\(DisplayText.cleaned(letter.inviter ?? "An administrator")) invites you to join \(place)"
+            "\(Self.name(letter.inviter ?? "An administrator")) invites you to join \(place)"
                 + (letter.role.map { " as \($0)." } ?? ".")
         case .operatorLink: "You were made an operator of \(place)."
         case .accountGiven:

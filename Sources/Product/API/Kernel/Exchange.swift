@@ -24,6 +24,14 @@ struct Exchange {
     /// Whether it reads and changes nothing (RFC 9110 section 9.2.1).
     var isSafe: Bool { [.get, .head, .options].contains(call.request.method) }
 
+    /// Whether it does something to one object (`…/{id}/revoke`), rather than to add to a list.
+    var isVerb: Bool {
+        guard call.request.method == .post, match?.value(for: .get) == nil,
+            let parts = endpoint?.path.split(separator: "/"), parts.count > 1
+        else { return false }
+        return parts[parts.count - 2].utf8.first == UInt8(ascii: "{")
+    }
+
     /// A preflight is asked for by a page that waits to ask.
     var time: Duration {
         if call.request.method == .options { return Endpoint.hookTime }

@@ -108,7 +108,7 @@ extension Dispatcher {
         guard let endpoint = exchange.endpoint else { return nil }
         if endpoint.isForeign { return nil }
         let request = exchange.call.request
-        try Self.checkPresence(of: request, endpoint)
+        try Self.checkPresence(exchange, endpoint)
         try Self.checkMediaType(of: request, endpoint)
         let (query, queryErrors) = decodeQuery(request.query, endpoint.query)
         var errors = queryErrors
@@ -167,9 +167,12 @@ extension Dispatcher {
 
     /// 400 where a JSON body was announced and none came, or where it is the whole of what a PUT
     /// sets: nothing is no JSON text (RFC 8259 section 2), and what was lost on the way must not
-    /// act as `{}` would.
-    private static func checkPresence(of request: Request, _ endpoint: Endpoint) throws {
-        guard case .json = endpoint.body, request.body.isEmpty,
+    /// act as `{}` would. A verb about one object (`…/{id}/revoke`) says by its path what is to be
+    /// done; clients send the type with each of their calls.
+    private static func checkPresence(_ exchange: Exchange, _ endpoint: Endpoint) throws {
+        let request = exchange.call.request
+        guard case .json(let shape) = endpoint.body, request.body.isEmpty,
+            !exchange.isVerb || shape.fields.contains(where: \.isRequired),
             request.path.utf8.starts(with: "/v1/".utf8),
             [.post, .put, .patch].contains(request.method),
             request.method == .put || mediaType(of: request).isSame(as: "application/json")

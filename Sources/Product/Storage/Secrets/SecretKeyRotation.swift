@@ -110,13 +110,22 @@ extension TenantScope {
                 last = try row.get(0)
                 keys.append(database.personKey(emailKey: try row.get(1)))
             }
-            keys += try await identityKeys(
-                of: rows.map { (row) throws(PostgresError) in
-                    try row.get(0, as: UUID.self)
-                })
+            let users = try rows.all { row throws(PostgresError) in try row.get(0, as: UUID.self) }
+            keys += try await identityKeys(of: users)
+            keys += try await formerAddressKeys(of: users)
             _ = try await write("SELECT directory_add_people(\(keys))")
             progress(rows.count)
         }
+    }
+
+    /// Addresses that they had: by these a person is still found (V7).
+    private func formerAddressKeys(of users: [UUID]) async throws -> [[UInt8]] {
+        try await read(
+            """
+            SELECT email_key FROM former_addresses
+            WHERE tenant_id = \(tenant) AND user_id = ANY (\(users))
+            """
+        ).map { row throws(PostgresError) in database.personKey(emailKey: try row.get(0)) }
     }
 
     private func identityKeys(of users: [UUID]) async throws -> [[UInt8]] {

@@ -27,7 +27,10 @@ package final class SignIns: Sendable {
 
     func note(_ identity: UUID, _ signIn: Pending, of tenant: UUID) {
         pending.withLock { state in
-            if state.batches[tenant]?[identity] == nil {
+            if let known = state.batches[tenant]?[identity] {
+                // What could not be written comes back behind later ones.
+                guard known.at <= signIn.at else { return }
+            } else {
                 guard state.count < Self.limit else { return }
                 state.count += 1
             }
@@ -77,8 +80,12 @@ extension Database {
     /// Writes down the sign-ins of one tenant, or of all: each few seconds, before a user is shown
     /// alone, and when the service stops. What fails is tried again the next time.
     package func writeSignIns(of tenant: UUID? = nil) async {
+        var isAway = false
         for (tenant, batch) in signIns.take(tenant) {
             do {
+                // Each of a thousand tenants would wait for a connection in vain, and so would
+                // the service's stop.
+                if isAway { throw PostgresError(.unavailable) }
                 // One order for all writers, so that two of them never wait for each other.
                 let all = batch.sorted { ($0.value.user, $0.key) < ($1.value.user, $1.key) }
                 for start in stride(from: 0, to: all.count, by: SignIns.batch) {
@@ -86,6 +93,7 @@ extension Database {
                         Array(all[start..<min(start + SignIns.batch, all.count)]), of: tenant)
                 }
             } catch {
+                isAway = (error as? PostgresError)?.isUnavailable ?? false
                 for (identity, signIn) in batch { signIns.note(identity, signIn, of: tenant) }
             }
         }
