@@ -67,6 +67,18 @@ struct HandLinkRuleTests {
         #expect(scene.answer == "reserved")
     }
 
+    @Test func `such a sign-up reserves the token that came, not an invite found by the address`() {
+        let live = Scene.invite()
+        let scene = linked(Scene.user(.pending), asked: true, invite: live)
+            .with { $0.attempt.trigger = .nativeSignUp }
+        #expect(scene.verdict.effects == [.reserve(tenant: acme, invite: nil)])
+        var other = Scene.invite(email: "other@ex.com")
+        other.invite.id = UUID(high: 3, low: 9)
+        #expect(
+            scene.token(other).verdict.effects
+                == [.reserve(tenant: acme, invite: UUID(high: 3, low: 9))])
+    }
+
     private func barred(_ change: (inout TenantFacts) -> Void) -> Scene {
         Scene().tenant(acme, .open, asked: true) {
             $0.barredSince = Scene.now.adding(seconds: -60)

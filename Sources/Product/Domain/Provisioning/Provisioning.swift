@@ -117,9 +117,9 @@ struct Evaluation {
             var verdict = Verdict(.reserved)
             verdict.tenantID = tenant.id
             verdict.inviteID = invite
-            verdict.effects = [
-                .reserve(tenant: tenant.id, invite: attempt.hasInviteToken ? invite : nil)
-            ]
+            // Not the invite that was found by the address: the token may be another's.
+            let token = attempt.hasInviteToken ? facts.invite?.invite.id : nil
+            verdict.effects = [.reserve(tenant: tenant.id, invite: token)]
             return verdict
         }
         let about = user.map { TraceReference.user($0, of: tenant.id) } ?? .tenant(tenant.id)
