@@ -79,6 +79,32 @@ struct HandLinkRuleTests {
                 == [.reserve(tenant: acme, invite: UUID(high: 3, low: 9))])
     }
 
+    @Test func `a hand link shows what else is open, and a retry finds the same`() throws {
+        let scene = linked(Scene.user(.pending), asked: false)
+            .tenant(Scene.other) { $0.invite = Scene.invite(Scene.other, email: "else@where.org") }
+            .with {
+                $0.facts.provider?.emailTrust = .verifiedClaim
+                $0.attempt.emailVerified = true
+            }
+        #expect(scene.answer == "linked")
+        #expect(scene.verdict.tenantID == acme)
+        #expect(scene.verdict.choices == [Scene.other])
+        let retry = scene.with {
+            $0.facts.known[0].user.status = .active
+        }
+        #expect(retry.answer == "existing")
+        let recorded = Retry.Recorded(
+            outcome: .linked, userID: ann, choices: scene.verdict.choices)
+        #expect(Retry.isSame(recorded: recorded, recomputed: retry.verdict))
+        // An address that is not vouched for, and a native sign-up, are shown none.
+        let claimed = scene.with { $0.attempt.emailVerified = false }
+        #expect(claimed.answer == "linked")
+        #expect(claimed.verdict.choices.isEmpty)
+        let native = scene.with { $0.attempt.trigger = .nativeSignUp }
+        #expect(native.answer == "reserved")
+        #expect(native.verdict.choices.isEmpty)
+    }
+
     private func barred(_ change: (inout TenantFacts) -> Void) -> Scene {
         Scene().tenant(acme, .open, asked: true) {
             $0.barredSince = Scene.now.adding(seconds: -60)

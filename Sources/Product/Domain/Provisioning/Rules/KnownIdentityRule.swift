@@ -86,8 +86,13 @@ extension Evaluation {
             effects.append(.markInviteAccepted(invite: invite.id, user: row.user.id))
         }
         note("1", "linked by hand", "\(row.user.id)", about: [.user(row.user.id, of: tenant.id)])
-        return succeed(
+        var verdict = succeed(
             "1", .linked, tenant: tenant, user: row.user.id, invite: accepted, effects: effects)
+        // As beside one who is known already, so that a retry reads the same.
+        if asked == nil, !attempt.trigger.isUnprovedNative {
+            verdict.choices = openElsewhere(than: tenant.id)
+        }
+        return verdict
     }
 
     /// Why the known rows admit nobody; nil: nothing is known that would refuse.
