@@ -6,7 +6,7 @@ import Text
 /// One try at an operator's password, held back after failures by counters that all replicas
 /// share: of the client's address, and of the account. Unknown accounts cost and count the same as
 /// known ones. Who signed in from an address before has a counter of their own there, so that
-/// nobody elsewhere can lock the owner out.
+/// tries from elsewhere cannot lock the owner out.
 struct SignInAttempt {
     var email: String
     var address: String
@@ -24,59 +24,92 @@ struct SignInAttempt {
         var here: [UInt8]
     }
 
-    /// The operator, or nil where address and password do not fit. Tried is the confirmed row with the
-    /// address, or the only one, and where a tenant is named (id or slug) that tenant's too. Each row
-    /// has its own password and its own counters; one that is not there costs the same. Throws 429
-    /// while locked.
+    /// What one try at a candidate came to.
+    private enum Outcome {
+        case right(OperatorRow)
+        /// With the counter that holds the try.
+        case wrong([UInt8])
+        case locked(until: Timestamp)
+    }
+
+    /// The operator, or nil where address and password do not fit. Tried is the named tenant's row
+    /// (id or slug), then the confirmed row with the address, or the only one. Each row has its own
+    /// password and its own counters, and one that is locked does not stop the other; one that is not
+    /// there costs the same. Throws 429 if none was right and one was locked.
     func prove(_ password: [UInt8], in tenant: String? = nil) async throws -> OperatorRow? {
-        let key = (try? EmailAddress(email))?.key ?? email
         let client = name("address", address)
-        try await claim(client, free: Self.freeOfAddress)
-        var proved: OperatorRow?
-        for candidate in try await candidates(key, tenant) {
-            let person = try await prove(password, candidate)
-            proved = proved ?? person
+        if let until = try await database.claimTry(client, free: Self.freeOfAddress) {
+            throw locked(until, free: Self.freeOfAddress)
         }
-        if proved != nil { try await database.forgiveTry(client) }
-        return proved
+        var tried: [[UInt8]] = [client]
+        var wait: Timestamp?
+        for candidate in try await candidates(key, tenant) {
+            switch try await outcome(of: password, candidate) {
+            case .right(let person):
+                // What came before was no guess.
+                for counter in tried { try await database.forgiveTry(counter) }
+                return person
+            case .wrong(let counter): tried.append(counter)
+            case .locked(let until): wait = wait ?? until
+            }
+        }
+        if let wait { throw locked(wait, free: Self.freeOfAccount) }
+        return nil
     }
 
     private func candidates(_ key: String, _ tenant: String?) async throws -> [Candidate] {
         let rows = try await database.operatorsWithPassword(emailKey: key)
-        let isClear = rows.first?.0.isConfirmed ?? false || rows.count == 1
-        var candidates = [
-            Candidate(
-                found: isClear ? rows.first : nil, account: name("operator", key),
-                here: place(key))
-        ]
-        guard let tenant else { return candidates }
+        let clear = Self.isClear(rows) ? rows.first : nil
+        let everywhere = Candidate(found: clear, account: account(key), here: place(key))
+        guard let tenant else { return [everywhere] }
         let id = try await database.tenant(tenant)?.id
         let scope = id?.description ?? tenant
-        candidates.append(
-            Candidate(
-                found: rows.first { id != nil && $0.0.tenant == id },
-                account: name("operator", key, "in", scope),
-                here: name("operator", key, "in", scope, address)))
-        return candidates
+        let own = Candidate(
+            found: rows.first { id != nil && $0.0.tenant == id },
+            account: account(key, in: scope), here: place(key, in: scope))
+        return [own, everywhere]
     }
 
-    private func prove(_ password: [UInt8], _ candidate: Candidate) async throws -> OperatorRow? {
+    /// Whether the address alone says whose it is: the first row is confirmed, or the only one.
+    private static func isClear(_ rows: [(OperatorRow, String?)]) -> Bool {
+        rows.first?.0.isConfirmed ?? false || rows.count == 1
+    }
+
+    private func outcome(of password: [UInt8], _ candidate: Candidate) async throws -> Outcome {
         let isKnownHere = try await database.isKnownPlace(candidate.here, of: candidate.account)
         let counter = isKnownHere ? candidate.here : candidate.account
-        try await claim(counter, free: Self.freeOfAccount)
-        guard try await verified(password, candidate.found) else { return nil }
-        try await database.rememberPlace(candidate.here, of: candidate.account)
+        if let until = try await database.claimTry(counter, free: Self.freeOfAccount) {
+            return .locked(until: until)
+        }
+        guard try await verified(password, candidate.found), let person = candidate.found?.0 else {
+            return .wrong(counter)
+        }
+        try await rememberPlace(of: person)
         if !isKnownHere { try await database.clearSignInFailures(counter) }
-        return candidate.found?.0
+        return .right(person)
     }
 
-    /// A link that was right makes the place known as a password does.
-    func rememberPlace() async throws {
-        let key = (try? EmailAddress(email))?.key ?? email
-        try await database.rememberPlace(place(key), of: name("operator", key))
+    /// The place is known from now on for each way to name the row: by its tenant, and by the address
+    /// alone if that means this row. Rows of others keep their own places, so that the claim of an
+    /// address does not push out those of its owner. A link that was right counts as a password does.
+    func rememberPlace(of person: OperatorRow) async throws {
+        if let tenant = person.tenant?.description {
+            try await database.rememberPlace(
+                place(key, in: tenant), of: account(key, in: tenant))
+        }
+        let rows = try await database.operatorsWithPassword(emailKey: key)
+        guard Self.isClear(rows), rows.first?.0.id == person.id else { return }
+        try await database.rememberPlace(place(key), of: account(key))
     }
 
+    private func account(_ key: String) -> [UInt8] { name("operator", key) }
+    private func account(_ key: String, in scope: String) -> [UInt8] {
+        name("operator", key, "in", scope)
+    }
     private func place(_ key: String) -> [UInt8] { name("operator", key, address) }
+    private func place(_ key: String, in scope: String) -> [UInt8] {
+        name("operator", key, "in", scope, address)
+    }
 
     private func verified(
         _ password: [UInt8], _ found: (OperatorRow, String?)?
@@ -98,12 +131,13 @@ struct SignInAttempt {
         }
     }
 
-    private func claim(_ counter: [UInt8], free: Int) async throws {
-        guard let until = try await database.claimTry(counter, free: free) else { return }
+    private func locked(_ until: Timestamp, free: Int) -> Problem {
         let seconds = max(1, (until.microseconds - database.clock().microseconds) / 1_000_000)
-        throw Problem.rateLimited(
+        return Problem.rateLimited(
             "Too many tries; wait \(seconds) seconds.", limit: free + 1, retryAfter: seconds)
     }
+
+    private var key: String { (try? EmailAddress(email))?.key ?? email }
 
     private func name(_ parts: String...) -> [UInt8] {
         SHA256.authenticate(
