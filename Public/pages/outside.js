@@ -1,6 +1,6 @@
 // The pages outside the gate: sign-in, set-up, an invite, a new password.
 import { go, hideFragment, query } from "../app.js"
-import { api, facts, fill, h, icon, note, t, time, user, words } from "../lib/core.js"
+import { api, facts, fill, h, icon, note, search, t, time, user, words } from "../lib/core.js"
 import { form } from "../lib/form.js"
 
 /** The gatehouse on one side, what is to be done on the other. */
@@ -16,7 +16,10 @@ const NAME = ["name*", "Your name", { autocomplete: "name" }]
 const EMAIL = ["email*", "Email", { type: "email", autocomplete: "username" }]
 const newPassword = label => ["password*", label, { type: "password", hint: "At least 15 characters; a sentence is fine.", autocomplete: "new-password" }]
 const link = (href, text) => h("p.small", h("a", { href }, text))
-const toSignIn = text => link("/console/sign-in", text)
+// The tenant of an operator whose address is not confirmed goes along from page to page.
+const withTenant = (path, tenant = query().tenant) => path + search({ tenant })
+const toSignIn = text => link(withTenant("/console/sign-in"), text)
+const tenantField = hint => ["tenant", "Tenant", { value: query().tenant, hint, autocomplete: "off", attrs: { maxLength: 63 } }]
 
 function signIn(page, token) {
 	const send = async values => {
@@ -26,10 +29,24 @@ function signIn(page, token) {
 		location.replace(/^\/console\//.test(next) ? next : "/console/")
 	}
 	if (token) return door(page, "You have a one-time link", "It signs you in once, then it is spent.", form([], { submit: "Continue", send }), toSignIn("Use a password instead"))
+	const built = form([
+		EMAIL, ["password*", "Password", { type: "password", autocomplete: "current-password" }],
+		tenantField("The short name of your tenant, if you are an operator of one tenant alone. Else leave it empty."),
+	], { submit: "Sign in", send, refused: showTenant })
+	const tenant = built.querySelector("[name=tenant]")
+	const reset = link(withTenant("/reset"), "Forgot your password?")
+	// An address that several tenants claim says only together with the tenant whose it is; most operators need no such field.
+	const field = tenant.closest(".field")
+	field.hidden = !tenant.value
+	tenant.addEventListener("input", () => {
+		reset.firstChild.href = withTenant("/reset", tenant.value.trim())
+	})
+	function showTenant({ status }) {
+		if (status === 401 || status === 429) field.hidden = false
+	}
 	door(page, "Sign in", "Welcome back. The gate knows its keepers.",
 		query().next && note("info", "lock", "Sign in to go on to where you were."),
-		form([EMAIL, ["password*", "Password", { type: "password", autocomplete: "current-password" }]], { submit: "Sign in", send }),
-		link("/reset", "Forgot your password?"),
+		built, reset,
 		h("p.small.muted", "No password yet? Open the one-time link that was sent to you, or that the server printed when it started."))
 	page.body.querySelector("input").setAttribute("autofocus", "")
 }
@@ -60,7 +77,9 @@ function reset(page, token) {
 			door(page, "The password is set", "Sign in with it where you use it.", toSignIn("Sign in to the console"))
 		},
 	}))
-	door(page, "Forgot your password?", "A link to set a new one is mailed to the operator at this address.", form([EMAIL], {
+	door(page, "Forgot your password?", "A link to set a new one is mailed to the operator at this address.", form([
+		EMAIL, tenantField("Only if the sign-in asks you for it: the short name of your tenant."),
+	], {
 		submit: "Mail me a link",
 		send: async body => {
 			await api("/password-resets", { body })
