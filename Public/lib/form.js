@@ -32,7 +32,8 @@ function draftOf(name, rows) {
  * A form from descriptions: `[name, label, {type, options, hint, value, look, autocomplete, attrs, also, unique}]`. `name*`
  * is required; a dotted name is a nested member. `type`: text (default), any input type, textarea, lines (an array, one a
  * line), check, checks (an array of what is ticked; options may have groups), tenant (an id, chosen by name); options make a
- * select. `also`: further members whose errors belong to the field; `unique`: a 409 belongs to it.
+ * select. `also`: further members whose errors belong to the field; `unique`: a 409 belongs to it; `named`: it holds names
+ * or addresses, of which those that may be taken for others are told, as of an email.
  * Empty values are left out. `start` fills in; where it edits `values`, only what was changed is sent, an emptied one as null.
  * Sends by `send(values)`, or what `request(values)` → [path, options] says, which is shown too; then `done(answer, values)`.
  * `draft`: the name under which what is typed is kept. `refused(error, values)` says whether it dealt with a refusal;
@@ -168,20 +169,25 @@ function row(field) {
 	const id = `f${(serial += 1)}`
 	const { options, value, label, autocomplete, attrs, required } = field
 	const { look = "", type = options ? "select" : "text", hint: help = type === "lines" && "One a line." } = field
-	const common = { id, name: field.name, "aria-describedby": `${id}h ${id}e`, required, autocomplete, ...attrs }
+	const common = { id, name: field.name, "aria-describedby": `${id}h ${id}w ${id}e`, required, autocomplete, ...attrs }
 	const hint = help && h("div.hint", { id: `${id}h` }, help)
 	const error = h("div.wrong", { id: `${id}e`, hidden: true })
 	const [control, heading = h("label", { htmlFor: id }, label), more] = controlOf(type, { field, id, common, hint })
 	const raw = () => rawOf(type, control)
 	const before = raw()
 	const put = value => putRaw(type, control, value)
+	// A name that may be taken for another is told of. Some browsers give an email's name in its ASCII form.
+	const odd = (type === "email" || field.named) && h("div", { id: `${id}w`, "aria-live": "polite" })
+	const judge = async () => (odd.dataset.said || /[^\0-\x7f]|xn--/i.test(raw())) && (await import("./lookalike.js")).warn(odd, raw())
+	if (odd) control.addEventListener("input", judge)
+	if (odd && before) judge()
 	const names = [field.name, ...(field.also ?? [])]
 	const has = name => names.some(own => name === own || name.startsWith(`${own}.`))
 	return {
 		field, raw, put, has, before: String(read(type, control, field) ?? ""), read: () => read(type, control, field),
 		isChanged: () => String(raw()) !== String(before), reset: () => put(before),
 		settle: type === "tenant" ? () => settleTenant(control) : null,
-		node: h(`div.field${look}`, heading, type !== "check" && [control, more, hint], error),
+		node: h(`div.field${look}`, heading, type !== "check" && [control, more, hint], odd, error),
 		focus: () => (control.querySelector("input") ?? control).focus(),
 		/** An error of one line of several names the line. */
 		told(name, detail) {

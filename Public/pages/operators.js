@@ -1,4 +1,4 @@
-import { act, add, confirm, formDialog, h, list, me, none, reveal, scope, t, table, tag, tenantOf, user, when, who } from "../lib/ui.js"
+import { act, add, alike, confirm, formDialog, h, list, me, none, reveal, scope, t, table, tag, tenantOf, user, when, who } from "../lib/ui.js"
 
 const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], ["developer", "Developer: keys and origins"],
 	["admin", "Admin: manages"], ["owner", "Owner: everything"]]
@@ -22,7 +22,7 @@ export default async page => {
 	await list(page, {
 		title: "Operators", lead: "The keepers of this gatehouse. There is always at least one owner.", path: "/operators", noun: ["operator", "operators"], search: "Search by email or name", create: ["readOperators", "Add operator", open],
 		columns: [
-			["Operator", one => who(one)],
+			["Operator", one => [who(one), alike(one.email)]],
 			["Role", one => tag(one.role), { state: true }],
 			["Status", one => tag(one.status)],
 			["Scope", reach],

@@ -39,6 +39,6 @@ const remove = (path, one, reload) => confirm({
 
 const open = (path, after) => formDialog({
 	title: "Add domain", lead: "It counts once it is proved by a DNS record.",
-	fields: [["domain*", "Domain", { hint: "Such as example.com, without www.", unique: true }]],
+	fields: [["domain*", "Domain", { hint: "Such as example.com, without www.", unique: true, named: true }]],
 	path, said: made => t`${made.domain} is claimed; prove it next`, after,
 })

@@ -1,5 +1,5 @@
 import {
-	ago, api, closer, confirm, created, dialog, etagOf, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast,
+	ago, alike, api, closer, confirm, created, dialog, etagOf, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast,
 	user, words,
 } from "../../lib/ui.js"
 import { ROLE } from "./users.js"
@@ -36,7 +36,7 @@ export default async page => {
 		filters: [["status", "Status", "pending accepted revoked expired"]],
 		columns: [
 			["Email", one => [one.accepted_user_id ? h("a.main", { href: `${page.base}/users/${one.accepted_user_id}` }, user(one.email)) : user(one.email, "span.main"),
-				h("span.sub", one.delivery === "link" ? "by link" : "by mail", one.sent_count > 1 && t`, sent ${one.sent_count} times`)], { sort: "email" }],
+				alike(one.email), h("span.sub", one.delivery === "link" ? "by link" : "by mail", one.sent_count > 1 && t`, sent ${one.sent_count} times`)], { sort: "email" }],
 			STATUS,
 			["Role", one => words(one.role)],
 			["Ends", one => (one.status === "pending" || one.status === "expired" ? time(one.expires_at) : none())],
@@ -89,7 +89,7 @@ function requestOf(path, { emails = [], ...rest }) {
 export const invite = (path, reload, email) => formDialog({
 	title: "Invite people", submit: "Invite",
 	fields: [
-		["emails*", "Email addresses", { type: "lines", value: email, hint: "One a line; up to 1,000.", also: ["email", "invites"] }],
+		["emails*", "Email addresses", { type: "lines", value: email, named: true, hint: "One a line; up to 1,000.", also: ["email", "invites"] }],
 		ROLE,
 		["delivery", "Delivery", { options: [["", "By mail where it is set up, else a link"], ["mail", "By mail"], ["link", "Give me the link"]] }],
 		["message", "Message", { type: "textarea" }],
@@ -112,7 +112,7 @@ function results(all) {
 	const title = t`${all.filter(one => one.result !== "refused").length} of ${all.length} invited`
 	// What failed comes first: it is what is to be done next.
 	const told = table("Results", ["Email", "Result"], all.toSorted((one, other) => rank(one) - rank(other))
-		.map(one => [user(one.email), [tag(one.result), one.detail && user(one.detail, "span.sub")]]))
+		.map(one => [[user(one.email), alike(one.email)], [tag(one.result), one.detail && user(one.detail, "span.sub")]]))
 	if (!linked.length) return dialog(title, told, closer())
 	const line = (...cells) => `${cells.map(one => `"${one.replaceAll('"', '""')}"`).join(",")}\r\n`
 	return reveal({

@@ -28,7 +28,7 @@ async function remove(path, one, reload) {
 const open = (path, reload) => formDialog({
 	title: "Add origin",
 	fields: [
-		["origin*", "Origin", { hint: "Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.", attrs: { placeholder: "https://app.example.com" }, unique: true }],
+		["origin*", "Origin", { hint: "Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.", attrs: { placeholder: "https://app.example.com" }, unique: true, named: true }],
 		["label", "Label"],
 		check("credentials", "Allow cookies and credentials"),
 	],

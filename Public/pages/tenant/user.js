@@ -1,5 +1,5 @@
 import {
-	act, add, ago, blink, button, buttons, card, confirm, day, deed, facts, fill, formDialog, h, may, none, note, part, redraw,
+	act, add, ago, alike, blink, button, buttons, card, confirm, day, deed, facts, fill, formDialog, h, may, none, note, part, redraw,
 	restorableUntil, reveal, t, tag, time, undoable, user, who, words,
 } from "../../lib/ui.js"
 import { actions, KINDS, ROLE, SUBJECT } from "./users.js"
@@ -21,7 +21,7 @@ export default async page => {
 		return titled(title, acts, body)
 	}
 	add(page.body, [
-		h("div.head.person", h("h2.vh", "User"), who(one), h("div.acts", tag(one.status), edits && button("Edit", () => edit(path, one)),
+		h("div.head.person", h("h2.vh", "User"), h("div", who(one), alike(one.email)), h("div.acts", tag(one.status), edits && button("Edit", () => edit(path, one)),
 			edits && one.status === "active" && button("Change address", () => changeAddress(path, one)),
 			may("linkIdentities") && lives && one.status === "active" && button("Password link", () => passwordLink(path, one)),
 			buttons(page.isGone ? [] : actions(page, one, redraw)))),

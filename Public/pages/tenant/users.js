@@ -1,4 +1,4 @@
-import { act, api, choices, confirm, created, file, formDialog, list, may, none, only, search, STATUS, t, undoable, when, who, words } from "../../lib/ui.js"
+import { act, alike, api, choices, confirm, created, file, formDialog, list, may, none, only, search, STATUS, t, undoable, when, who, words } from "../../lib/ui.js"
 
 const NOUN = ["user", "users"]
 const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
@@ -16,7 +16,7 @@ export default async page => {
 		empty: { title: "Nobody has come in yet", text: "Invite people, add them here, or let the sign-up policy admit them." },
 		filters: [["status", "Status", "pending active suspended deleted"], ROLE, ["provider", "Provider", { options: [...KINDS, ...choices("password")] }]],
 		columns: [
-			["User", one => who(one, `${page.base}/users/${one.id}`), { sort: "email" }],
+			["User", one => [who(one, `${page.base}/users/${one.id}`), alike(one.email)], { sort: "email" }],
 			STATUS,
 			["Role", one => only("role", one.role, words(one.role))],
 			["Sign-in by", one => (one.identities ?? []).map(id => words(id.provider)).join(", ") || none()],
