@@ -1,4 +1,5 @@
 import Application
+import Cryptography
 import Domain
 import JSON
 import Storage
@@ -65,6 +66,53 @@ struct TrustedProxiesTests {
         let answer = try running.send(
             "GET", "/v1/me", fields: [auth, "X-Forwarded-Proto: https"])
         #expect(answer.first("strict-transport-security") == nil)
+        await running.stop()
+    }
+
+    @Test func `a public address of https makes cookies secure, whatever the way to the server`()
+        async throws
+    {
+        let running = try await RunningService { $0.publicURL = "https://gate.example" }
+        let database = running.service.composition.database
+        let person = try await database.createOperator(
+            email: "o@gate.example", emailKey: "o@gate.example", name: nil, role: "owner",
+            tenant: nil, passwordHash: nil, by: .system)
+        // A proxy that is not named as trusted; what it says of the scheme is not heard.
+        for told in [[], ["X-Forwarded-Proto: http"]] {
+            let token = TokenSecret.make()
+            try await database.storeOperatorLink(
+                TokenSecret.hash(token) ?? [], for: person.id, seconds: 60)
+            let answer = try running.send(
+                "POST", "/v1/session", body: #"{"token":"\#(token)"}"#, fields: told)
+            #expect(answer.status == 201, "\(answer.body)")
+            let cookie = try #require(answer.first("set-cookie"))
+            #expect(cookie.hasPrefix("__Host-gatehouse="), "\(cookie)")
+            let attributes = cookie.split(separator: ";").dropFirst().map {
+                String($0.drop { $0 == " " })
+            }
+            #expect(attributes == ["Path=/", "HttpOnly", "SameSite=Strict", "Secure"])
+            #expect(answer.first("strict-transport-security") == "max-age=31536000")
+            // The browser comes back with it by the same way.
+            let pair = cookie.prefix { $0 != ";" }
+            let fields = ["Cookie: \(pair)", "X-Gatehouse-Console: 1"] + told
+            let current = try running.send("GET", "/v1/session", fields: fields)
+            #expect(current.status == 200, "\(current.body)")
+            let over = try running.send(
+                "DELETE", "/v1/session", fields: fields + ["Sec-Fetch-Site: same-origin"])
+            #expect(over.status == 204, "\(over.body)")
+            #expect(over.first("set-cookie")?.hasPrefix("__Host-gatehouse=; Max-Age=0") == true)
+        }
+        // The second time an answer may come from memory; no page is left out.
+        for path in ["/console/", "/console/", "/console/sign-in", "/docs", "/openapi.json"] {
+            let page = try running.send("GET", path)
+            #expect(page.first("strict-transport-security") == "max-age=31536000", "\(path)")
+        }
+        let plain = try await RunningService(replacing: running) {
+            $0.publicURL = "http://127.0.0.1"
+        }
+        let page = try plain.send("GET", "/console/")
+        #expect(page.status == 200 && page.first("strict-transport-security") == nil)
+        await plain.service.stop()
         await running.stop()
     }
 }

@@ -73,10 +73,12 @@ struct Site: Sendable {
             if let answer = answerToOtherMethods(request) { return (answer, isForAll: false) }
             return (await dispatcher.respond(to: request), isForAll: false)
         }
-        guard let (place, answer) = await ownPlace(request) else {
+        guard let (place, page) = await ownPlace(request) else {
             let answer = await dispatcher.respond(to: request)
             return (answer.compressed(for: request), isForAll: false)
         }
+        var answer = page
+        if request.isTLS { answer.keepToTLS() }
         metrics.record(place: place, status: answer.status)
         return (answer, isForAll: true)
     }

@@ -201,9 +201,14 @@ extension Response {
     package mutating func complete(id: String, isTLS: Bool, isPrivate: Bool) {
         set("x-request-id", id)
         addIfAbsent("x-content-type-options", "nosniff")
-        if isTLS { addIfAbsent("strict-transport-security", "max-age=31536000") }
+        if isTLS { keepToTLS() }
         if isPrivate { addIfAbsent("cache-control", "no-store") }
         addVary("Origin")
+    }
+
+    /// Tells the browser to come by https alone for a year (RFC 6797); only for answers over TLS.
+    package mutating func keepToTLS() {
+        addIfAbsent("strict-transport-security", "max-age=31536000")
     }
 
     mutating func addIfAbsent(_ name: String, _ value: String) {
