@@ -9,6 +9,14 @@ struct TXTResolverTests {
             server: .init(address: try #require(IPAddress("127.0.0.1")), port: server.port))
     }
 
+    private static func asked(
+        _ name: String, of resolver: TXTResolver, for owner: UUID?
+    ) async -> Result<[String], TXTResolver.Failure> {
+        do throws(TXTResolver.Failure) {
+            return .success(try await resolver.records(of: name, for: owner))
+        } catch { return .failure(error) }
+    }
+
     @Test func `records are read whole, those of several strings as one`() async throws {
         let long = String(repeating: "x", count: 600)
         let server = NameServer(["a.example": .records(["one", long, "", "üñ"])])
@@ -46,5 +54,36 @@ struct TXTResolverTests {
         await #expect(throws: TXTResolver.Failure.unavailable) {
             try await resolver(server).records(of: "a.example", for: nil)
         }
+    }
+
+    @Test func `an owner asks two at once, four wait, and another owner is answered meanwhile`()
+        async throws
+    {
+        let server = NameServer(["slow.example": .silence, "a.example": .records(["one"])])
+        defer { server.stop() }
+        let resolver = try resolver(server)
+        let (evil, other) = (UUID.random(), UUID.random())
+        let most = TXTResolver.questionsOfOwner + TXTResolver.waitingLimit
+        #expect(TXTResolver.questionsOfOwner == 2 && TXTResolver.waitingLimit == 4)
+        try await withThrowingTaskGroup(of: Result<[String], TXTResolver.Failure>.self) { group in
+            for _ in 0..<(most + 3) {
+                group.addTask { await Self.asked("slow.example", of: resolver, for: evil) }
+            }
+            // The server is silent, so who is told at once is who finds no slot.
+            for _ in 0..<3 {
+                let refused = try await group.next()
+                #expect(refused == .failure(.busy))
+            }
+            for owner in [other, nil] {
+                let found = await Self.asked("a.example", of: resolver, for: owner)
+                #expect(found == .success(["one"]))
+            }
+            server.set("slow.example", .records(["late"]))
+            for _ in 0..<most {
+                let found = try await group.next()
+                #expect(found == .success(["late"]))
+            }
+        }
+        #expect(try await resolver.records(of: "a.example", for: evil) == ["one"])
     }
 }
