@@ -161,6 +161,26 @@ struct DeepRecallExchangeTests {
         await stage.stop()
     }
 
+    @Test func `D1 D2 a provider that is not registered is no outage`()
+        async throws
+    {
+        let stage = try await DeepRecallStage.make()
+        let list = try await stage.service.send(.get, "/v1/providers", as: .platformOwner)
+        for one in list.json["items"]?.array ?? [] {
+            let path = "/v1/providers/\(one["id"]?.string ?? "")"
+            #expect(try await stage.service.send(.delete, path, as: .platformOwner).status == 204)
+        }
+        for (kind, token) in [
+            ("google", #""id_token":"\#(stage.googleToken())""#),
+            ("github", #""access_token":"gho_1""#),
+        ] {
+            let answer = try await stage.exchange(kind, "{\(token),\"device_id\":\"d\"}")
+            expectOnlyError(answer, 500, "Token exchange failed")
+            #expect(answer.first("retry-after") == nil, "\(kind)")
+        }
+        await stage.stop()
+    }
+
     @Test func `D2 a GitHub token of ours signs its person in by the primary address`() async throws
     {
         let stage = try await DeepRecallStage.make()

@@ -14,6 +14,16 @@ import Text
         #expect(try !DomainName("ex.com").isPublicMail)
     }
 
+    @Test(
+        arguments: [
+            "privaterelay.appleid.com", "users.noreply.github.com", "mailinator.com", "daum.net",
+            "wp.pl", "btinternet.com", "uol.com.br", "bol.com.br", "live.nl", "ya.ru",
+            "simplelogin.com", "mail.gmail.com",
+        ])
+    func `mail for everyone is known by less usual names too`(name: String) throws {
+        #expect(try DomainName(name).isPublicMail)
+    }
+
     @Test(arguments: ["1.2.3.4", "10.0.0.0x1", "ex.123"])
     func `what a browser reads as an address is no name`(text: String) {
         #expect(throws: DomainFault.address) { try DomainName(text) }
