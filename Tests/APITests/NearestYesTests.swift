@@ -12,8 +12,11 @@ import Text
 struct NearestYesTests {
     private static let acme = "/v1/tenants/acme"
 
-    private static func run(_ body: (ProvisioningScene) async throws -> Void) async throws {
-        let scene = try await ProvisioningScene.make()
+    private static func run(
+        clock: TestClock? = nil, _ body: (ProvisioningScene) async throws -> Void
+    ) async throws {
+        let scene = try await ProvisioningScene.make(
+            clock: { clock?.now ?? Timestamp.systemClock() })
         do { try await body(scene) } catch {
             await scene.service.stop()
             throw error
@@ -91,6 +94,39 @@ struct NearestYesTests {
             #expect(Self.changes(told).first == "invite", "\(told)")
             let named = (told["would_admit"]?.array ?? []).compactMap { $0["tenant_id"]?.string }
             #expect(Set(named) == [scene.tenant.id.description], "\(told)")
+        }
+    }
+
+    @Test func `it waits for nobody's row, and is one of the caller's dry runs`() async throws {
+        let clock = TestClock()
+        try await Self.run(clock: clock) { scene in
+            clock.startMinute()
+            let user = try await scene.row("ann@ex.com")
+            try await scene.service.manage(.post, "\(Self.acme)/users/\(user)/suspend", "{}")
+            let refused = try await scene.google("1", "ann@ex.com", more: #","tenant":"acme""#)
+            let id = refused.json["decision_id"]?.string ?? ""
+            let path = "\(Self.acme)/provisioning/decisions/\(id)"
+            let other = TestService.Credential.tenantAdmin(scene.tenant)
+            #expect(try await scene.service.send(.get, path, as: other).status == 200)
+            try await scene.service.storage.scope(scene.tenant.id).change(by: .system) { change in
+                for table in ["tenants", "users"] {
+                    try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
+                }
+                let told = try await Self.asked(scene, refused)
+                #expect(Self.changes(told) == ["resume_user"], "\(told)")
+            }
+            func ask(_ more: String, _ who: TestService.Credential) async throws -> Int {
+                try await scene.service.send(.get, path + more, as: who).status
+            }
+            for number in 1..<60 {
+                let status = try await ask("?would_admit=true", .platformOwner)
+                #expect(status == 200, "\(number)")
+            }
+            #expect(try await ask("?would_admit=true", .platformOwner) == 429)
+            #expect(try await ask("", .platformOwner) == 200)
+            #expect(try await ask("?would_admit=true", other) == 200)
+            clock.advance(seconds: 60)
+            #expect(try await ask("?would_admit=true", .platformOwner) == 200)
         }
     }
 

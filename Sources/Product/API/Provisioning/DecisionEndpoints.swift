@@ -75,7 +75,7 @@ enum DecisionEndpoints {
                     "would_admit", .bool,
                     "Of a refusal also under which single changes the rules would admit now.")
             ],
-            answers: [.ok(DecisionRow.shape)]
+            answers: [.ok(DecisionRow.shape)], problems: [.rateLimited]
         ) { call in
             let database = try call.services.database
             let tenant = call.decisionTenant
@@ -85,6 +85,7 @@ enum DecisionEndpoints {
             }
             row.trace = try await database.shown(row.trace, to: tenant)
             if call.query.flag("would_admit") {
+                try await call.takeDryRuns()
                 // Of an invite that did not help nothing more is told.
                 let isTold = !row.isPart || row.email != nil
                 row.wouldAdmit =

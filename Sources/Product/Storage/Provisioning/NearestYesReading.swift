@@ -68,6 +68,8 @@ extension Database {
     ) async throws -> [NearestYes] {
         do {
             try await platformScope.change(by: .system) { change in
+                var change = change
+                change.locksRows = false
                 let found = try await change.query(
                     "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(provider)")
                 var named = named
