@@ -71,6 +71,26 @@ struct HookLimitTests {
         }
     }
 
+    @Test func `who only claims the domain of a stranger's address holds up no refusal`()
+        async throws
+    {
+        try await PoolStage.run { stage in
+            try await stage.manage(
+                .post, "/v1/tenants/victim/domains", #"{"domain":"corp.example"}"#)
+            _ = try await stage.service.session(role: "owner", tenant: nil)
+            let storage = stage.service.storage
+            try await storage.scope(stage.victim.id).change(by: .system) { change in
+                try await change.query("SELECT 1 FROM tenants FOR UPDATE")
+                let answer = try await stage.service.send(
+                    .post, "/v1/hooks/pre-signup",
+                    json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","subject":"1","#
+                        + #""email":"\#(Self.ann)","email_verified":true}"#, as: .platformOwner)
+                #expect(answer.outcome == "refused no_tenant", "\(answer.text)")
+            }
+            #expect("\(try await stage.lastDecision())".contains("domain_unproved"))
+        }
+    }
+
     @Test func `who is reserved, deferred or waits for approval has failed at nothing`()
         async throws
     {

@@ -9,7 +9,8 @@ struct FactsReading: Sendable {
     let database: Database
     let call: ProvisioningCall
     let named: NamedFacts
-    let change: Change
+    /// Locks what it reads, except where that only explains a refusal.
+    var change: Change
     private(set) var facts: Facts
     private(set) var tenants: [UUID: TenantRow] = [:]
     /// The hash of a grant that waits with the reservation.
