@@ -51,7 +51,9 @@ enum HostedSteps {
         let asked = client.tenant.id == .platform ? nil : client.tenant.id
         let result = try await client.decide(person, in: asked, invite: invite)
         if !result.choices.isEmpty, asked == nil {
-            return try choose(person, result.choices, client)
+            // Where the person is already is no choice to the rules, but one to the person.
+            let own = [result.verdict.maySignIn ? result.tenant : nil].compactMap(\.self)
+            return try choose(person, own + result.choices, client)
         }
         guard !result.verdict.maySignIn else {
             return done(
