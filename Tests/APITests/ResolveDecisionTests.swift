@@ -97,6 +97,61 @@ struct ResolveDecisionTests {
         }
     }
 
+    @Test func `open_another takes no address that is kept, and ends what the old mailbox got`()
+        async throws
+    {
+        try await Stage.run { stage in
+            let scene = stage.scene
+            let other = try await scene.row("bo@ex.com")
+            let user = try #require(UUID(stage.user))
+            let link = try await scene.service.send(
+                .post, "/v1/tenants/acme/users/\(stage.user)/password-link",
+                as: .tenantAdmin(scene.tenant))
+            let url = try #require(link.json["url"]?.string, "\(link.text)")
+            let token = url.drop { $0 != "=" }.dropFirst()
+            try await scene.service.storage.scope(scene.tenant.id).change(by: .system) { change in
+                let end = change.now.adding(seconds: 600)
+                try await change.query(
+                    """
+                    INSERT INTO former_addresses (tenant_id, email_key, user_id, email, expires_at)
+                    VALUES (\(change.tenant), 'kept@ex.com', \(other), 'kept@ex.com', \(end)),
+                        (\(change.tenant), 'ann.b@ex.com', \(user), 'ann.b@ex.com', \(end))
+                    """)
+                try await change.query(
+                    """
+                    INSERT INTO email_changes (tenant_id, user_id, email, email_key, token_hash,
+                        created_at, expires_at)
+                    VALUES (\(change.tenant), \(user), 'x@ex.com', 'x@ex.com', \([1] as [UInt8]),
+                        \(change.now), \(end))
+                    """)
+                try await change.query(
+                    """
+                    INSERT INTO link_grants (tenant_id, id, token_hash, user_id, created_at,
+                        expires_at)
+                    VALUES (\(change.tenant), \(UUID.random()), \([1] as [UInt8]), \(user),
+                        \(change.now), \(end))
+                    """)
+            }
+            let kept = try await stage.resolve(
+                #"{"action":"open_another","email":"Kept@ex.com"}"#)
+            #expect(kept.status == 409 && kept.json["code"]?.string == "email_taken")
+            #expect(kept.json["conflicting_id"]?.string == other.description, "\(kept.text)")
+            #expect(try await scene.count("email_changes") == 1)
+            let moved = try await stage.resolve(
+                #"{"action":"open_another","email":"ann.b@ex.com"}"#)
+            #expect(moved.status == 200, "\(moved.text)")
+            for rows in ["email_changes", "link_grants"] as [SQL] {
+                #expect(try await scene.count(rows) == 0)
+            }
+            #expect(
+                try await scene.count("former_addresses WHERE email_key = 'ann.b@ex.com'") == 0)
+            let reset = try await scene.service.send(
+                .post, "/v1/password-resets/confirm",
+                json: #"{"token":"\#(token)","password":"a door that opens once"}"#)
+            #expect(reset.status == 404, "\(reset.text)")
+        }
+    }
+
     @Test func `a decision that does not hold any more, or is another, resolves nothing`()
         async throws
     {

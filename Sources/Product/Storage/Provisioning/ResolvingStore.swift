@@ -133,6 +133,7 @@ extension Change {
     private func move(
         _ user: UserRow, to email: EmailAddress, _ database: Database
     ) async throws -> UserRow {
+        try await requireUnreserved(email.key, but: user.id)
         let rows = try await query(
             """
             UPDATE users SET email = \(email.original), email_key = \(email.key),
@@ -144,6 +145,15 @@ extension Change {
             """)
         guard let row = rows.first else { throw try await emailTaken(email.key) }
         let moved = try UserRow(row)
+        try await query(
+            """
+            DELETE FROM former_addresses
+            WHERE tenant_id = \(tenant) AND email_key = \(email.key)
+            """)
+        // The mailbox that these were sent to is another person's.
+        try await endResets(of: user.id)
+        try await query(
+            "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(user.id)")
         try await putInSearch(moved)
         let old = database.personKey(emailKey: user.emailKey)
         try await query(
