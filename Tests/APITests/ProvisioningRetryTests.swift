@@ -100,16 +100,47 @@ struct ProvisioningRetryTests {
     @Test func `what nobody proved on a waiting row dies before its person comes`() async throws {
         let scene = try await ProvisioningScene.make()
         let id = try await scene.row("bob@ex.com")
+        let owner = #","owner":{"type":"user","id":"\#(id)"}"#
+        // What an operator made stands on the operator's word.
+        let made = try await scene.service.makeKey(#""app""#, owner)
+        let own = try await scene.service.makeKey(#""app""#, owner)
+        let later = try await scene.service.makeKey(#""app""#, owner)
         try await scene.service.storage.scope(scene.tenant.id).change(by: .system) { change in
             try await change.query(
                 """
                 UPDATE users SET password_hash = 'x' WHERE tenant_id = \(change.tenant)
+                """)
+            try await change.query(
+                """
+                UPDATE api_keys SET created_by_type = 'user', created_by_id = \(id.description)
+                WHERE tenant_id = \(change.tenant) AND id::text = \(own.id)
+                """)
+            try await change.query(
+                """
+                UPDATE api_keys SET created_by_type = 'key', created_by_id = \(own.id)
+                WHERE tenant_id = \(change.tenant) AND id::text = \(later.id)
+                """)
+            try await change.query(
+                """
+                INSERT INTO known_devices (tenant_id, user_id, key, last_at)
+                VALUES (\(change.tenant), \(id), \([1] as [UInt8]), \(change.now))
+                """)
+            try await change.query(
+                """
+                INSERT INTO link_grants (tenant_id, id, token_hash, user_id, created_at, expires_at)
+                VALUES (\(change.tenant), \(UUID.random()), \([1] as [UInt8]), \(id),
+                    \(change.now), \(change.now.adding(seconds: 600)))
                 """)
         }
         let answer = try await scene.google("1", "bob@ex.com")
         #expect(answer.json["user"]?["id"]?.string == id.description, "\(answer.text)")
         #expect(try await scene.count("users WHERE password_hash IS NULL") == 1)
         #expect(try await scene.count("audit_events WHERE action = 'user.credentials_wiped'") == 1)
+        #expect(try await scene.service.verdict(own.secret) == "revoked")
+        #expect(try await scene.service.verdict(later.secret) == "revoked")
+        #expect(try await scene.service.verdict(made.secret) == "valid")
+        #expect(try await scene.count("known_devices") == 0)
+        #expect(try await scene.count("link_grants") == 0)
         await scene.service.stop()
     }
 }

@@ -15,6 +15,21 @@ extension Change {
         return try await revoke(ids(rows), reason: reason)
     }
 
+    /// Revokes what the user made, or a key of the user's; what others made for the user, an operator
+    /// perhaps, stands.
+    func revokeOwnAPIKeys(of user: UUID, reason: String) async throws {
+        let rows = try await query(
+            """
+            SELECT id FROM api_keys k
+            WHERE tenant_id = \(tenant) AND owner_user_id = \(user) AND revoked_at IS NULL
+                AND (created_by_type = 'user' OR created_by_type = 'key' AND EXISTS (
+                    SELECT 1 FROM api_keys m WHERE m.tenant_id = \(tenant)
+                        AND m.id::text = k.created_by_id AND m.owner_user_id = \(user)))
+            ORDER BY id FOR UPDATE OF k
+            """)
+        if !rows.isEmpty { _ = try await revoke(ids(rows), reason: reason) }
+    }
+
     /// Revokes the key, every key that it made, by whatever door, and what those made; ends the
     /// hook credentials of them all. A key that is revoked already still leads to what it made.
     /// `permit` is asked for each key before anything changes, and throws where it is not the

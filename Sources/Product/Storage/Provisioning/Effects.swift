@@ -100,8 +100,12 @@ struct EffectWriting: Sendable {
             WHERE tenant_id = \(tenant) AND id = \(user)
             """)
         try await change.endResets(of: user)
-        try await change.query(
-            "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user)")
+        for table in ["sessions", "link_grants", "known_devices"] as [SQL] {
+            try await change.query(
+                "DELETE FROM \(table) WHERE tenant_id = \(tenant) AND user_id = \(user)")
+        }
+        try await change.revokeOwnAPIKeys(
+            of: user, reason: "The account's credentials were never proved.")
         let gone = try await change.query(
             """
             DELETE FROM identities WHERE tenant_id = \(tenant) AND user_id = \(user)
