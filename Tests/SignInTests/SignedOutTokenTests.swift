@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import SignIn
 import Storage
 import TestSupport
 import Testing
@@ -27,5 +28,132 @@ struct SignedOutTokenTests {
         let newer = stage.token("ann@acme.example", ["auth_time": "\(soon)"])
         #expect(try await stage.send(.get, path, token: newer).json["userId"]?.string == id)
         await stage.stop()
+    }
+
+    /// Ends all sessions of the user; the second from which on tokens are refused.
+    private func signOutEverywhere(
+        _ user: String?, _ service: TestService, _ clock: TestClock
+    ) async throws -> Int64 {
+        clock.advance(seconds: 100)
+        let ended = try await service.send(
+            .delete, "/v1/tenants/acme/users/\(user ?? "")/sessions", as: .platformOwner)
+        #expect(ended.status == 204, "\(ended.text)")
+        let cut = clock.now.microseconds / 1_000_000
+        clock.advance(seconds: 5)
+        return cut
+    }
+
+    @Test func `R4 an access token that the provider gave before is refused without a body`()
+        async throws
+    {
+        let clock = TestClock()
+        let stage = try await RelateStage.make(clock: clock)
+        func profile(_ times: String, _ token: String) async throws -> TestAnswer {
+            stage.provider.set(
+                "/introspect",
+                .init(#"{"active":true,"sub":"ann-1","client_id":"mail"\#(times)}"#))
+            return try await stage.send(.get, "/api/profile", as: "Bearer \(token)")
+        }
+        let first = try await profile("", "one")
+        #expect(first.status == 200, "\(first.text)")
+        let cut = try await signOutEverywhere(
+            first.json["id"]?.string, stage.service, clock)
+        // One that does not say when it was given may be from before.
+        for (number, times) in [
+            "", #","iat":\#(cut)"#, #","iat":\#(cut + 2),"auth_time":\#(cut)"#,
+        ].enumerated() {
+            expectBare401(try await profile(times, "old-\(number)"))
+        }
+        expectBare401(try await profile("", "one"))
+        let newer = try await profile(#","iat":\#(cut + 1)"#, "new")
+        #expect(newer.json["id"] == first.json["id"], "\(newer.text)")
+        await stage.stop()
+    }
+
+    @Test func `D1 an id token from before is told as any that is not good`() async throws {
+        let stage = try await DeepRecallStage.make()
+        try await stage.invite("ann@acme.example")
+        func exchange(_ claims: [String: String?]) async throws -> TestAnswer {
+            try await stage.exchange(
+                "google", #"{"id_token":"\#(stage.googleToken(claims))","device_id":"d"}"#)
+        }
+        let first = try await exchange([:])
+        let user = first.json["user"]?["id"]?.string
+        let own = first.json["app_jwt"]?.string
+        let cut = try await signOutEverywhere(user, stage.service, stage.clock)
+        for claims in [
+            ["iat": "\(cut)"], ["iat": "\(cut + 2)", "auth_time": "\(cut)"],
+        ] as [[String: String?]] {
+            expectOnlyError(try await exchange(claims), 401, "Token exchange failed")
+        }
+        expectOnlyError(
+            try await stage.send(.get, "/api/user/status", token: own), 401,
+            "Authentication required")
+        let newer = try await exchange(["iat": "\(cut + 1)"])
+        #expect(newer.json["user"]?["id"]?.string == user, "\(newer.text)")
+        await stage.stop()
+    }
+
+    @Test func `I9 a sign-in at the provider from before gives no session, and none goes on`()
+        async throws
+    {
+        let clock = TestClock()
+        let scene = try await ImmichOAuthScene.make(clock: clock)
+        try await scene.invite("new@acme.example")
+        func signIn(_ state: String, _ times: [String: String?] = [:]) async throws -> TestAnswer {
+            let asked = try await scene.begin(state)
+            scene.provider.grant(asked, "new@acme.example", times, at: clock.now)
+            return try await scene.end(state)
+        }
+        let first = try await signIn("state-first")
+        #expect(first.status == 201, "\(first.text)")
+        let user = first.json["userId"]?.string
+        let cut = try await signOutEverywhere(user, scene.stage.service, clock)
+        let token = first.json["accessToken"]?.string
+        expectError(
+            try await scene.stage.send(.get, "/api/users/me", token: token), 401,
+            "Invalid user token")
+        expectError(
+            try await signIn("state-before", ["auth_time": "\(cut)"]), 401, "Invalid user token")
+        let newer = try await signIn("state-after", ["auth_time": "\(cut + 1)"])
+        #expect(newer.status == 201 && newer.json["userId"]?.string == user, "\(newer.text)")
+        await scene.stop()
+    }
+
+    @Test func `T3 T4 a sign-in from before is 401, as is the session that it had`() async throws {
+        let clock = TestClock()
+        let stage = try await TimeTrackerStage.make(clock: clock)
+        try await stage.invite()
+        func signIn(_ times: [String: String?] = [:]) async throws -> TestAnswer {
+            let asked = try await stage.begin()
+            stage.provider.grant(asked, TimeTrackerStage.address, times, at: clock.now)
+            return try await stage.exchange(asked.first("state") ?? "")
+        }
+        let first = try await signIn()
+        #expect(first.status == 200, "\(first.text)")
+        let user = first.json["user"]?["id"]?.string
+        let cut = try await signOutEverywhere(user, stage.service, clock)
+        let over = "The session is over; sign in again."
+        expectOnlyError(
+            try await stage.send(
+                .get, "/auth/me", token: first.json["access_token"]?.string), 401, over)
+        expectOnlyError(try await signIn(["auth_time": "\(cut)"]), 401, over)
+        let newer = try await signIn(["auth_time": "\(cut + 1)"])
+        #expect(newer.json["user"]?["id"]?.string == user, "\(newer.text)")
+        await stage.stop()
+    }
+}
+
+extension TestProvider {
+    /// Redeems any code for this person, whose sign-in began with that query.
+    fileprivate func grant(
+        _ asked: FormText, _ email: String, _ times: [String: String?], at now: Timestamp
+    ) {
+        let claims: [String: String?] = [
+            "nonce": "\"\(asked.first("nonce") ?? "")\"", "email": "\"\(email)\"",
+            "email_verified": "true", "sub": "\"\(email)\"", "name": "\"Ann\"",
+        ]
+        let token = mint(clientID: "web", now: now).token(claims.merging(times) { $1 })
+        set("/token", .init(#"{"id_token":"\#(token)","access_token":"a"}"#))
     }
 }
