@@ -120,6 +120,11 @@ struct ChoiceRuleTests {
         #expect(!scene.with { $0.attempt.emailVerified = nil }.mayDecline(other))
         #expect(!scene.known(Scene.user(.active), other).mayDecline(other))
         #expect(!scene.tenant().mayDecline(acme))
+        let declined = scene.with {
+            $0.facts.declined[Scene.other] = Scene.now
+            $0.facts.tenants[Scene.other]?.domain = Scene.domain()
+        }
+        #expect(!declined.mayDecline(other))
         #expect(scene.rest.outcome == .deferred)
         #expect(scene.rest.choices == [other])
         #expect(scene.rest.effects == [])

@@ -88,7 +88,8 @@ enum ResolveEndpoint {
             try await change.post(
                 Letter(
                     .accountGiven, to: address, tenantName: try await change.tenantName(),
-                    link: call.services.publicURL, expiresAt: call.now),
+                    link: call.services.publicURL,
+                    expiresAt: call.now.adding(seconds: TokenSignIn.noticeSeconds)),
                 about: UUID.random(), in: database)
         }
     }

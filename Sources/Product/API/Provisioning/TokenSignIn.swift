@@ -51,6 +51,9 @@ struct TokenSignIn {
             requestID: call.request.id, ip: call.request.remoteAddress)
     }
 
+    /// Seconds for which a mail that only tells something is tried.
+    static let noticeSeconds: Int64 = 3 * 86_400
+
     /// What a tenant offers is declined by naming that tenant, and nothing else.
     private func decline(
         _ attempt: ProvisioningCall, _ provider: ProviderRow
@@ -66,12 +69,12 @@ struct TokenSignIn {
                 beside.map { FieldError("/" + $0, .notAllowed, "does not go with decline") })
         }
         let publicURL = call.services.publicURL
-        let now = call.now
+        let end = call.now.adding(seconds: Self.noticeSeconds)
         let letter = { @Sendable (place: TenantRow, inviter: String, invited: String) in
             Letter(
                 .inviteDeclined, to: inviter, tenantName: place.name,
                 link: "\(publicURL)/console/t/\(place.slug)/invites", message: invited,
-                expiresAt: now)
+                expiresAt: end)
         }
         do {
             let result = try await database.decline(

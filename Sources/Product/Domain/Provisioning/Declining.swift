@@ -2,7 +2,8 @@ import Text
 
 extension Provisioning {
     /// Whether this person may decline what a tenant offers: the address is vouched for, and a live
-    /// invite, a pending row or a domain is open to it there. No sign-in of theirs leads there yet.
+    /// invite, a pending row or a domain is open to it there. No sign-in of theirs leads there yet, and
+    /// they have not declined it before.
     package static func mayDecline(
         _ tenant: UUID, attempt: Attempt, facts: Facts, now: Timestamp
     ) -> Bool {
@@ -12,7 +13,9 @@ extension Provisioning {
         else { return false }
         var run = Evaluation(attempt: attempt, facts: facts, now: now)
         run.vouching = run.computeVouching(provider)
-        guard run.vouching > .none, let known = run.knows(found) else { return false }
+        guard run.vouching > .none, !run.isDeclined(found), let known = run.knows(found) else {
+            return false
+        }
         switch known {
         case .liveInvite, .pendingRow, .domain: return true
         default: return facts.pendingChoices.contains(tenant)

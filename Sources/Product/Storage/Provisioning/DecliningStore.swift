@@ -2,40 +2,62 @@ import Domain
 import Postgres
 import Text
 
+/// Makes the inviter's mail of the tenant, the inviter's address and the invited one.
+package typealias DeclineLetter =
+    @Sendable (_ tenant: TenantRow, _ inviter: String, _ invited: String) -> Letter
+
 /// A person declines one of the tenants that are open to them.
 extension Database {
     /// `tenant`: id or slug of what is declined; where nothing is open to the person there, nothing
-    /// changes and the answer is the same as if it had been. `letter` makes the inviter's mail of
-    /// the tenant's name and the inviter's address; nil: no mail is sent.
+    /// changes and the answer is the same as if it had been; such calls count as refusals do, and
+    /// over a limit they are `rate_limited`, with one decision for a minute. `letter` nil: no mail is
+    /// sent.
     package func decline(
         _ call: ProvisioningCall, tenant: String, by actor: Actor,
-        letter: (@Sendable (_ tenant: TenantRow, _ inviter: String, _ invited: String) -> Letter)?,
-        render: @escaping Render
+        letter: DeclineLetter?, render: @escaping Render
     ) async throws -> ProvisioningResult {
-        try await persons.alone(as: call.personKeys) {
-            try await platformScope.change(by: actor) { change in
-                let started = ContinuousClock.now
-                let change = change.deciding()
-                let named = try await knownFirst(change.named(call), call, change)
-                var reading = FactsReading(self, call, named, change)
-                try await reading.lock()
-                try await reading.read()
-                if let id = try await change.tenantID(tenant), reading.mayDecline(id) {
-                    try await reading.decline(id, letter: letter)
-                    let again = try await change.switching(to: .platform)
-                    reading = FactsReading(self, call, named, again)
-                    try await reading.read()
+        let result = try await persons.alone(as: call.personKeys, by: call.callerName) {
+            try await afterRaces {
+                try await platformScope.change(by: actor) { change in
+                    try await declined(call, tenant, change, letter, render)
                 }
-                let verdict = Provisioning.rest(
-                    attempt: named.attempt, facts: reading.facts, now: change.now)
-                return try await answer(verdict, reading, named, since: started, render)
             }
         }
+        onDecision(result.verdict.outcome)
+        return result
     }
 
-    /// The decision is recorded like any other.
+    private func declined(
+        _ call: ProvisioningCall, _ tenant: String, _ change: Change, _ letter: DeclineLetter?,
+        _ render: Render
+    ) async throws -> ProvisioningResult {
+        let started = ContinuousClock.now
+        let change = change.deciding()
+        let named = try await knownFirst(change.named(call), call, change)
+        var reading = FactsReading(self, call, named, change)
+        try await reading.lock()
+        try await reading.read()
+        if let id = try await change.tenantID(tenant), reading.mayDecline(id) {
+            try await reading.decline(id, letter: letter)
+            let again = try await change.switching(to: .platform)
+            reading = FactsReading(self, call, named, again)
+            try await reading.read()
+        } else if let limit = try await exceededLimit(named, call, change) {
+            let (verdict, digest) = limited(limit, reading, change)
+            if let earlier = try await change.recordedAnswer(digest, isEvent: false) {
+                let place = try await change.switching(to: verdict.tenantID ?? .platform)
+                return try await again(earlier, verdict, reading, place)
+            }
+            return try await answer(verdict, reading, named, digest, since: started, render)
+        }
+        let verdict = Provisioning.rest(
+            attempt: named.attempt, facts: reading.facts, now: change.now)
+        return try await answer(verdict, reading, named, nil, since: started, render)
+    }
+
+    /// The decision is recorded like any other; `digest`: it stands for others too.
     private func answer(
-        _ verdict: Verdict, _ reading: FactsReading, _ named: NamedFacts,
+        _ verdict: Verdict, _ reading: FactsReading, _ named: NamedFacts, _ digest: [UInt8]?,
         since started: ContinuousClock.Instant, _ render: Render
     ) async throws -> ProvisioningResult {
         let place = try await reading.change.switching(to: verdict.tenantID ?? .platform)
@@ -46,7 +68,7 @@ extension Database {
         try await place.recordDecision(
             result, named, policy: reading.tenants[place.tenant]?.policyVersion, since: started)
         try await place.recordParts(of: result, reading)
-        onDecision(verdict.outcome)
+        if let digest { try await place.record(result, for: digest) }
         return result
     }
 }
@@ -59,8 +81,7 @@ extension FactsReading {
 
     /// Revokes the live invite, if there is one, and offers the tenant no more.
     fileprivate func decline(
-        _ tenant: UUID,
-        letter: (@Sendable (_ tenant: TenantRow, _ inviter: String, _ invited: String) -> Letter)?
+        _ tenant: UUID, letter: DeclineLetter?
     ) async throws {
         var place = try await change.switching(to: tenant)
         let user = facts.tenants[tenant]?.user?.id

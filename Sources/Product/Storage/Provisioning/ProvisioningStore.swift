@@ -26,21 +26,30 @@ extension Database {
     private func attempts(
         at call: ProvisioningCall, dryRun: Bool, by actor: Actor, _ render: @escaping Render
     ) async throws -> ProvisioningResult? {
-        var tries = 0
-        while true {
-            tries += 1
-            do {
-                let result = try await platformScope.change(by: actor) { change in
+        do {
+            let result = try await afterRaces {
+                try await platformScope.change(by: actor) { change in
                     var change = change
                     change.locksRows = !dryRun
                     let result = try await run(call, change, dryRun: dryRun, render)
                     if dryRun, let result { throw DryRun(result: result) }
                     return result
                 }
-                if let result { onDecision(result.verdict.outcome) }
-                return result
-            } catch let end as DryRun {
-                return end.result
+            }
+            if let result { onDecision(result.verdict.outcome) }
+            return result
+        } catch let end as DryRun {
+            return end.result
+        }
+    }
+
+    /// Runs a transaction, and twice more at most where another one's rows came in between.
+    func afterRaces<Result>(_ body: () async throws -> Result) async throws -> Result {
+        var tries = 0
+        while true {
+            tries += 1
+            do {
+                return try await body()
             } catch {
                 guard tries <= 2, Self.mayRunAgain(error) else { throw error }
             }

@@ -250,7 +250,7 @@ extension Evaluation {
     }
 
     /// Declined by the person, and not invited anew since.
-    private func isDeclined(_ tenant: TenantFacts) -> Bool {
+    func isDeclined(_ tenant: TenantFacts) -> Bool {
         guard let at = facts.declined[tenant.id] else { return false }
         guard let invite = tenant.invite, invite.invite.isLive(at: now) else { return true }
         return invite.sentAt.map { $0 <= at } ?? true
