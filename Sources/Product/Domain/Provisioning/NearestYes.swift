@@ -59,13 +59,13 @@ extension Provisioning {
     private static func edits(
         of attempt: Attempt, _ facts: Facts, _ refused: Reason, _ now: Timestamp
     ) -> [Edit] {
-        if refused == .rateLimited {
-            return [
-                edit(.raiseLimit, nil, "Too many attempts were refused within a minute.") { _ in }
-            ]
-        }
-        guard let email = attempt.email else { return [] }
         var edits: [Edit] = []
+        // Over a limit the rules are asked all the same: what admits otherwise admits here too.
+        if refused == .rateLimited {
+            edits.append(
+                edit(.raiseLimit, nil, "Too many attempts were refused within a minute.") { _ in })
+        }
+        guard let email = attempt.email else { return edits }
         for tenant in facts.tenants.values.sorted(by: { $0.id < $1.id }) {
             edits += editsOfPeople(tenant, attempt, email, now)
         }
