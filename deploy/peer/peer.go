@@ -20,13 +20,21 @@ import (
 )
 
 type identity struct {
-	ID         string     `json:"id"`
-	Provider   string     `json:"provider"`
-	Issuer     string     `json:"issuer"`
-	Subject    string     `json:"subject"`
-	Email      *string    `json:"email"`
-	CreatedAt  time.Time  `json:"created_at"`
-	LastUsedAt *time.Time `json:"last_used_at"`
+	ID           string     `json:"id"`
+	Provider     string     `json:"provider"`
+	Issuer       string     `json:"issuer"`
+	Subject      string     `json:"subject"`
+	Email        *string    `json:"email"`
+	EmailVouched bool       `json:"email_vouched"`
+	AliasCount   int        `json:"alias_count"`
+	CreatedAt    time.Time  `json:"created_at"`
+	LastUsedAt   *time.Time `json:"last_used_at"`
+	LinkedBy     *linker    `json:"linked_by"`
+}
+
+type linker struct {
+	Type string  `json:"type"`
+	ID   *string `json:"id"`
 }
 
 type user struct {
@@ -129,10 +137,13 @@ func answer(w http.ResponseWriter, rows pgx.Rows, err error, tenant string) {
 		var key string
 		var provider, issuer, subject *string
 		var made *time.Time
+		var vouched *bool
+		var aliases *int
+		var linkerType, linkerID *string
 		err := rows.Scan(&id, &one.Email, &key, &one.EmailVerifiedAt, &one.Name, &one.Role,
 			&one.Status, &one.Source, &one.CreatedAt, &one.UpdatedAt, &one.LastSignInAt,
 			&signID, &provider, &issuer, &subject, &sign.Email, &made,
-			&sign.LastUsedAt, &found.Total)
+			&sign.LastUsedAt, &vouched, &aliases, &linkerType, &linkerID, &found.Total)
 		if err != nil {
 			http.Error(w, err.Error(), 500)
 			return
@@ -141,6 +152,10 @@ func answer(w http.ResponseWriter, rows pgx.Rows, err error, tenant string) {
 		if provider != nil {
 			sign.ID, sign.Provider, sign.Issuer = text(signID), *provider, *issuer
 			sign.Subject, sign.CreatedAt = *subject, *made
+			sign.EmailVouched, sign.AliasCount = *vouched, *aliases
+			if linkerType != nil {
+				sign.LinkedBy = &linker{*linkerType, linkerID}
+			}
 			one.Identities = []identity{sign}
 		}
 		found.Items = append(found.Items, one)
