@@ -114,7 +114,7 @@ let package = Package(
             ["Serving", "Deadlines", "Networking", "Observability", "HTTP", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Deadlines", "Networking", "Text", "TestSupport"]),
         tests("ReplicationTests", ["Replication", "Postgres", "Text", "TestSupport"]),
-        tests("DomainTests", ["Domain", "Text"]),
+        tests("DomainTests", ["Domain", "Text", "TestSupport"]),
         tests(
             "FederationTests",
             ["Federation", "Outbound", "Domain", "Cryptography", "JSON", "Text", "TestSupport"]),

@@ -1,27 +1,9 @@
 import Domain
 import Storage
+import TestSupport
 import Text
 
-/// A seeded generator (SplitMix64), so that a difference can be run again.
-struct OracleRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    /// Mixed, because the raw state of one seed is a few steps behind that of the next.
-    init(seed: UInt64) {
-        state = seed
-        state = next()
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
-    mutating func pick<T>(_ values: [T]) -> T { values[Int(next() % UInt64(values.count))] }
-    mutating func chance(_ one: UInt64) -> Bool { next() % one == 0 }
+extension SeededNumbers {
     mutating func uuid() -> UUID {
         UUID(high: next() & ~0xF000 | 0x4000, low: next() & ~(3 << 62) | 1 << 63)
     }
@@ -68,7 +50,7 @@ struct OracleState: Sendable {
 
     init(number: Int, seed: UInt64) {
         self.number = number
-        var random = OracleRandom(seed: seed &* 1_000_003 &+ UInt64(number))
+        var random = SeededNumbers(seed: seed &* 1_000_003 &+ UInt64(number))
         for index in 0..<random.pick([1, 1, 1, 2, 2, 3]) {
             let mayOwnDomain = index == 0 || random.chance(3)
             tenants.append(OracleTenant(&random, mayOwnDomain: mayOwnDomain))

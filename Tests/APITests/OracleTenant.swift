@@ -1,4 +1,5 @@
 import Domain
+import TestSupport
 import Text
 
 /// One tenant as the tables speak of it: what it lets in, and what it has of the person.
@@ -76,7 +77,7 @@ struct OracleTenant: Sendable {
         }
     }
 
-    init(_ random: inout OracleRandom, mayOwnDomain: Bool) {
+    init(_ random: inout SeededNumbers, mayOwnDomain: Bool) {
         id = random.uuid()
         rowID = random.uuid()
         otherID = random.uuid()
@@ -108,7 +109,7 @@ struct OracleTenant: Sendable {
     }
 
     /// Only what can come about: a rule links none to a row that waits for its person.
-    private func pickSignIn(_ random: inout OracleRandom) -> SignIn {
+    private func pickSignIn(_ random: inout SeededNumbers) -> SignIn {
         if random.chance(2) { return .none }
         let bars: [SignIn] = [.barredBefore, .barredAfter]
         switch row {

@@ -21,6 +21,8 @@ import Testing
             $0.appConninfo = proxy.passing(database.app)
             $0.platformConninfo = proxy.passing(database.platform)
             $0.logger = log.logger
+            // Whether another host is bound to a client is asked of the database.
+            $0.publicURL = "http://gate.example"
         }
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
         let bearer = ["Authorization: Bearer \(secret.text)"]

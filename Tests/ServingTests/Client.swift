@@ -5,7 +5,22 @@ final class Client {
     let descriptor: Int32
 
     init(port: Int, receiveBuffer: Int32? = nil) {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let (descriptor, isConnected) = Self.connecting(port, receiveBuffer)
+        precondition(isConnected, "no connection")
+        self.descriptor = descriptor
+    }
+
+    /// Nil where none is to be had, by refusal or for want of an answer.
+    init?(connecting port: Int) {
+        let (descriptor, isConnected) = Self.connecting(port, nil)
+        self.descriptor = descriptor
+        if !isConnected { return nil }
+    }
+
+    private static func connecting(
+        _ port: Int, _ receiveBuffer: Int32?
+    ) -> (descriptor: Int32, isConnected: Bool) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var size = receiveBuffer {
             setsockopt(
                 descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
@@ -22,25 +37,7 @@ final class Client {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        precondition(code == 0, "no connection")
-    }
-
-    /// Nil where none is to be had, by refusal or for want of an answer.
-    init?(connecting port: Int) {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
-        setsockopt(
-            descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let code = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        if code != 0 { return nil }
+        return (descriptor, code == 0)
     }
 
     deinit { close(descriptor) }

@@ -15,20 +15,7 @@ package final class SilentProxy: Sendable {
         let words = conninfo.split(separator: " ").map { $0.split(separator: "=").map(String.init) }
         func word(_ name: String) -> String? { words.last { $0.first == name }?.last }
         target = "\(word("host") ?? "/tmp")/.s.PGSQL.\(word("port") ?? "5432")"
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                precondition(bind(descriptor, $0, length) == 0, "no port")
-                getsockname(descriptor, $0, &length)
-            }
-        }
-        listen(descriptor, 64)
-        listener = descriptor
-        port = Int(UInt16(bigEndian: address.sin_port))
+        (listener, port) = LoopbackSocket.listening()
         OwnThread.start { [self] in run() }
     }
 

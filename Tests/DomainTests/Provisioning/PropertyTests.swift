@@ -1,24 +1,11 @@
 import Domain
+import TestSupport
 import Testing
 import Text
 
-/// A seeded generator, so that a failure can be run again.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-    mutating func pick<T>(_ values: [T]) -> T { values[Int(next() % UInt64(values.count))] }
-    mutating func chance(_ one: UInt64) -> Bool { next() % one == 0 }
-}
-
 @Suite struct PropertyTests {
     @Test(arguments: 0..<20) func `any facts keep the invariants`(seed: UInt64) {
-        var random = SplitMix(state: seed)
+        var random = SeededNumbers(seed: seed)
         for _ in 0..<500 {
             let scene = make(&random)
             let verdict = scene.verdict
@@ -47,7 +34,7 @@ private struct SplitMix: RandomNumberGenerator {
         }
     }
 
-    private func make(_ random: inout SplitMix) -> Scene {
+    private func make(_ random: inout SeededNumbers) -> Scene {
         var scene = Scene(
             random.pick(ProviderKind.allCases), trust: random.pick([nil] + EmailTrust.allCases),
             domains: ["ex.com"], verified: random.pick([nil, true, false]),
@@ -70,7 +57,7 @@ private struct SplitMix: RandomNumberGenerator {
         return random.chance(4) ? scene.token(random.pick([nil, Scene.invite()])) : scene
     }
 
-    private func user(_ random: inout SplitMix, live: Bool) -> UserFacts {
+    private func user(_ random: inout SeededNumbers, live: Bool) -> UserFacts {
         let live: [User.Status] = live ? [.pending, .active, .suspended] : User.Status.allCases
         return Scene.user(
             random.pick(live), random.pick(User.Source.allCases),
