@@ -35,8 +35,8 @@ import Text
 
         /// Mails that are due go out.
         func carry() async throws -> [SMTPSink.Mail] {
-            let postman = try #require(service.composition.postman)
-            while try await postman.round() > 0 {}
+            let mailSender = try #require(service.composition.mailSender)
+            while try await mailSender.round() > 0 {}
             return sink.mails
         }
 
@@ -66,7 +66,7 @@ import Text
     private static func run(_ body: (Scene) async throws -> Void) async throws {
         let (sink, clock) = (SMTPSink(), TestClock())
         let service = try await TestService.make(
-            outside: Outside(
+            externalServices: ExternalServices(
                 mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example"))),
             clock: { clock.now })
         do {

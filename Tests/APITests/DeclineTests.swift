@@ -53,8 +53,8 @@ struct DeclineTests {
 
         /// Mails that are due go out.
         func carry() async throws -> [SMTPSink.Mail] {
-            let postman = try #require(service.composition.postman)
-            while try await postman.round() > 0 {}
+            let mailSender = try #require(service.composition.mailSender)
+            while try await mailSender.round() > 0 {}
             return sink.mails
         }
     }
@@ -63,7 +63,7 @@ struct DeclineTests {
         let (sink, clock) = (SMTPSink(), TestClock())
         clock.startMinute()
         let service = try await TestService.make(
-            outside: Outside(
+            externalServices: ExternalServices(
                 providers: OutboundPolicy(allowsLoopback: true),
                 mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example"))),
             clock: { clock.now })

@@ -63,10 +63,12 @@ struct DomainCheckTests {
 
     private static func run(_ body: (Stage) async throws -> Void) async throws {
         let (names, sink, clock) = (NameServer(), SMTPSink(), TestClock())
-        var outside = Outside(
+        var externalServices = ExternalServices(
             mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))
-        outside.nameServer = .init(address: try #require(IPAddress("127.0.0.1")), port: names.port)
-        let service = try await TestService.make(outside: outside, clock: { clock.now })
+        externalServices.nameServer = .init(
+            address: try #require(IPAddress("127.0.0.1")), port: names.port)
+        let service = try await TestService.make(
+            externalServices: externalServices, clock: { clock.now })
         let tenant = try await service.makeTenant("acme")
         let key = try #require(APIKeySecret.make(environment: .live, locator: "000000")).text
         #expect(try await service.storage.installSetupKey(key))
@@ -136,8 +138,8 @@ struct DomainCheckTests {
             #expect(lost["status"]?.string == "verified")
             #expect(lost["verification"]?["lost_at"]?.string != nil)
             #expect(try await stage.signIn("bea") == "created")
-            let postman = try #require(stage.service.composition.postman)
-            while try await postman.round() > 0 {}
+            let mailSender = try #require(stage.service.composition.mailSender)
+            while try await mailSender.round() > 0 {}
             #expect(stage.sink.mails.map(\.to) == [["<boss@acme.example>"]])
             let text = try #require(stage.sink.mails.first?.parts.first)
             #expect(text.contains(stage.value) && text.contains("/console/t/acme/domains"))
@@ -188,7 +190,7 @@ struct DomainCheckTests {
         }
     }
 
-    @Test func `D5 a domain that an operator vouched for is not looked at`() async throws {
+    @Test func `D5 a domain that an operator trusted for is not looked at`() async throws {
         try await Self.run { stage in
             let made = try await stage.post("/v1/tenants/acme/domains", #"{"domain":"word.org"}"#)
             let id = try #require(made.json["id"]?.string)
@@ -202,15 +204,15 @@ struct DomainCheckTests {
     @Test func `of a tenant without operators of its own the platform's are told`() async throws {
         try await Self.run { stage in
             let storage = stage.service.storage
-            let tenant = try #require(try await storage.knownTenant("acme"))
+            let tenant = try #require(try await storage.fetchTenant("acme"))
             _ = try await storage.scope(tenant.id).change(by: .system) { change in
                 try await change.transaction.query(
                     "UPDATE operators SET status = 'suspended' WHERE tenant_id = \(tenant.id)")
             }
             stage.names.set(stage.name, .records([]))
             #expect(try await stage.look(afterDays: 7) == [.lost])
-            let postman = try #require(stage.service.composition.postman)
-            while try await postman.round() > 0 {}
+            let mailSender = try #require(stage.service.composition.mailSender)
+            while try await mailSender.round() > 0 {}
             #expect(stage.sink.mails.map(\.to) == [["<root@acme.example>"]])
         }
     }

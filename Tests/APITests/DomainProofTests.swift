@@ -11,10 +11,10 @@ import Text
 struct DomainProofTests {
     @Test func `the record proves the domain, and nothing else does`() async throws {
         let server = NameServer()
-        var outside = Outside()
-        outside.nameServer = .init(
+        var externalServices = ExternalServices()
+        externalServices.nameServer = .init(
             address: try #require(IPAddress("127.0.0.1")), port: server.port)
-        let service = try await TestService.make(outside: outside)
+        let service = try await TestService.make(externalServices: externalServices)
         try await service.makeTenant("acme")
         let made = try await service.send(
             .post, "/v1/tenants/acme/domains", json: #"{"domain":"example.com"}"#,

@@ -54,8 +54,8 @@ import Text
                     },
                     recheck: { try self.principal(of: $0) },
                     resolveTenant: { _, _ in nil }, authorize: { _, _, _ in nil },
-                    judgeOrigin: { _, _ in
-                        self.originRefusal.withLock { $0.map { OriginVerdict(.refuse($0)) } }
+                    enforceCORS: { _, _ in
+                        self.originRefusal.withLock { $0.map { CORSVerdict(.refuse($0)) } }
                             ?? .proceed
                     },
                     record: { self.records.append($0) },

@@ -103,14 +103,14 @@ struct Fixture {
                 guard case .right(let right) = access else { return nil }
                 return principal.scopes.contains(right) ? nil : .forbidden()
             },
-            judgeOrigin: { request, _ in
+            enforceCORS: { request, _ in
                 guard let origin = request.first("origin") else { return .proceed }
                 if origin == "https://evil.example" {
-                    return OriginVerdict(.refuse(Problem(.originNotAllowed, "Not allowed.")))
+                    return CORSVerdict(.refuse(Problem(.originNotAllowed, "Not allowed.")))
                 }
                 let fields = [Field("access-control-allow-origin", origin)]
                 let isPreflight = request.first("access-control-request-method") != nil
-                return OriginVerdict(
+                return CORSVerdict(
                     isPreflight ? .answer(Response(204)) : .proceed, fields: fields)
             },
             idempotency: store, record: { records.append($0) },

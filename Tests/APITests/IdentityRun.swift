@@ -127,9 +127,9 @@ struct IdentityRun {
             // It names no `sub`: of a native name the first token would say whose it is.
             // One that is mapped comes by its own issuer there.
             guard people[who].upstream != nil, pool != .mapped else { return }
-            judge(try await attempt(who, verified, at: "hooks/pre-signup"), who, "generic")
+            enforce(try await attempt(who, verified, at: "hooks/pre-signup"), who, "generic")
         case .dryRun(let who):
-            judge(try await attempt(who, true, at: "provisioning/evaluate"), who, "dry run")
+            enforce(try await attempt(who, true, at: "provisioning/evaluate"), who, "dry run")
         default: break
         }
     }
@@ -155,13 +155,13 @@ struct IdentityRun {
             stage.token(
                 person.name, sub: person.sub, person.email, upstream: person.upstream),
             asked ? #"{"tenant":"victim"}"# : "{}")
-        judge(answer, who, "token")
+        enforce(answer, who, "token")
         // The pool has whom it signs in.
         if person.upstream == nil { holders[person.name] = who }
     }
 
     /// Nobody is let in as the user of another's address, and no user is two people.
-    private mutating func judge(_ answer: TestAnswer, _ who: Int, _ what: String) {
+    private mutating func enforce(_ answer: TestAnswer, _ who: Int, _ what: String) {
         saw("\(what) \(who) \(answer.outcome) \(answer.json["tenant"]?["slug"]?.string ?? "-")")
         guard answer.json["outcome"]?.string != "refused",
             let email = answer.json["user"]?["email"]?.string,

@@ -15,7 +15,7 @@ struct MailFairnessTests {
     private static func run(_ body: (TestService, SMTPSink) async throws -> Void) async throws {
         let sink = SMTPSink()
         let service = try await TestService.make(
-            outside: Outside(
+            externalServices: ExternalServices(
                 mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example"))))
         try await service.makeTenant("acme")
         try await service.makeTenant("other")
@@ -55,7 +55,7 @@ struct MailFairnessTests {
             try await service.composition.resetAnswers.round()
             var order: [String] = []
             while order.count < 20 {
-                order += try await service.storage.takeDueMail().map(\.letter.to)
+                order += try await service.storage.takeDueMail().map(\.mail.to)
             }
             // acme's first, then one of each of the others, whose turn comes before acme's second.
             #expect(Set(order.prefix(3)) == ["p0@example.com", "late@example.com", operators])
@@ -68,14 +68,14 @@ struct MailFairnessTests {
                 let list = (0..<60).map { "\(slug)\($0)@example.com" }
                 #expect(try await Self.invite(service, slug, list).status == 200)
             }
-            let postman = try #require(service.composition.postman)
-            #expect(try await postman.round() == 120)
+            let mailSender = try #require(service.composition.mailSender)
+            #expect(try await mailSender.round() == 120)
             #expect(sink.mails.count == 120)
             #expect(Set(sink.mails.flatMap(\.to)).count == 120)
             // Several connections at once: the order holds up to what is under way on each.
             let half = sink.mails.prefix(60).flatMap(\.to).filter { $0.hasPrefix("<other") }
             #expect((15...45).contains(half.count), "\(half.count)")
-            #expect(try await postman.round() == 0)
+            #expect(try await mailSender.round() == 0)
         }
     }
 
@@ -95,7 +95,7 @@ struct MailFairnessTests {
                 try await Self.askForReset(
                     service, "owner-platform@operators.example", "192.0.2.99") == 202)
             #expect(try await service.composition.resetAnswers.round() == 601)
-            try await service.composition.postman?.round()
+            try await service.composition.mailSender?.round()
             #expect(sink.mails.flatMap(\.to) == ["<owner-platform@operators.example>"])
             // The addresses are not kept.
             let kept = try await service.storage.app.read(
@@ -227,7 +227,7 @@ struct MailFairnessTests {
             _ = try await service.storage.scope(acme.id).write(
                 "UPDATE tenants SET name = \("Pay\u{202E}lap") WHERE id = \(acme.id)")
             #expect(try await Self.invite(service, "acme", ["c@example.com"]).status == 200)
-            try await service.composition.postman?.round()
+            try await service.composition.mailSender?.round()
             let mail = try #require(sink.mails.first)
             #expect(mail.header("From")?.contains("Pay lap via Gatehouse") == true)
             #expect(!mail.parts.joined().contains("\u{202E}"))
@@ -236,7 +236,7 @@ struct MailFairnessTests {
             _ = try await service.storage.scope(acme.id).write(
                 "UPDATE tenants SET name = \(long) WHERE id = \(acme.id)")
             #expect(try await Self.invite(service, "acme", ["d@example.com"]).status == 200)
-            try await service.composition.postman?.round()
+            try await service.composition.mailSender?.round()
             let body = try #require(sink.mails.last).parts.joined()
             #expect(body.contains(long.prefix(99) + "…") && !body.contains(long.prefix(100)))
         }

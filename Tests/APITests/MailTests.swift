@@ -22,8 +22,8 @@ struct MailTests {
         /// Carries all that is due, requests that turn into letters too.
         func carry() async throws {
             try await service.composition.resetAnswers.round()
-            let postman = try #require(service.composition.postman)
-            while try await postman.round() > 0 {}
+            let mailSender = try #require(service.composition.mailSender)
+            while try await mailSender.round() > 0 {}
         }
 
         func send(
@@ -45,7 +45,7 @@ struct MailTests {
         let sink = SMTPSink()
         let log = CapturedLog()
         let service = try await TestService.make(
-            outside: Outside(
+            externalServices: ExternalServices(
                 mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example"))),
             logger: log.logger)
         try await service.makeTenant("acme")
@@ -89,15 +89,15 @@ struct MailTests {
         try await Self.run { stage in
             _ = try await stage.send("/v1/tenants/acme/invites", #"{"email":"ann@example.com"}"#)
             let app = stage.service.storage.app
-            func letter() async throws -> [UInt8]? {
+            func mail() async throws -> [UInt8]? {
                 try await app.read("SELECT letter FROM mail")[0].get(0, as: [UInt8]?.self)
             }
-            let sealed = try #require(try await letter())
+            let sealed = try #require(try await mail())
             try await stage.carry()
             let token = try stage.token(try #require(stage.mails.first))
             #expect(!String(decoding: sealed, as: UTF8.self).contains(token))
             #expect(!String(decoding: sealed, as: UTF8.self).contains("ann@"))
-            #expect(try await letter() == nil)
+            #expect(try await mail() == nil)
         }
     }
 
@@ -142,10 +142,10 @@ struct MailTests {
                 "/v1/tenants/acme/invites", #"{"invites":[\#(list)]}"#)
             #expect(made.status == 200)
             #expect(!made.text.contains("#token="))
-            let postman = try #require(stage.service.composition.postman)
+            let mailSender = try #require(stage.service.composition.mailSender)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
-                    group.addTask { while try await postman.round() > 0 {} }
+                    group.addTask { while try await mailSender.round() > 0 {} }
                 }
                 try await group.waitForAll()
             }

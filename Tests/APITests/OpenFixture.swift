@@ -10,7 +10,7 @@ extension Dispatcher {
             endpoints: [endpoint], services: Services(),
             hooks: Hooks(
                 authenticate: { _ in .anonymous }, resolveTenant: { _, _ in nil },
-                authorize: { _, _, _ in nil }, judgeOrigin: { _, _ in .proceed },
+                authorize: { _, _, _ in nil }, enforceCORS: { _, _ in .proceed },
                 now: { Timestamp(microseconds: 0) }))
     }
 }

@@ -28,7 +28,7 @@ struct OperatorClaimsTests {
             if let url = made.json["sign_in_url"]?.string {
                 return (id, String(url.split(separator: "=").last ?? ""))
             }
-            try await service.composition.postman?.round()
+            try await service.composition.mailSender?.round()
             return (id, try token(try #require(sink.mails.last)))
         }
 
@@ -67,7 +67,7 @@ struct OperatorClaimsTests {
     {
         let sink = SMTPSink()
         let service = try await TestService.make(
-            outside: Outside(
+            externalServices: ExternalServices(
                 mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example"))))
         let acme = try await service.makeTenant("acme")
         let evil = try await service.makeTenant("evil")
@@ -153,7 +153,7 @@ struct OperatorClaimsTests {
                     .post, "/v1/password-resets", json: #"{"email":"\#(Self.email)"\#(more)}"#)
                 #expect(asked.status == 202)
                 try await stage.service.composition.resetAnswers.round()
-                try await stage.service.composition.postman?.round()
+                try await stage.service.composition.mailSender?.round()
                 #expect(stage.sink.mails.count == before + 1)
                 let token = try stage.token(try #require(stage.sink.mails.last))
                 let done = try await stage.service.send(

@@ -51,10 +51,10 @@ struct Oracle {
     // MARK: trust
 
     /// The provider's word, a mailed token, or, of a native sign-up, as if it were proved.
-    var trusted: Trusted { state.isNative ? .owner : vouched }
+    var trusted: Trusted { state.isNative ? .owner : assertedTrust }
 
     /// The same without what a native sign-up is judged by.
-    var vouched: Trusted {
+    var assertedTrust: Trusted {
         if state.isNative { return .no }
         var word = Trusted.no
         if state.claimed != false {
@@ -75,7 +75,7 @@ struct Oracle {
         return word
     }
 
-    var isVouched: Bool { trusted > .no }
+    var isTrustedAddress: Bool { trusted > .no }
 
     /// The tenant whose live invite to another address came along by its token.
     var elsewhere: Int? {
@@ -125,7 +125,8 @@ struct Oracle {
     /// Of a refusal, what the person is told who calls in person: with an address that is not
     /// vouched for all of rules 4 to 10 read alike, unless the sign-in itself is known there.
     func told(_ due: Answer, asked isAsked: Bool) -> Reason? {
-        guard due.outcome == .refused, let rule = Int(due.rule), rule >= 4, vouched == .no else {
+        guard due.outcome == .refused, let rule = Int(due.rule), rule >= 4, assertedTrust == .no
+        else {
             return due.reason
         }
         let isKnown = due.tenant.map { index in
@@ -195,7 +196,7 @@ struct Oracle {
             case .revoked: return .inviteRevoked
             case .used: return .inviteUsed
             case .elsewhere:
-                return tenants[index].mustMatch || !isVouched ? .inviteEmailMismatch : nil
+                return tenants[index].mustMatch || !isTrustedAddress ? .inviteEmailMismatch : nil
             case .none, .byMail, .byLink: return nil
             }
         }

@@ -57,7 +57,7 @@ extension Oracle {
         let found = pool.filter { knowledge($0, asked: isAsked) != nil }
             .sorted { tenants[$0].id < tenants[$1].id }
         let isAdmitted = found.contains { standing($0, asked: isAsked) == .admits }
-        if let held, !isAdmitted || !isVouched { return held }
+        if let held, !isAdmitted || !isTrustedAddress { return held }
         guard !found.isEmpty else { return .refused("4", .noTenant, asked) }
         guard isAdmitted else {
             let first = found.min { rank($0, isAsked) < rank($1, isAsked) } ?? found[0]
@@ -69,7 +69,7 @@ extension Oracle {
         let isOwnedByDead =
             !isAsked && tenants.contains { $0.status == .suspended && $0.ownsDomain }
         if counted.count == 1, !isOwnedByDead { return inside(counted[0], isAsked: isAsked) }
-        guard isVouched else { return .refused("4", .emailUnverified) }
+        guard isTrustedAddress else { return .refused("4", .emailUnverified) }
         return Answer(
             rule: "4", outcome: .deferred, reason: .tenantChoiceRequired,
             choices: Set(counted.filter { standing($0, asked: isAsked) != .refuses }))
@@ -83,6 +83,6 @@ extension Oracle {
     /// whose address was proved.
     func takesAnother(_ index: Int) -> Bool {
         isGranted(index)
-            || tenants[index].autoLink && vouched == .owner && tenants[index].row == .active
+            || tenants[index].autoLink && trusted == .owner && tenants[index].row == .active
     }
 }

@@ -17,7 +17,7 @@ extension Oracle {
         case .deleted: return .refused("4", .userDeleted, index)
         default: break
         }
-        guard isVouched else { return .refused("5", .emailUnverified, index) }
+        guard isTrustedAddress else { return .refused("5", .emailUnverified, index) }
         if isBarred(index) { return .refused("8", .identityLinkRequired, index) }
         switch known {
         case .invite: return byInvite(index)

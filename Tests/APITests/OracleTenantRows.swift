@@ -189,7 +189,7 @@ extension OracleRows {
         case .byPlatform, .byTenant:
             addIdentity(
                 tenant, tenant.rowID, key, state.subject, byHand: true,
-                isTenantsWord: tenant.signIn == .byTenant)
+                isAssertedByTenant: tenant.signIn == .byTenant)
         case .ofOther, .ofOtherSuspended, .ofOtherDeleted:
             addIdentity(tenant, tenant.otherID, key, state.subject)
         }
@@ -198,7 +198,7 @@ extension OracleRows {
 
     private mutating func addIdentity(
         _ tenant: OracleTenant, _ user: UUID, _ key: (provider: String, issuer: String),
-        _ subject: String, byHand: Bool = false, isTenantsWord: Bool = false
+        _ subject: String, byHand: Bool = false, isAssertedByTenant: Bool = false
     ) {
         put(
             "identities",
@@ -206,7 +206,7 @@ extension OracleRows {
                 ("tenant_id", id(tenant.id)), ("id", id(UUID.random())), ("user_id", id(user)),
                 ("provider", .string(key.provider)), ("issuer", .string(key.issuer)),
                 ("subject", .string(subject)), ("email_verified", .bool(!byHand)),
-                ("created_at", time(-40)), ("tenants_word", .bool(isTenantsWord)),
+                ("created_at", time(-40)), ("tenants_word", .bool(isAssertedByTenant)),
                 ("linked_by_type", byHand ? .string("operator") : .null),
                 ("linked_by_id", byHand ? .string("test") : .null),
             ])

@@ -13,7 +13,7 @@ extension Oracle {
     ) -> [String] {
         var wrong = differences(tried.verdict, due).map { "tried: " + $0 }
         if tried.verdict.trace != done.verdict.trace { wrong.append("the traces differ") }
-        if tried.verdict.toldReason != done.verdict.toldReason {
+        if tried.verdict.publicReason != done.verdict.publicReason {
             wrong.append("the told reasons differ")
         }
         if tried.verdict.userID != id(of: due), due.outcome != .refused {
@@ -64,7 +64,7 @@ extension Oracle {
         if rule != due.rule { wrong.append("rule \(rule ?? "-") instead of \(due.rule)") }
         if !state.isNative, due.outcome == .refused {
             let isAsked = !named.isEmpty
-            let told = verdict.toldReason ?? verdict.reason
+            let told = verdict.publicReason ?? verdict.reason
             if told != self.told(due, asked: isAsked) {
                 wrong.append("told \(told?.rawValue ?? "-")")
             }

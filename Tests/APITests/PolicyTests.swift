@@ -107,9 +107,9 @@ import Text
             _ = try await Self.put(
                 service, #"{"allowed_domains":["acme.example"],"external_invites":false}"#,
                 match: "*")
-            let outside = try await service.send(
+            let externalServices = try await service.send(
                 .post, "/v1/tenants/acme/invites", json: invite, as: .platformOwner)
-            #expect(outside.status == 422)
+            #expect(externalServices.status == 422)
         }
     }
 

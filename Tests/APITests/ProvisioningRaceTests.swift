@@ -12,7 +12,7 @@ struct ProvisioningRaceTests {
     private static let atOnce = 64
 
     /// The doors that a person may come in by; `number` tells the identities apart.
-    private enum Door: CaseIterable {
+    private enum EntryPoint: CaseIterable {
         case hook, cognito, lambda, page
     }
 
@@ -40,7 +40,7 @@ struct ProvisioningRaceTests {
         await scene.service.stop()
     }
 
-    @Test func `through any door of two replicas at once a person is one user, ten rounds`()
+    @Test func `through any entryPoint of two replicas at once a person is one user, ten rounds`()
         async throws
     {
         let scene = try await ProvisioningScene.make()
@@ -49,9 +49,9 @@ struct ProvisioningRaceTests {
             let email = "bob\(round)@ex.com"
             let token = try await scene.invited(email, role: "manager")
             let answers = try await race(120) { number in
-                let door = Door.allCases[number % Door.allCases.count]
-                let replica = replicas[number / Door.allCases.count % replicas.count]
-                let (path, json) = Self.request(door, "\(round)", email, token: token)
+                let entryPoint = EntryPoint.allCases[number % EntryPoint.allCases.count]
+                let replica = replicas[number / EntryPoint.allCases.count % replicas.count]
+                let (path, json) = Self.request(entryPoint, "\(round)", email, token: token)
                 return try await scene.service.send(
                     .post, path, json: json, as: .platformOwner, to: replica)
             }
@@ -66,11 +66,11 @@ struct ProvisioningRaceTests {
 
     /// The doors share one Google account; the page's password is another identity.
     private static func request(
-        _ door: Door, _ subject: String, _ email: String, token: String
+        _ entryPoint: EntryPoint, _ subject: String, _ email: String, token: String
     ) -> (path: String, json: String) {
         let event = ProvisioningScene.event(
             "PreSignUp_ExternalProvider", userName: "Google_\(subject)", email: email)
-        switch door {
+        switch entryPoint {
         case .hook:
             return (
                 "/v1/hooks/pre-signup",
@@ -82,7 +82,7 @@ struct ProvisioningRaceTests {
         case .page:
             return (
                 "/v1/invites/accept",
-                #"{"token":"\#(token)","password":"a door that opens once"}"#
+                #"{"token":"\#(token)","password":"a entryPoint that opens once"}"#
             )
         }
     }

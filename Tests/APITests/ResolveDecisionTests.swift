@@ -147,7 +147,7 @@ struct ResolveDecisionTests {
                 try await scene.count("former_addresses WHERE email_key = 'ann.b@ex.com'") == 0)
             let reset = try await scene.service.send(
                 .post, "/v1/password-resets/confirm",
-                json: #"{"token":"\#(token)","password":"a door that opens once"}"#)
+                json: #"{"token":"\#(token)","password":"a entryPoint that opens once"}"#)
             #expect(reset.status == 404, "\(reset.text)")
         }
     }

@@ -9,31 +9,31 @@ import Text
     private func policy(
         _ rows: [(String, Bool)] = [("https://app.ex.com", false)], dev: Bool = false,
         privateNetwork: Bool = false, suspended: Bool = false
-    ) throws -> OriginPolicy {
-        OriginPolicy(
+    ) throws -> CORSPolicy {
+        CORSPolicy(
             own: ["https://gate.ex.com"],
-            rows: try rows.map { OriginRow(try Origin(configuring: $0.0), credentials: $0.1) },
+            rows: try rows.map { CORSRow(try Origin(configuring: $0.0), credentials: $0.1) },
             devOrigins: dev, privateNetwork: privateNetwork, isSuspended: suspended)
     }
 
     private func ask(
-        _ policy: OriginPolicy, _ origin: String..., method: String = "GET",
-        cookie: Bool = false, profile: OriginProfile = .management
-    ) -> OriginDecision {
+        _ policy: CORSPolicy, _ origin: String..., method: String = "GET",
+        cookie: Bool = false, profile: CORSProfile = .management
+    ) -> CORSDecision {
         policy.decide(
-            OriginRequest(
+            CORSRequest(
                 origins: origin.map { Array($0.utf8) }, method: method,
                 hasConsoleCookie: cookie, profile: profile),
             at: Self.now)
     }
 
     private func preflight(
-        _ policy: OriginPolicy, _ origin: String, _ method: String = "GET",
+        _ policy: CORSPolicy, _ origin: String, _ method: String = "GET",
         headers: String? = nil, routes: [String]? = nil, local: Bool = false,
-        profile: OriginProfile = .management
-    ) -> OriginDecision {
+        profile: CORSProfile = .management
+    ) -> CORSDecision {
         policy.decide(
-            OriginRequest(
+            CORSRequest(
                 origins: [Array(origin.utf8)], method: "OPTIONS", requestMethod: method,
                 requestHeaders: headers, asksPrivateNetwork: local, routeMethods: routes,
                 profile: profile),
@@ -41,7 +41,7 @@ import Text
     }
 
     private func expectRefused(
-        _ decision: OriginDecision, _ reason: OriginDecision.Reason, status: Int = 403
+        _ decision: CORSDecision, _ reason: CORSDecision.Reason, status: Int = 403
     ) {
         #expect(!decision.allowed)
         #expect(decision.status == status)
@@ -128,8 +128,8 @@ import Text
     }
 
     @Test func `a wildcard whose domain is lost counts for nothing`() throws {
-        let row = OriginRow(try Origin(configuring: "https://*.ex.com"), isEnabled: false)
-        expectRefused(ask(OriginPolicy(own: [], rows: [row]), "https://a.ex.com"), .notListed)
+        let row = CORSRow(try Origin(configuring: "https://*.ex.com"), isEnabled: false)
+        expectRefused(ask(CORSPolicy(own: [], rows: [row]), "https://a.ex.com"), .notListed)
     }
 
     @Test func `credentials need the row, https and a client contract`() throws {
@@ -183,7 +183,7 @@ import Text
     @Test func `each contract lists its own headers`() throws {
         let app = "https://app.ex.com"
         for header in ["x-immich-user-token", "x-tenant-slug", "x-signalr-user-agent"] {
-            let profile = OriginProfile(client: [header])
+            let profile = CORSProfile(client: [header])
             let rows = try policy()
             #expect(preflight(rows, app, headers: header, profile: profile).status == 204)
             expectRefused(preflight(rows, app, headers: header), .headerNotAllowed)
@@ -215,23 +215,23 @@ import Text
 
     @Test func `a row counts until it expires and an unexpired twin still does`() throws {
         let origin = try Origin(configuring: "https://app.ex.com")
-        let dead = OriginRow(origin, expiresAt: Self.now)
-        let live = OriginRow(origin, expiresAt: Self.now.adding(seconds: 1))
-        expectRefused(ask(OriginPolicy(own: [], rows: [dead]), "https://app.ex.com"), .notListed)
-        #expect(ask(OriginPolicy(own: [], rows: [dead, live]), "https://app.ex.com").allowed)
+        let dead = CORSRow(origin, expiresAt: Self.now)
+        let live = CORSRow(origin, expiresAt: Self.now.adding(seconds: 1))
+        expectRefused(ask(CORSPolicy(own: [], rows: [dead]), "https://app.ex.com"), .notListed)
+        #expect(ask(CORSPolicy(own: [], rows: [dead, live]), "https://app.ex.com").allowed)
     }
 
     @Test func `a public document is for every origin without credentials`() {
-        let request = OriginRequest(
+        let request = CORSRequest(
             origins: [Array("https://any.where".utf8)], method: "GET", profile: .cookies)
-        let decision = OriginPolicy.publicDocument(request)
+        let decision = CORSPolicy.publicDocument(request)
         #expect(decision.header("access-control-allow-origin") == "*")
         #expect(decision.header("access-control-allow-credentials") == nil)
         #expect(decision.header("vary") == "Origin")
     }
 }
 
-extension OriginProfile {
+extension CORSProfile {
     /// A client's whose pages send nothing of their own.
-    fileprivate static let cookies = OriginProfile(client: [])
+    fileprivate static let cookies = CORSProfile(client: [])
 }

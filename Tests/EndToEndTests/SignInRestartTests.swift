@@ -15,7 +15,7 @@ struct SignInRestartTests {
     private static func start() async throws -> RunningService {
         try await RunningService {
             $0.publicURL = "http://127.0.0.1"
-            $0.outside = Outside(providers: OutboundPolicy(allowsLoopback: true))
+            $0.externalServices = ExternalServices(providers: OutboundPolicy(allowsLoopback: true))
         }
     }
 
@@ -72,7 +72,7 @@ struct SignInRestartTests {
 
         let second = try await RunningService(replacing: first) {
             $0.publicURL = "http://127.0.0.1"
-            $0.outside = Outside(providers: OutboundPolicy(allowsLoopback: true))
+            $0.externalServices = ExternalServices(providers: OutboundPolicy(allowsLoopback: true))
         }
         let ended = try second.send(
             "POST", "/t/acme/timetracker/auth/token",

@@ -51,7 +51,8 @@ final class SignedInEverywhere: Sendable {
 
     private static func configure(_ configuration: inout ServiceConfiguration) {
         configuration.publicURL = "http://127.0.0.1"
-        configuration.outside = Outside(providers: OutboundPolicy(allowsLoopback: true))
+        configuration.externalServices = ExternalServices(
+            providers: OutboundPolicy(allowsLoopback: true))
     }
 
     func stop() async {

@@ -22,12 +22,12 @@ struct LeaseTests {
             INSERT INTO replicas (id, lease_until, server)
             VALUES (\(Self.other), clock_timestamp() - interval '1 second', \(server))
             """)
-        let announced = try await postgres.transaction { transaction in
-            try await replica.announce([Tag(UUID(high: 3, low: 4))], in: transaction)
+        let published = try await postgres.transaction { transaction in
+            try await replica.publish([CacheTag(UUID(high: 3, low: 4))], in: transaction)
         }
         let settled = Settled()
         let change = Task {
-            await replica.settle(announced)
+            await replica.awaitAcknowledgements(published)
             settled.flag.store(true, ordering: .sequentiallyConsistent)
         }
         // What a change that waits for nobody asks of the database is one query.
@@ -36,7 +36,7 @@ struct LeaseTests {
         let numbers = try await postgres.query("SELECT max(seq) FROM revocations")
         let number = try #require(numbers.first).get(0, as: Int64.self)
         _ = try await postgres.query(
-            "SELECT pg_notify('gatehouse', \("obeyed \(number) \(Self.other)"))")
+            "SELECT pg_notify('gatehouse', \("acknowledged \(number) \(Self.other)"))")
         await change.value
         await replica.stop()
         await postgres.close()

@@ -53,12 +53,12 @@ struct Model {
         var place = Place.none
         /// How many changes there were with its own.
         var changes = 0
-        var awaited = Awaited()
+        var pending = PendingAcknowledgements()
         /// Until when each replica that it waits for has its lease, as it read.
         var ends: [UUID: Int64] = [:]
 
         mutating func returnIfOver() {
-            if place == .waiting, awaited.isOver { place = .returned }
+            if place == .waiting, pending.isOver { place = .returned }
         }
     }
 
@@ -79,7 +79,7 @@ struct Model {
     var revokers: [Revoker]
     var replicas: [Replica]
 
-    static let key = Tag(UUID(high: 7, low: 7))
+    static let key = CacheTag(UUID(high: 7, low: 7))
     static let ids = [UUID(high: 1, low: 1), UUID(high: 2, low: 2)]
 
     init(
@@ -117,7 +117,7 @@ struct Model {
 
     private func answers(_ replica: Replica) -> Bool {
         guard let memory = replica.memory, memory.changes < revokers.count else { return false }
-        return replica.freshness.isCurrent(memory.token, Tags(Self.key))
+        return replica.freshness.isCurrent(memory.token, CacheTags(Self.key))
             && replica.freshness.isTrusted(at: now)
     }
 
@@ -177,7 +177,7 @@ struct Model {
                     let living = model.replicas.filter {
                         waitsForTheSilent && $0.leaseUntil > model.now
                     }
-                    model.revokers[index].awaited.wait(for: living.map(\.id))
+                    model.revokers[index].pending.wait(for: living.map(\.id))
                     for replica in living {
                         model.revokers[index].ends[replica.id] = replica.leaseUntil
                     }
@@ -187,7 +187,7 @@ struct Model {
         case .waiting:
             return replicas.filter { (revoker.ends[$0.id] ?? .max) <= now }.map { replica in
                 step("the lease that \(index) read ends") { model in
-                    model.revokers[index].awaited.obeys(replica.id)
+                    model.revokers[index].pending.acknowledged(replica.id)
                     model.revokers[index].ends[replica.id] = nil
                     model.revokers[index].returnIfOver()
                 }
@@ -236,7 +236,7 @@ struct Model {
                     model.replicas[index].stream?.removeFirst()
                     switch first {
                     case .notice(let revoker):
-                        model.replicas[index].freshness.forget([Self.key])
+                        model.replicas[index].freshness.invalidate([Self.key])
                         model.replicas[index].obeyedInFlight.insert(revoker)
                     case .renewed(let sentAt):
                         model.replicas[index].renewalSent = nil
@@ -250,7 +250,7 @@ struct Model {
                 step("revoker \(revoker) hears \(index)") { model in
                     model.replicas[index].obeyedInFlight.remove(revoker)
                     for hearing in hearing(revoker) {
-                        model.revokers[hearing].awaited.obeys(model.replicas[index].id)
+                        model.revokers[hearing].pending.acknowledged(model.replicas[index].id)
                         model.revokers[hearing].returnIfOver()
                     }
                 })
@@ -281,7 +281,7 @@ struct Model {
                 step("\(index) listens again, forgets all, obeys what it reads") { model in
                     model.replicas[index].stream = []
                     model.replicas[index].believesConnected = true
-                    model.replicas[index].freshness.forgetAll()
+                    model.replicas[index].freshness.invalidateAll()
                     for revoker in model.revokers.indices
                     where model.revokers[revoker].place != .none {
                         model.replicas[index].obeyedInFlight.insert(revoker)
@@ -351,7 +351,7 @@ struct Fingerprint: Hashable {
         now = model.now
         changes = model.changes
         revokers = model.revokers
-        let tags = Tags(Model.key)
+        let tags = CacheTags(Model.key)
         replicas = model.replicas.map { replica in
             let holds = { (token: Freshness.Token) in replica.freshness.isCurrent(token, tags) }
             return Replica(

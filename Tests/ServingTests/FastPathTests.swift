@@ -36,8 +36,8 @@ import Testing
                     return .later
                 }
                 if request.head.pathIs("/pays") {
-                    for place in owed.withLock({ $0 }) {
-                        place.give {
+                    for slot in owed.withLock({ $0 }) {
+                        slot.give {
                             $0.begin(200)
                             $0.finish(UnsafeRawBufferPointer(start: nil, count: 0))
                         }

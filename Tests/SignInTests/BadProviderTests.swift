@@ -29,7 +29,8 @@ struct BadProviderTests {
         init(_ fault: Fault, knowsMetadata: Bool) async throws {
             var policy = OutboundPolicy(allowsLoopback: true)
             policy.total = .milliseconds(400)
-            service = try await TestService.make(outside: Outside(providers: policy))
+            service = try await TestService.make(
+                externalServices: ExternalServices(providers: policy))
             try await service.makeTenant("acme")
             listener = ScriptedListener { Self.play(fault, $0) }
             provider = try await TestProvider.start()

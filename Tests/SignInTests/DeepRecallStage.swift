@@ -26,13 +26,14 @@ struct DeepRecallStage: ClientStage {
         pause: @escaping @Sendable (TestProvider, Duration) -> Void = { _, _ in }
     ) async throws -> DeepRecallStage {
         let provider = try await TestProvider.start()
-        var outside = Outside(providers: OutboundPolicy(allowsLoopback: true))
+        var externalServices = ExternalServices(providers: OutboundPolicy(allowsLoopback: true))
         let clock = TestClock()
-        outside.pause = {
+        externalServices.pause = {
             clock.advance(seconds: $0.components.seconds)
             pause(provider, $0)
         }
-        let service = try await TestService.make(outside: outside, clock: { clock.now })
+        let service = try await TestService.make(
+            externalServices: externalServices, clock: { clock.now })
         let tenant = try await service.makeTenant("acme")
         let stage = DeepRecallStage(
             service: service, tenant: tenant, provider: provider, clock: clock)

@@ -26,7 +26,7 @@ import Text
             provider = try RealProvider(redirects: [JoiningTests.callback], people: 2)
             log = CapturedLog()
             service = try await TestService.make(
-                outside: Outside(providers: OutboundPolicy(allowsLoopback: true)),
+                externalServices: ExternalServices(providers: OutboundPolicy(allowsLoopback: true)),
                 logger: log.logger)
             try await service.makeTenant("acme")
             let made = try await service.manage(

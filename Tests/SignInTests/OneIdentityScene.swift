@@ -8,7 +8,7 @@ import Testing
 import Text
 
 /// Where one person's one Google account shows up.
-enum Door: CaseIterable, Sendable {
+enum EntryPoint: CaseIterable, Sendable {
     /// Cognito's pre-signup trigger, for a person that the pool got from Google.
     case cognitoHook
     /// The same, in the shape of the Lambda Invoke API.
@@ -195,8 +195,8 @@ struct OneIdentityScene {
     // MARK: doors
 
     /// The answer of the door.
-    func pass(_ person: Somebody, _ door: Door) async throws -> TestAnswer {
-        switch door {
+    func pass(_ person: Somebody, _ entryPoint: EntryPoint) async throws -> TestAnswer {
+        switch entryPoint {
         case .cognitoHook:
             try await service.send(
                 .post, "/v1/hooks/pre-signup/cognito", json: Self.event(person), as: .platformOwner)
@@ -213,7 +213,7 @@ struct OneIdentityScene {
         case .token, .poolToken:
             try await service.send(
                 .post, "/v1/provisioning/sign-in", json: #"{"tenant":"acme"}"#,
-                as: .bearer(door == .token ? googleToken(person) : poolToken(person)))
+                as: .bearer(entryPoint == .token ? googleToken(person) : poolToken(person)))
         case .hosted: try await passHosted(person)
         case .immich: try await passImmich(person)
         case .timetracker: try await passTimeTracker(person)

@@ -6,21 +6,21 @@ import Testing
 /// One person with one Google account, who comes through every door that there is.
 struct OneIdentityTests {
     @Test(arguments: Expected.allCases)
-    func `one Google account is one identity of one user, whichever door is the first`(
+    func `one Google account is one identity of one user, whichever entryPoint is the first`(
         expected: Expected
     ) async throws {
         let scene = try await OneIdentityScene()
-        for first in Door.allCases {
+        for first in EntryPoint.allCases {
             let person = Somebody(expected: expected, name: "\(first)".lowercased())
             try await scene.expect(person)
-            let doors = [first] + Door.allCases.filter { $0 != first } + [first]
-            for (turn, door) in doors.enumerated() {
-                let answer = try await scene.pass(person, door)
-                let comment = Comment(rawValue: "\(first), \(door): \(answer.text)")
+            let entryPoints = [first] + EntryPoint.allCases.filter { $0 != first } + [first]
+            for (turn, entryPoint) in entryPoints.enumerated() {
+                let answer = try await scene.pass(person, entryPoint)
+                let comment = Comment(rawValue: "\(first), \(entryPoint): \(answer.text)")
                 #expect((200...201).contains(answer.status), comment)
                 #expect(answer.first("x-amz-function-error") == nil, comment)
                 // The workspace app's call takes up what waits; by a domain nothing does.
-                if turn == 0, door == .thinkwork, expected == .domainMatched {
+                if turn == 0, entryPoint == .thinkwork, expected == .domainMatched {
                     #expect(answer.json["outcome"]?.string == "not_linked", comment)
                     continue
                 }

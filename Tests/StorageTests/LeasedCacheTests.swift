@@ -14,21 +14,21 @@ struct LeasedCacheTests {
         // Without its lease it remembers nothing.
         while !replica.isTrusted { _ = try await postgres.query("SELECT 1") }
         let cache = LeasedCache<String, String>(of: replica, capacity: 100)
-        let tag = Tag(UUID(high: 3, low: 4))
-        let other = Tag(UUID(high: 5, low: 6))
-        cache.keep("good", for: "first", token: replica.token, tags: Tags(tag))
+        let tag = CacheTag(UUID(high: 3, low: 4))
+        let other = CacheTag(UUID(high: 5, low: 6))
+        cache.keep("good", for: "first", token: replica.token, tags: CacheTags(tag))
         var asked: [[Int]] = []
         let values = try await cache.values(
-            ["first", "second"], tags: { _ in Tags(other) },
-            query: { places in
-                asked.append(places)
-                if places == [1] {
+            ["first", "second"], tags: { _ in CacheTags(other) },
+            query: { indexes in
+                asked.append(indexes)
+                if indexes == [1] {
                     let announced = try await postgres.transaction {
-                        try await replica.announce([tag], in: $0)
+                        try await replica.publish([tag], in: $0)
                     }
-                    await replica.settle(announced)
+                    await replica.awaitAcknowledgements(announced)
                 }
-                return places.map { "read \($0)" }
+                return indexes.map { "read \($0)" }
             })
         #expect(values == ["read 0", "read 1"])
         #expect(asked == [[1], [0]])

@@ -38,39 +38,39 @@ struct PersonQueueTests {
     @Test func `tries under one key run one after another, and others are not held up`()
         async throws
     {
-        let queue = PersonQueue()
+        let queue = PersonLock()
         let room = Room()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<200 {
                 // Two kinds of keys, crossing: nobody waits for another in a circle.
                 let keys = ["subject \(number % 3)", "address a"]
                 group.addTask {
-                    try await queue.alone(as: keys) { await room.stay() }
+                    try await queue.withExclusive(keys: keys) { await room.stay() }
                 }
             }
             try await group.waitForAll()
         }
         #expect(room.most == 1)
         #expect(room.done == 200)
-        try await queue.alone(as: ["a"]) {
-            try await queue.alone(as: ["b"]) {}
+        try await queue.withExclusive(keys: ["a"]) {
+            try await queue.withExclusive(keys: ["b"]) {}
         }
     }
 
     @Test func `a line of one caller's tries does not keep another caller from the person`()
         async throws
     {
-        let queue = PersonQueue()
+        let queue = PersonLock()
         let order = Order()
         try await withThrowingTaskGroup(of: Void.self) { group in
             func wait(_ caller: String) async {
                 let before = queue.waitingCount
                 group.addTask {
-                    try await queue.alone(as: ["a"], by: caller) { order.note(caller) }
+                    try await queue.withExclusive(keys: ["a"], by: caller) { order.note(caller) }
                 }
                 while queue.waitingCount == before { await Task.yield() }
             }
-            try await queue.alone(as: ["a"], by: "evil") {
+            try await queue.withExclusive(keys: ["a"], by: "evil") {
                 for _ in 0..<20 { await wait("evil") }
                 await wait("victim")
             }
@@ -83,32 +83,32 @@ struct PersonQueueTests {
 
     @Test func `who waited too long is refused, and the line goes on`() async throws {
         let hand = Hand()
-        let queue = PersonQueue(patience: .seconds(2), now: { hand.now })
+        let queue = PersonLock(patience: .seconds(2), now: { hand.now })
         try await withThrowingTaskGroup(of: Bool.self) { group in
-            try await queue.alone(as: ["a"]) {
-                group.addTask { (try? await queue.alone(as: ["a"]) { true }) ?? false }
+            try await queue.withExclusive(keys: ["a"]) {
+                group.addTask { (try? await queue.withExclusive(keys: ["a"]) { true }) ?? false }
                 while queue.waitingCount == 0 { await Task.yield() }
                 hand.advance(.seconds(3))
             }
             #expect(try await group.next() == false)
         }
         #expect(queue.waitingCount == 0)
-        try await queue.alone(as: ["a"]) {}
+        try await queue.withExclusive(keys: ["a"]) {}
     }
 
     @Test func `the wait for one key and then for another has one deadline`() async throws {
         let hand = Hand()
-        let queue = PersonQueue(patience: .seconds(2), now: { hand.now })
+        let queue = PersonLock(patience: .seconds(2), now: { hand.now })
         try await withThrowingTaskGroup(of: (String, Bool).self) { group in
             func enter(_ keys: [String], called name: String) async {
                 let before = queue.waitingCount
                 group.addTask {
-                    (name, (try? await queue.alone(as: keys) { true }) ?? false)
+                    (name, (try? await queue.withExclusive(keys: keys) { true }) ?? false)
                 }
                 while queue.waitingCount == before { await Task.yield() }
             }
-            try await queue.alone(as: ["b"]) {
-                try await queue.alone(as: ["a"]) {
+            try await queue.withExclusive(keys: ["b"]) {
+                try await queue.withExclusive(keys: ["a"]) {
                     await enter(["a", "b"], called: "both")
                     hand.advance(.seconds(1))
                     await enter(["b"], called: "one")

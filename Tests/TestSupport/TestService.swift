@@ -31,20 +31,23 @@ package final class TestService: Sendable {
     private let sessions = Mutex<[String: String]>([:])
 
     private init(
-        database: TestDatabase, publicURL: String, outside: Outside, logger: Logger?,
+        database: TestDatabase, publicURL: String, externalServices: ExternalServices,
+        logger: Logger?,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         self.database = database
         self.clock = clock
         let (composition, clients) = try Self.compose(
-            database, publicURL: publicURL, outside: outside, logger: logger, clock)
+            database, publicURL: publicURL, externalServices: externalServices, logger: logger,
+            clock)
         self.composition = composition
         self.clients.withLock { $0 = clients }
     }
 
     private static func compose(
         _ database: TestDatabase, publicURL: String = "http://gatehouse.test",
-        outside: Outside = Outside(providers: OutboundPolicy(allowsLoopback: true)),
+        externalServices: ExternalServices = ExternalServices(
+            providers: OutboundPolicy(allowsLoopback: true)),
         logger: Logger? = nil,
         secrets: SecretKeys = SecretKeys([UInt8](repeating: 7, count: 32)),
         _ clock: @escaping @Sendable () -> Timestamp
@@ -59,18 +62,21 @@ package final class TestService: Sendable {
         let composition = try Composition(
             app: app, platform: platform, secrets: secrets,
             publicURL: publicURL, passwords: passwords, logger: logger,
-            outside: outside, persons: PersonQueue(patience: .seconds(60)), clock: clock)
+            externalServices: externalServices, personLock: PersonLock(patience: .seconds(60)),
+            clock: clock)
         return (composition, [app, platform])
     }
 
     /// `outside` reaches this machine alone unless a test says otherwise.
     package static func make(
         publicURL: String = "http://gatehouse.test",
-        outside: Outside = Outside(providers: OutboundPolicy(allowsLoopback: true)),
+        externalServices: ExternalServices = ExternalServices(
+            providers: OutboundPolicy(allowsLoopback: true)),
         logger: Logger? = nil, clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
     ) async throws -> TestService {
         try TestService(
-            database: await TestDatabase.make(), publicURL: publicURL, outside: outside,
+            database: await TestDatabase.make(), publicURL: publicURL,
+            externalServices: externalServices,
             logger: logger, clock: clock)
     }
 

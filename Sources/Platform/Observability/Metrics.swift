@@ -80,7 +80,7 @@ package final class Metrics: Sendable {
     private struct Entries {
         var all: [Entry] = []
         /// By name and labels: there are more than a thousand, all registered at every start.
-        var places: [String: Int] = [:]
+        var indexes: [String: Int] = [:]
     }
 
     private let entries = Mutex(Entries())
@@ -137,9 +137,9 @@ package final class Metrics: Sendable {
         let text = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
         let key = "\(name){\(text)}"
         return entries.withLock { entries -> Metric? in
-            if let place = entries.places[key] { return unwrap(entries.all[place].kind) }
+            if let index = entries.indexes[key] { return unwrap(entries.all[index].kind) }
             let kind = make()
-            entries.places[key] = entries.all.count
+            entries.indexes[key] = entries.all.count
             entries.all.append(
                 Entry(
                     name: name.description, help: help.description, labels: text, kind: kind,

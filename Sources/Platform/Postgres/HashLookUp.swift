@@ -33,9 +33,9 @@ package final class HashLookUp: Sendable {
     package func find(
         _ tenant: UUID, _ hash: UnsafeRawBufferPointer, then finish: @escaping Finish
     ) {
-        let place = postgres.place(forReads: true)
-        let loop = postgres.pools[place].loop
-        if loop.isCurrent { return add(tenant, hash, finish, at: place) }
+        let index = postgres.index(forReads: true)
+        let loop = postgres.pools[index].loop
+        if loop.isCurrent { return add(tenant, hash, finish, at: index) }
         var answer = finish
         if let caller = EventLoop.current {
             let bound = LoopBound(finish, loop: caller)
@@ -43,21 +43,21 @@ package final class HashLookUp: Sendable {
         }
         let question = Question(tenant: tenant, hash: [UInt8](hash), finish: answer)
         loop.perform { [self] in
-            question.hash.withUnsafeBytes { add(question.tenant, $0, question.finish, at: place) }
+            question.hash.withUnsafeBytes { add(question.tenant, $0, question.finish, at: index) }
         }
     }
 
     private func add(
-        _ tenant: UUID, _ hash: UnsafeRawBufferPointer, _ finish: @escaping Finish, at place: Int
+        _ tenant: UUID, _ hash: UnsafeRawBufferPointer, _ finish: @escaping Finish, at index: Int
     ) {
-        let batch = batches[place]
+        let batch = batches[index]
         batch.tenants.append(tenant)
         batch.hashes.append(hash)
         batch.finishes.append(finish)
         if batch.finishes.count == Self.limit {
             send(batch)
         } else if batch.finishes.count == 1 {
-            postgres.pools[place].beforeSending { [self] in send(batch) }
+            postgres.pools[index].beforeSending { [self] in send(batch) }
         }
     }
 
@@ -83,9 +83,9 @@ package final class HashLookUp: Sendable {
     private static func inOrder(_ rows: Rows, of count: Int) throws(PostgresError) -> [Row?] {
         var found = [Row?](repeating: nil, count: count)
         for row in rows {
-            let place: Int = try row.get(row.columns - 1)
-            guard found.indices.contains(place - 1) else { throw row.undecodable(row.columns - 1) }
-            found[place - 1] = row
+            let index: Int = try row.get(row.columns - 1)
+            guard found.indices.contains(index - 1) else { throw row.undecodable(row.columns - 1) }
+            found[index - 1] = row
         }
         return found
     }

@@ -34,14 +34,14 @@ package final class Postgres: Sendable {
 
     /// Where the pool stands among `pools` that serves the calling loop: its own, or another that has
     /// connections while its own can get none.
-    func place(forReads: Bool) -> Int {
+    func index(forReads: Bool) -> Int {
         guard let current = EventLoop.current else { return 0 }
         let home = loops.firstIndex { $0 === current }.map { homes[$0] } ?? 0
         guard pools[home].isStarved(ofReaders: forReads) else { return home }
         return pools.firstIndex { !$0.isStarved(ofReaders: forReads) } ?? home
     }
 
-    func pool(forReads: Bool) -> Pool { pools[place(forReads: forReads)] }
+    func pool(forReads: Bool) -> Pool { pools[index(forReads: forReads)] }
 
     /// A read, pipelined with others: one sync for each cycle of the loop. It may be sent twice
     /// (its batch failed, its connection was lost), so it must have no effect.
@@ -122,11 +122,11 @@ package final class Postgres: Sendable {
             SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'
             """
         // One that answers shows it: where many wait for one, this need not wait with them.
-        let rows = try await hasLivingWriter() ? read(sql) : mark(sql)
+        let rows = try await hasActiveWriter() ? read(sql) : mark(sql)
         return try rows.first?.get(0, as: Bool.self) ?? false
     }
 
-    private func hasLivingWriter() async -> Bool {
+    private func hasActiveWriter() async -> Bool {
         let pool = pool(forReads: false)
         return await withUnsafeContinuation { continuation in
             pool.loop.run {

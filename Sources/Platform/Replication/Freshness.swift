@@ -56,7 +56,7 @@ package final class Freshness: Sendable {
     package var token: Token { Token(number: sequence.load(ordering: .sequentiallyConsistent)) }
 
     /// Something of these was changed, and the change is committed.
-    package func forget(_ tags: [Tag]) {
+    package func invalidate(_ tags: [CacheTag]) {
         stamping.withLock { _ in
             let stamp = sequence.add(1, ordering: .sequentiallyConsistent).newValue
             for tag in tags {
@@ -67,7 +67,7 @@ package final class Freshness: Sendable {
     }
 
     /// Anything may have changed.
-    package func forgetAll() {
+    package func invalidateAll() {
         stamping.withLock { _ in
             let stamp = sequence.add(1, ordering: .sequentiallyConsistent).newValue
             floor.store(stamp, ordering: .sequentiallyConsistent)
@@ -75,7 +75,7 @@ package final class Freshness: Sendable {
     }
 
     /// Whether no notice since the token touched one of the tags.
-    package func isCurrent(_ token: Token, _ tags: Tags) -> Bool {
+    package func isCurrent(_ token: Token, _ tags: CacheTags) -> Bool {
         guard token.number >= floor.load(ordering: .sequentiallyConsistent) else { return false }
         for lane in tags.indices.indices {
             let cell = cells[Int(tags.indices[lane]) & (cells.count - 1)]
@@ -85,7 +85,7 @@ package final class Freshness: Sendable {
     }
 
     /// The state of another: what the exploration of all interleavings goes on from.
-    package init(copying other: Freshness, tags: [Tag]) {
+    package init(copying other: Freshness, tags: [CacheTag]) {
         lease = other.lease
         cells = other.cells.map { _ in Cell() }
         sequence.store(other.sequence.load(ordering: .relaxed), ordering: .relaxed)
@@ -101,7 +101,7 @@ package final class Freshness: Sendable {
 
 /// What an answer depends on or a notice is about: an object's id. Several objects share a stamp,
 /// so that now and then too much is forgotten and never too little.
-package struct Tag: Sendable, Hashable {
+package struct CacheTag: Sendable, Hashable {
     package let id: UUID
 
     package init(_ id: UUID) {
@@ -114,11 +114,14 @@ package struct Tag: Sendable, Hashable {
 }
 
 /// The tags of one answer, at most four.
-package struct Tags: Sendable, Hashable {
+package struct CacheTags: Sendable, Hashable {
     let indices: SIMD4<UInt16>
 
-    package init(_ first: Tag, _ second: Tag? = nil, _ third: Tag? = nil, _ fourth: Tag? = nil) {
-        func index(_ tag: Tag?) -> UInt16 { UInt16((tag ?? first).index) }
+    package init(
+        _ first: CacheTag, _ second: CacheTag? = nil, _ third: CacheTag? = nil,
+        _ fourth: CacheTag? = nil
+    ) {
+        func index(_ tag: CacheTag?) -> UInt16 { UInt16((tag ?? first).index) }
         indices = SIMD4(index(first), index(second), index(third), index(fourth))
     }
 }

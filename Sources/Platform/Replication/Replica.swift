@@ -33,7 +33,7 @@ package final class Replica: Sendable {
     }
 
     private struct Wait {
-        var awaited = Awaited()
+        var pending = PendingAcknowledgements()
         var resume: UnsafeContinuation<Void, Never>?
     }
 
@@ -59,7 +59,7 @@ package final class Replica: Sendable {
     package var token: Freshness.Token { freshness.token }
 
     /// To be asked last, when the answer is composed: true if it may go out.
-    package func holds(_ token: Freshness.Token, _ tags: Tags) -> Bool {
+    package func isFresh(_ token: Freshness.Token, _ tags: CacheTags) -> Bool {
         freshness.isCurrent(token, tags) && freshness.isTrusted(at: clock())
     }
 
@@ -153,7 +153,7 @@ package final class Replica: Sendable {
             "SELECT seq FROM revocations WHERE at > clock_timestamp() - interval '1 minute'"
         ) { [self] answer in
             guard case .success(let rows) = answer else { return listener.reconnect() }
-            freshness.forgetAll()
+            freshness.invalidateAll()
             tell(rows.compactMap { try? $0.get(0, as: Int64.self) }, listener)
             renew(listener)
         }
@@ -162,14 +162,14 @@ package final class Replica: Sendable {
     // MARK: notices of others
 
     private func notified(_ text: String) {
-        switch Notice(text) {
+        switch InvalidationMessage(text) {
         // What is not understood comes from a newer version of the service.
-        case nil: freshness.forgetAll()
+        case nil: freshness.invalidateAll()
         case .change(let number, let replica, let tags):
-            if tags.isEmpty { freshness.forgetAll() } else { freshness.forget(tags) }
+            if tags.isEmpty { freshness.invalidateAll() } else { freshness.invalidate(tags) }
             guard replica != id, let listener = state.withLock({ $0.listener }) else { return }
             tell([number], listener)
-        case .obeyed(let number, let replica): obeyed(number, by: replica)
+        case .acknowledged(let number, let replica): acknowledged(number, by: replica)
         }
     }
 
@@ -183,11 +183,11 @@ package final class Replica: Sendable {
         ) { _ in }
     }
 
-    private func obeyed(_ number: Int64, by replica: UUID) {
+    private func acknowledged(_ number: Int64, by replica: UUID) {
         let resume = state.withLock { state -> UnsafeContinuation<Void, Never>? in
             guard state.waiting[number] != nil else { return nil }
-            state.waiting[number]?.awaited.obeys(replica)
-            guard state.waiting[number]?.awaited.isOver == true else { return nil }
+            state.waiting[number]?.pending.acknowledged(replica)
+            guard state.waiting[number]?.pending.isOver == true else { return nil }
             return state.waiting.removeValue(forKey: number)?.resume
         }
         resume?.resume()
@@ -196,16 +196,16 @@ package final class Replica: Sendable {
     // MARK: changes of our own
 
     /// A change that others must obey, announced and not yet committed.
-    package struct Announced: Sendable {
+    package struct PublishedInvalidation: Sendable {
         let number: Int64
-        let tags: Set<Tag>
+        let tags: Set<CacheTag>
     }
 
     /// Puts the notice into the transaction of the change. `settle` or `withdraw` must follow.
-    package func announce(
-        _ tags: Set<Tag>, in transaction: Transaction
-    ) async throws -> Announced {
-        let suffix = Notice.suffix(by: id, tags)
+    package func publish(
+        _ tags: Set<CacheTag>, in transaction: Transaction
+    ) async throws -> PublishedInvalidation {
+        let suffix = InvalidationMessage.suffix(by: id, tags)
         let rows = try await transaction.query(
             """
             WITH told AS (INSERT INTO revocations DEFAULT VALUES RETURNING seq)
@@ -216,36 +216,36 @@ package final class Replica: Sendable {
         }
         // Before the commit, since an answer to it may come before the commit's own.
         state.withLock { $0.waiting[number] = Wait() }
-        return Announced(number: number, tags: tags)
+        return PublishedInvalidation(number: number, tags: tags)
     }
 
     /// The change was not committed, or nobody knows.
-    package func withdraw(_ announced: Announced) {
-        freshness.forget(Array(announced.tags))
-        state.withLock { _ = $0.waiting.removeValue(forKey: announced.number) }
+    package func cancel(_ published: PublishedInvalidation) {
+        freshness.invalidate(Array(published.tags))
+        state.withLock { _ = $0.waiting.removeValue(forKey: published.number) }
     }
 
     /// The change is committed: returns when no replica answers from before it any more.
-    package func settle(_ announced: Announced) async {
-        freshness.forget(Array(announced.tags))
+    package func awaitAcknowledgements(_ published: PublishedInvalidation) async {
+        freshness.invalidate(Array(published.tags))
         let committed = clock()
         defer { waits.record(nanoseconds: clock() - committed) }
-        let others = await livingOthers()
+        let others = await activeOthers()
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             let isOver = state.withLock { state in
-                state.waiting[announced.number]?.awaited.wait(for: others.map(\.id))
-                if state.waiting[announced.number]?.awaited.isOver ?? true {
-                    state.waiting[announced.number] = nil
+                state.waiting[published.number]?.pending.wait(for: others.map(\.id))
+                if state.waiting[published.number]?.pending.isOver ?? true {
+                    state.waiting[published.number] = nil
                     return true
                 }
-                state.waiting[announced.number]?.resume = continuation
+                state.waiting[published.number]?.resume = continuation
                 return false
             }
             if isOver { return continuation.resume() }
             postgres.firstLoop.perform { [self] in
                 for other in others {
                     postgres.firstLoop.after(other.remaining) { [self] in
-                        obeyed(announced.number, by: other.id)
+                        acknowledged(published.number, by: other.id)
                     }
                 }
             }
@@ -262,7 +262,7 @@ package final class Replica: Sendable {
     /// just now stands for them all. When a lease ends is told by the clock of the server that
     /// granted it: after a failover or a restart that may be another, and such a lease is taken for
     /// live until as long has passed as a lease lasts since the server now asked was first heard.
-    private func livingOthers() async -> [Other] {
+    private func activeOthers() async -> [Other] {
         let unknown = [Other(id: UUID(high: 0, low: 0), remaining: lease)]
         guard
             let rows = try? await postgres.query(

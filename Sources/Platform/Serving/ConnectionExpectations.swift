@@ -10,8 +10,8 @@ extension Connection {
     }
 
     /// Tells it to send the body, unless the head says that it would be in vain.
-    func judge() {
-        guard let judge = worker.judge, let request = incoming?.request else { return goOn() }
+    func precheck() {
+        guard let precheck = worker.precheck, let request = incoming?.request else { return goOn() }
         let closes = closesAfterAnswer
         // Who is refused may send the body all the same, and that must not be read as a request.
         closesAfterAnswer = true
@@ -19,10 +19,10 @@ extension Connection {
         let bound = LoopBound(self, loop: worker.loop)
         let deadline = Deadline(since: worker.loop.now, lasting: worker.configuration.answerTime)
         let form = LateForm()
-        var judged = request
-        judged.lateForm = form
-        worker.loop.spawn { [judged] in
-            let refusal = await Deadline.$current.withValue(deadline) { await judge(judged) }
+        var forwarded = request
+        forwarded.lateForm = form
+        worker.loop.spawn { [forwarded] in
+            let refusal = await Deadline.$current.withValue(deadline) { await precheck(forwarded) }
             let connection = bound.value
             guard connection.phase == .handling, connection.turn == turn else { return }
             if let refusal {

@@ -100,7 +100,7 @@ extension Connection {
             request: owned(head, body: []), framing: head.framing,
             limit: worker.configuration.limits.body, startedAt: worker.loop.now)
         if head.expectsContinue, !arrived {
-            judge()
+            precheck()
         } else {
             awaitBody()
         }

@@ -17,14 +17,14 @@ package final class Server: Sendable {
         refuse: @escaping @Sendable (Request, HTTPError) async -> Response = {
             Response.refusal($1, id: $0.id)
         },
-        judge: (@Sendable (Request) async -> Response?)? = nil
+        precheck: (@Sendable (Request) async -> Response?)? = nil
     ) {
-        let places = ConnectionPlaces(configuration.connections)
+        let slots = ConnectionSlots(configuration.connections)
         let handshakes = max(1, configuration.handshakes / max(1, loops.count))
         workers = loops.map { loop in
             let worker = Worker(
-                loop: loop, configuration: configuration, places: places, respond: respond,
-                fast: fast, refuse: refuse, judge: judge, handshakes: handshakes)
+                loop: loop, configuration: configuration, slots: slots, respond: respond,
+                fast: fast, refuse: refuse, precheck: precheck, handshakes: handshakes)
             return LoopBound(worker, loop: loop)
         }
     }

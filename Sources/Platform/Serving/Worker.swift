@@ -16,7 +16,7 @@ final class Worker {
     let respond: @Sendable (Request) async -> Response
     let fast: FastPath?
     let refuse: @Sendable (Request, HTTPError) async -> Response
-    let judge: (@Sendable (Request) async -> Response?)?
+    let precheck: (@Sendable (Request) async -> Response?)?
     let parser: RequestParser
     let writer = ResponseWriter()
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: receiveBytes, alignment: 16)
@@ -33,24 +33,24 @@ final class Worker {
     /// The most connections since free memory was given back.
     private var most = 0
     private var listeners: [(listener: Listener, tls: TLSContext?)] = []
-    private let places: ConnectionPlaces
+    private let slots: ConnectionSlots
     private var acceptPaused = false
     private var sweeping = false
     private var whenEmpty: (() -> Void)?
 
     init(
-        loop: EventLoop, configuration: ServerConfiguration, places: ConnectionPlaces,
+        loop: EventLoop, configuration: ServerConfiguration, slots: ConnectionSlots,
         respond: @escaping @Sendable (Request) async -> Response, fast: FastPath?,
         refuse: @escaping @Sendable (Request, HTTPError) async -> Response,
-        judge: (@Sendable (Request) async -> Response?)?, handshakes limit: Int
+        precheck: (@Sendable (Request) async -> Response?)?, handshakes limit: Int
     ) {
         self.loop = loop
         self.configuration = configuration
-        self.places = places
+        self.slots = slots
         self.respond = respond
         self.fast = fast
         self.refuse = refuse
-        self.judge = judge
+        self.precheck = precheck
         parser = RequestParser(limits: configuration.limits)
         handshakes = Handshakes(limit: limit)
     }
@@ -79,7 +79,7 @@ final class Worker {
         let (listener, tls) = listeners[index]
         // Of a listener that takes no more, all that wait are taken.
         for _ in 0..<(isRefusing ? configuration.connections : Self.acceptsPerTurn) {
-            guard places.take() else { return pauseAccepting() }
+            guard slots.take() else { return pauseAccepting() }
             switch listener.accept() {
             case .descriptor(let descriptor):
                 open(descriptor, tls)
@@ -87,7 +87,7 @@ final class Worker {
             case .none: break
             case .exhausted: pauseAccepting()
             }
-            return places.give()
+            return slots.give()
         }
     }
 
@@ -95,7 +95,7 @@ final class Worker {
         let session = tls.flatMap { TLSSession($0, descriptor: descriptor) }
         if tls != nil, session == nil {
             _ = Glibc.close(descriptor)
-            places.give()
+            slots.give()
             return
         }
         let connection = Connection(
@@ -119,7 +119,7 @@ final class Worker {
     }
 
     private func resumeAccepting() {
-        guard acceptPaused, !places.areTaken else { return }
+        guard acceptPaused, !slots.areTaken else { return }
         acceptPaused = false
         for (listener, _) in listeners {
             loop.rewatch(listener.descriptor, readable: true, writable: false)
@@ -129,7 +129,7 @@ final class Worker {
     /// The connection has closed its descriptor.
     func forget(_ descriptor: Int32) {
         if connections.removeValue(forKey: descriptor) != nil {
-            places.give()
+            slots.give()
             configuration.measures.open.add(-1)
         }
         resumeAccepting()

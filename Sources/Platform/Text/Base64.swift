@@ -10,10 +10,10 @@ package enum Base64 {
             let bits = group.enumerated().reduce(UInt32(0)) {
                 $0 | UInt32($1.element) << UInt32(16 - 8 * $1.offset)
             }
-            for place in 0..<4 {
+            for index in 0..<4 {
                 text.append(
-                    place <= group.count
-                        ? alphabet[Int(bits >> UInt32(18 - 6 * place)) & 63] : UInt8(ascii: "="))
+                    index <= group.count
+                        ? alphabet[Int(bits >> UInt32(18 - 6 * index)) & 63] : UInt8(ascii: "="))
             }
         }
         return String(decoding: text, as: UTF8.self)

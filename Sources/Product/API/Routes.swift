@@ -5,7 +5,7 @@ package enum Routes {
         + TenantEndpoints.all
         + APIKeyEndpoints.all
         + ScopeEndpoints.all
-        + OriginEndpoints.all
+        + CORSOriginEndpoints.all
         + AuditEndpoints.all
         + OperatorEndpoints.all
         + SetupEndpoint.all

@@ -53,11 +53,11 @@ package struct ConsoleFiles: Sendable {
     /// for any other path. To HEAD it holds the body as to GET: leaving it out belongs to the encoder,
     /// which knows the length from it (RFC 9110 §9.3.2).
     package func response(for request: Request) -> Response? {
-        guard let place = place(of: request.path) else { return nil }
+        guard let file = file(of: request.path) else { return nil }
         guard request.method == .get || request.method == .head else {
             return plain(405, "Only GET and HEAD.\n", [Field("allow", "GET, HEAD")])
         }
-        switch place {
+        switch file {
         case .root:
             return SecurityHeaders.added(
                 to: Response(302, fields: [Field("location", "/console/")]))
@@ -72,7 +72,7 @@ package struct ConsoleFiles: Sendable {
     }
 
     /// Whether `response` answers on this path.
-    package func serves(_ path: String) -> Bool { place(of: path) != nil }
+    package func serves(_ path: String) -> Bool { file(of: path) != nil }
 
     private enum Place {
         case root
@@ -81,7 +81,7 @@ package struct ConsoleFiles: Sendable {
         case nothing
     }
 
-    private func place(of path: String) -> Place? {
+    private func file(of path: String) -> Place? {
         switch path {
         case "/": return .root
         // The pages of people outside stand at short addresses, in the same shell.

@@ -44,7 +44,7 @@ package struct Contract: Sendable {
         ]
         return ClientDescription(
             name: name,
-            profile: OriginProfile(
+            profile: CORSProfile(
                 client: headers, cookies: (cookie.map { [$0] } ?? []) + otherCookies),
             settings: ObjectShape(common + settings), providerKinds: providerKinds)
     }

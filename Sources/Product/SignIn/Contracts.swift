@@ -14,7 +14,7 @@ package enum Contracts {
 
     package static let descriptions = all.map(\.description)
 
-    package static var profiles: [String: OriginProfile] {
+    package static var profiles: [String: CORSProfile] {
         Dictionary(uniqueKeysWithValues: descriptions.map { ($0.name, $0.profile) })
     }
 
@@ -27,7 +27,7 @@ package enum Contracts {
 
     /// A refusal on a contract's path in its own form; nil elsewhere.
     package static func encode(_ problem: Problem, _ request: Request) -> Response? {
-        guard let name = OriginPlace.client(of: request.path) else { return nil }
+        guard let name = CORSScope.client(of: request.path) else { return nil }
         return all.first { sameBytes($0.name, name) }?.encode(problem, request)
     }
 

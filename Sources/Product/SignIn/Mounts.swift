@@ -7,7 +7,7 @@ import Text
 /// Where a request belongs, by its host: to our own host, or to the client that is bound to it,
 /// whose contract then answers at the root.
 package struct Mounts: Sendable {
-    package enum Place: Sendable {
+    package enum Target: Sendable {
         /// Ours; `/t/{tenant}/{client}/…` leads to the contracts.
         case own(Request)
         /// A bound host's, with the client's mount in front of the path.
@@ -37,7 +37,7 @@ package struct Mounts: Sendable {
     }
 
     /// 421 for a host that is neither ours nor bound to a client (RFC 9110 section 15.5.20).
-    package func place(_ request: Request) async -> Place {
+    package func target(_ request: Request) async -> Target {
         guard let sent = request.first("host") else { return .own(Self.tidied(request)) }
         let host = sent.lowercased()
         // Before any binding: a proxy that names us by our address must not be led to a client.
@@ -48,7 +48,7 @@ package struct Mounts: Sendable {
             return .own(Self.tidied(request))
         }
         do {
-            if let bound = try await database.knownClient(atHost: host) {
+            if let bound = try await database.fetchClient(atHost: host) {
                 return .client(Self.mounted(request, "/t/\(bound.tenant)/\(bound.client)"))
             }
         } catch {
@@ -59,7 +59,7 @@ package struct Mounts: Sendable {
             Problem(.invalidRequest, "No such host is served here.", status: 421), request)
     }
 
-    private static func refused(_ problem: Problem, _ request: Request) -> Place {
+    private static func refused(_ problem: Problem, _ request: Request) -> Target {
         var answer = problem.response(requestID: request.id)
         answer.complete(id: request.id, isTLS: request.isTLS, isPrivate: true)
         return .refused(answer)
@@ -67,7 +67,7 @@ package struct Mounts: Sendable {
 
     /// An app that was given a base address with a slash at its end asks for `//api/…`.
     private static func tidied(_ request: Request) -> Request {
-        if let question = ProxiedOrigin.unwrapped(request) { return question }
+        if let question = ProxyDecision.unwrapped(request) { return question }
         guard request.path.utf8.starts(with: "/t/".utf8) else { return request }
         var request = request
         request.path = collapsed(request.path)

@@ -23,11 +23,11 @@ package struct Database: Sendable {
     package let keyUses = KeyUses()
     let signIns = SignIns()
     /// How much is kept for whom, under their Idempotency-Keys.
-    package let keptAnswers = KeptAnswerQuota()
+    package let storedResponses = IdempotencyQuota()
     /// This process among the others on the database.
     package let replica: Replica
-    package let memory: Memory
-    let persons: PersonQueue
+    package let caches: StorageCaches
+    let personLock: PersonLock
     let overLimit = OverLimit()
     package var limits = AttemptLimits()
     /// Whether what is posted leaves: without a mail server nothing that only tells is written.
@@ -39,7 +39,7 @@ package struct Database: Sendable {
     package init(
         app: Postgres, platform: Postgres, lookups: Postgres? = nil, replica: Replica,
         secrets: SecretKeys,
-        persons: PersonQueue = PersonQueue(),
+        personLock: PersonLock = PersonLock(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.app = app
@@ -47,11 +47,11 @@ package struct Database: Sendable {
         self.lookups = lookups ?? platform
         keyLookUps = KeyLookUps(self.lookups)
         self.replica = replica
-        memory = Memory(of: replica)
+        caches = StorageCaches(of: replica)
         self.secrets = secrets
         directory = secrets.derive("directory")
         sealer = Sealer(secrets.derive("secrets at rest"))
-        self.persons = persons
+        self.personLock = personLock
         self.clock = clock
     }
 
@@ -101,14 +101,14 @@ package struct TenantScope: Sendable {
         let open = OpenChange(
             transaction: try await database.app.begin(
                 settings: [("app.tenant", tenant.description)]),
-            notices: Notices(database.replica))
+            invalidations: Invalidations(database.replica))
         let result: Result
         do {
             result = try await body(
                 Change(
                     tenant: tenant, actor: actor, now: now,
-                    transaction: open.transaction.transaction, notices: open.notices))
-            try await open.notices.announce(in: open.transaction.transaction)
+                    transaction: open.transaction.transaction, invalidations: open.invalidations))
+            try await open.invalidations.publish(in: open.transaction.transaction)
         } catch {
             await open.rollback()
             throw error
@@ -146,7 +146,7 @@ package struct Change: Sendable {
     package internal(set) var actor: Actor
     package let now: Timestamp
     package let transaction: Transaction
-    let notices: Notices
+    let invalidations: Invalidations
     /// False in a dry run, which holds up nobody and keeps nothing.
     var locksRows = true
 

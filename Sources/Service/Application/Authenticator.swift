@@ -80,7 +80,7 @@ struct Authenticator: Sendable {
             throw Problem.unauthorized("The key is not well formed.")
         }
         let hash = KeyHash(of: secret.text)
-        guard let key = try await database.knownKey(locator: secret.locator, hash: hash) else {
+        guard let key = try await database.fetchKey(locator: secret.locator, hash: hash) else {
             throw Problem.unauthorized("The key is not known.")
         }
         return try admit(key, from: request.remoteAddress, origin: request.first("origin"))
@@ -175,11 +175,11 @@ struct Authenticator: Sendable {
             try await database.scope(tenant).isSuspendedByItself(),
             let row = try await database.scope(tenant).tenantRow()
         else { return false }
-        let places = [tenant.description, row.slug].map { "/v1/tenants/\($0)" }
+        let paths = [tenant.description, row.slug].map { "/v1/tenants/\($0)" }
         switch request.method {
         case .get, .head:
-            return (["/v1/session", "/v1/me"] + places).contains(request.path)
-        case .post: return places.contains { request.path == "\($0)/resume" }
+            return (["/v1/session", "/v1/me"] + paths).contains(request.path)
+        case .post: return paths.contains { request.path == "\($0)/resume" }
         default: return false
         }
     }

@@ -18,7 +18,7 @@ package struct Composition: Sendable {
     package let database: Database
     package let dispatcher: Dispatcher
     package let passwords: PasswordHasher
-    let judge: OriginJudge
+    let enforcer: CORSPolicyEnforcer
     package let tokens: AccessTokens
     let mounts: Mounts
     package let metrics: ServiceMetrics
@@ -26,7 +26,7 @@ package struct Composition: Sendable {
     /// One log line and the metrics of a finished request.
     let record: @Sendable (RequestRecord) -> Void
     /// Nil where no mail server is set.
-    package let postman: Postman?
+    package let mailSender: MailSender?
     package let resetAnswers: ResetAnswers
     package let domainChecks: DomainChecks
 
@@ -38,43 +38,44 @@ package struct Composition: Sendable {
         publicURL: String,
         signingKey: String? = nil, passwords: PasswordHasher? = nil, lease: Duration = .seconds(3),
         logger: Logger? = nil,
-        outside: Outside = Outside(), persons: PersonQueue = PersonQueue(),
+        externalServices: ExternalServices = ExternalServices(),
+        personLock: PersonLock = PersonLock(),
         metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
         principal: API.Principal? = nil,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         var storage = Database(
             app: app, platform: platform, lookups: lookups,
-            replica: Replica(postgres: app, lease: lease, waits: metrics.withdrawals),
-            secrets: secrets, persons: persons, clock: clock)
+            replica: Replica(postgres: app, lease: lease, waits: metrics.revocationWaits),
+            secrets: secrets, personLock: personLock, clock: clock)
         storage.retention = retention
-        storage.sendsMail = outside.mail != nil
+        storage.sendsMail = externalServices.mail != nil
         storage.onDecision = { metrics.record($0) }
         let database = storage
         let tokens = try AccessTokens(
             database: database, issuer: publicURL, signingKey: signingKey)
         let authenticator = Authenticator(database: database, tokens: tokens)
-        let judge = OriginJudge(
+        let enforcer = CORSPolicyEnforcer(
             database: database, publicURL: publicURL, profiles: Contracts.profiles)
         let passwords = passwords ?? PasswordHasher(secrets: secrets, threads: 2)
         self.database = database
         self.passwords = passwords
-        self.judge = judge
+        self.enforcer = enforcer
         self.metrics = metrics
         self.authenticator = authenticator
         self.tokens = tokens
         mounts = Mounts(database: database, publicURL: publicURL)
-        let http = OutboundHTTP(policy: outside.providers)
+        let http = OutboundHTTP(policy: externalServices.providers)
         let documents = ProviderDocuments(http: http, clock: clock)
         var services = Services(
             database: database, passwords: passwords, publicURL: publicURL,
             providerDocuments: documents)
         services.onVerification = { metrics.record($0) }
-        services.sendsMail = outside.mail != nil
-        let resolver = TXTResolver(server: outside.nameServer)
+        services.sendsMail = externalServices.mail != nil
+        let resolver = TXTResolver(server: externalServices.nameServer)
         services.txtRecords = { try? await resolver.records(of: $0, for: $1) }
-        postman = outside.mail.map { mail in
-            Postman(
+        mailSender = externalServices.mail.map { mail in
+            MailSender(
                 server: MailServer(url: mail.url, authorities: mail.authorities), from: mail.from,
                 database: database
             ) { Self.log($0, logger) }
@@ -84,9 +85,9 @@ package struct Composition: Sendable {
         let core = SignInCore(
             database: database, passwords: passwords, publicURL: publicURL,
             tokens: tokens, http: http, documents: documents,
-            checkKey: { try await authenticator.key($0, $1) }, pause: outside.pause)
+            checkKey: { try await authenticator.key($0, $1) }, pause: externalServices.pause)
         services.joining = HostedSignIn.joining(core)
-        services.livingToken = { try await core.livingToken($0, mayAsk: $1) }
+        services.activeToken = { try await core.activeToken($0, mayAsk: $1) }
         domainChecks = DomainChecks(database: database, services: services)
         let record: @Sendable (RequestRecord) -> Void = {
             metrics.record($0)
@@ -109,10 +110,10 @@ package struct Composition: Sendable {
                 },
                 resolveTenant: { try await Self.resolve($0, $1, database) },
                 authorize: { Authorizer.refusal($0, $1, $2) },
-                judgeOrigin: { try await judge.judge($0, $1) },
+                enforceCORS: { try await enforcer.enforce($0, $1) },
                 encode: { Contracts.encode($0, $1) ?? LambdaEndpoint.encode($0, $1) },
-                idempotency: KeptAnswers(database: database),
-                settleEarlier: { try await database.settleEarlier() },
+                idempotency: SealedIdempotencyStore(database: database),
+                awaitEarlierInvalidations: { try await database.awaitEarlierInvalidations() },
                 problem: storageProblem,
                 record: record,
                 now: clock))
@@ -120,7 +121,7 @@ package struct Composition: Sendable {
 
     /// What the API and the client contracts answer, by the path and the host.
     package func respond(to request: Request) async -> Response {
-        switch await mounts.place(request) {
+        switch await mounts.target(request) {
         case .own(let request), .client(let request): await dispatcher.respond(to: request)
         case .refused(let answer): answer
         }
@@ -131,7 +132,7 @@ package struct Composition: Sendable {
     private static func resolve(
         _ idOrSlug: String, _ principal: API.Principal, _ database: Database
     ) async throws -> ResolvedTenant? {
-        guard let row = try await database.knownTenant(idOrSlug) else { return nil }
+        guard let row = try await database.fetchTenant(idOrSlug) else { return nil }
         if !principal.platform {
             guard principal.tenant == row.id, row.status != "deleted" else { return nil }
             if row.status == "suspended", !principal.mayResume {
@@ -141,7 +142,7 @@ package struct Composition: Sendable {
         return ResolvedTenant(id: row.id, slug: row.slug)
     }
 
-    private static func log(_ report: Postman.Report, _ logger: Logger?) {
+    private static func log(_ report: MailSender.Report, _ logger: Logger?) {
         logger?.log(
             report.failure == nil ? .info : .warning, "mail",
             [

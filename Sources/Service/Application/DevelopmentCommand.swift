@@ -40,24 +40,24 @@ struct DevelopmentCommand {
             consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
             signingKey: settings.signingKey?.text, lease: settings.lease,
-            outside: try Outside(settings, isDevelopment: true),
+            externalServices: try ExternalServices(settings, isDevelopment: true),
             logger: Logger(level: .notice, format: .text),
             metricsListen: settings.metricsListen?.text, retention: settings.retention,
             trustedProxies: settings.trustedProxies,
             databaseConnections: settings.databaseConnections,
             drain: settings.drain ?? .zero)
-        let helm = EventLoop(index: -1)
-        helm.start()
+        let controlLoop = EventLoop(index: -1)
+        controlLoop.start()
         // A key and an owner of the settings come before the demonstration makes its own.
         let isNamed = settings.setupAPIKey != nil || settings.setupOwnerEmail != nil
         let first = FirstStart(
             settings: settings, publicURL: "http://\(settings.listen.text)",
             logger: configuration.logger)
-        let service = try waitFor(on: helm) {
+        let service = try waitFor(on: controlLoop) {
             try await Service.start(configuration) { if isNamed { try await first.run($0) } }
         }
         let address = settings.publicURL ?? "http://\(settings.listen.host):\(service.port)"
-        let link = try waitFor(on: helm) { try await Demonstration(service).signInLink() }
+        let link = try waitFor(on: controlLoop) { try await Demonstration(service).signInLink() }
         say(
             """
 
@@ -73,6 +73,6 @@ struct DevelopmentCommand {
         terminal.step("stopping")
         service.prepareToStop()
         Signals.pause(configuration.drain)
-        try waitFor(on: helm) { await service.stop() }
+        try waitFor(on: controlLoop) { await service.stop() }
     }
 }

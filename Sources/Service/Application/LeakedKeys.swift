@@ -12,7 +12,7 @@ extension Authenticator {
                 let secret = APIKeySecret(pair[pair.utf8.index(after: mark)...])
             else { continue }
             let hash = KeyHash(of: secret.text)
-            if let key = try await database.knownKey(locator: secret.locator, hash: hash),
+            if let key = try await database.fetchKey(locator: secret.locator, hash: hash),
                 key.revokedAt == nil
             {
                 let actor = Actor(

@@ -36,17 +36,17 @@ final class QuickVerification: Sendable {
         // Of before anything is read: what changes from now on kills what will be remembered.
         let token = database.replica.token
         guard let asked = PlainVerification(request), mounts.isOwn(host: asked.host),
-            let caller = database.rememberedKey(asked.caller), let callerKey = caller.value,
+            let caller = database.cachedKey(asked.caller), let callerKey = caller.value,
             callerKey.rateLimit == nil, mayVerify(callerKey)
         else { return .declined }
-        if let subject = database.rememberedKey(asked.key) {
+        if let subject = database.cachedKey(asked.key) {
             guard let principal = admit(callerKey, request) else { return .declined }
             return answer(subject, for: caller, principal, request, writer)
         }
         // A look-up costs the database something: for keys of the caller's own tenant alone.
         guard let secret = asked.secret,
             callerKey.tenant == .platform
-                || database.isRemembered(locator: secret.locator, of: callerKey.tenant),
+                || database.isCached(locator: secret.locator, of: callerKey.tenant),
             let principal = admit(callerKey, request)
         else { return .declined }
         answerLater(asked.key, secret.locator, to: principal, request, since: token)
@@ -62,7 +62,7 @@ final class QuickVerification: Sendable {
     }
 
     private func answer(
-        _ subject: Database.RememberedKey, for caller: Database.RememberedKey,
+        _ subject: Database.CachedKey, for caller: Database.CachedKey,
         _ principal: API.Principal, _ request: FastRequest, _ writer: ResponseWriter
     ) -> FastAnswer {
         let finding = KeyFinding(
@@ -72,12 +72,12 @@ final class QuickVerification: Sendable {
         request.writeRequestID(to: writer)
         Self.finish(writer, finding)
         // A process that was frozen until now gives no answer from memory.
-        guard database.stillHolds(subject), database.stillHolds(caller) else {
+        guard database.isFresh(subject), database.isFresh(caller) else {
             writer.out.truncate(to: length)
             return .declined
         }
         metrics.record(finding.verdict)
-        metrics.record(place: Self.operation, status: 200)
+        metrics.record(operation: Self.operation, status: 200)
         return .given
     }
 
@@ -88,9 +88,9 @@ final class QuickVerification: Sendable {
         let started = database.clock()
         let isTLS = request.isTLS
         let address = request.remoteAddress
-        let place = request.later()
-        let id = place.requestID
-        place.whenLate.set { _ in
+        let operation = request.later()
+        let id = operation.requestID
+        operation.whenLate.set { _ in
             var refusal = Problem.unavailable.response(requestID: id)
             refusal.complete(id: id, isTLS: isTLS, isPrivate: true)
             return refusal
@@ -100,32 +100,32 @@ final class QuickVerification: Sendable {
             var fault: String?
             switch answer {
             case .success(let key):
-                if let key { database.remember(key, hash, since: token) }
+                if let key { database.store(key, hash, since: token) }
                 let finding = KeyFinding(
                     key, KeyTerms(), to: principal.inDomain, in: database, at: started)
                 metrics.record(finding.verdict)
-                place.give { writer in
+                operation.give { writer in
                     Self.begin(writer, isTLS: isTLS)
-                    var id = place.requestID
+                    var id = operation.requestID
                     id.withUTF8 { writer.field("x-request-id", UnsafeRawBufferPointer($0)) }
                     Self.finish(writer, finding)
                 }
             case .failure(let error):
                 let known = storageProblem(error)
                 fault = "\(error)"
-                var refusal = (known ?? .internalError).response(requestID: place.requestID)
-                refusal.complete(id: place.requestID, isTLS: isTLS, isPrivate: true)
+                var refusal = (known ?? .internalError).response(requestID: operation.requestID)
+                refusal.complete(id: operation.requestID, isTLS: isTLS, isPrivate: true)
                 status = refusal.status
-                place.give { [refusal] in _ = $0.write(refusal) }
+                operation.give { [refusal] in _ = $0.write(refusal) }
             }
-            if place.wasAnswered {
+            if operation.wasAnswered {
                 fault = "answered 503 in time, then: \(fault ?? "\(status)")"
                 status = 503
             }
             let ended = database.clock()
             record(
                 RequestRecord(
-                    requestID: place.requestID, method: .post,
+                    requestID: operation.requestID, method: .post,
                     route: Self.route, operation: Self.operation,
                     status: status, microseconds: ended.microseconds - started.microseconds,
                     principal: principal, tenant: principal.tenant, remoteAddress: address,

@@ -21,7 +21,7 @@ struct ServeCommand {
             threads: settings.threads, consoleDirectory: try Installation.find("Public"),
             tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
             signingKey: settings.signingKey?.text, lease: settings.lease,
-            outside: try Outside(settings),
+            externalServices: try ExternalServices(settings),
             logger: Logger(format: settings.log == .text ? .text : .json),
             metricsListen: settings.metricsListen?.text, retention: settings.retention,
             trustedProxies: settings.trustedProxies,
@@ -30,14 +30,14 @@ struct ServeCommand {
         let logger = configuration.logger
         logger.log(.info, "starting", StartLine.fields(settings, configuration))
         Signals.block()
-        let helm = EventLoop(index: -1)
-        helm.start()
-        try requireReady(configuration, on: helm)
+        let controlLoop = EventLoop(index: -1)
+        controlLoop.start()
+        try requireReady(configuration, on: controlLoop)
         let first = FirstStart(
             settings: settings,
             publicURL: settings.publicURL ?? "http://\(settings.listen.text)",
             logger: logger)
-        let service = try waitFor(on: helm) {
+        let service = try waitFor(on: controlLoop) {
             try await Service.start(configuration) { try await first.run($0) }
         }
         logger.log(.info, "serving", [("port", .int(service.port))])
@@ -45,7 +45,7 @@ struct ServeCommand {
         logger.log(.info, "stopping", [("signal", .text(signal))])
         service.prepareToStop()
         Signals.pause(configuration.drain)
-        try waitFor(on: helm) { await service.stop() }
+        try waitFor(on: controlLoop) { await service.stop() }
         logger.log(.info, "stopped")
     }
 

@@ -22,8 +22,8 @@ package final class Service: Sendable {
     private let metricsServer: Server?
     private let housekeeping: Housekeeping
     private let log: LoopLog
-    private let rounds: [Rounds]
-    private let departure = Departure()
+    private let periodicTasks: [PeriodicTask]
+    private let drainState = DrainState()
     private let drain: Duration
     private let tls: (chain: String, key: String)?
     package let composition: Composition
@@ -75,23 +75,23 @@ package final class Service: Sendable {
             app: app, platform: platform, lookups: lookups, secrets: configuration.secrets,
             publicURL: publicURL, signingKey: configuration.signingKey,
             lease: configuration.lease, logger: logger,
-            outside: configuration.outside,
+            externalServices: configuration.externalServices,
             metrics: metrics, retention: configuration.retention, clock: Timestamp.systemClock)
         self.composition = composition
         composition.database.replica.start()
         try await composition.database.admitSecrets(replica: composition.database.replica.id)
         try await prepare(composition)
-        let remembered = RememberedAnswers(
-            database: composition.database, judge: composition.judge,
+        let responseCache = ResponseCache(
+            database: composition.database, enforcer: composition.enforcer,
             metrics: composition.metrics)
         let proxies = TrustedProxies(
             configuration.trustedProxies,
             isSecure: PublicAddress(publicURL).map { sameBytes($0.scheme, "https") } ?? false)
         let quick = QuickVerification(composition)
-        let site = try Site(
+        let site = try HTTPSite(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
-            composition: composition, remembered: remembered,
-            proxies: proxies, departure: departure,
+            composition: composition, responseCache: responseCache,
+            proxies: proxies, drainState: drainState,
             showsMetrics: configuration.metricsListen == nil)
         var limits = ServerConfiguration()
         limits.measures = metrics.server()
@@ -100,10 +100,10 @@ package final class Service: Sendable {
             respond: { await site.respond(to: $0) },
             fast: { request, writer in
                 guard let request = proxies.unwrapped(request) else { return .declined }
-                if remembered.answer(request, writer) { return .given }
+                if responseCache.answer(request, writer) { return .given }
                 return quick.answer(request, writer)
             },
-            refuse: { await site.refuse($0, as: $1) }, judge: { await site.judge($0) })
+            refuse: { await site.refuse($0, as: $1) }, precheck: { await site.precheck($0) })
         drain = configuration.drain
         var context: TLSContext?
         var files: (chain: String, key: String)?
@@ -127,39 +127,40 @@ package final class Service: Sendable {
             loop: loops[0], database: composition.database, metrics: metrics, logger: logger)
         housekeeping.start()
         let checks = composition.domainChecks
-        var rounds = [
-            Rounds("domains are not looked at", every: 600, on: loops[0], logger: logger) {
+        var periodicTasks = [
+            PeriodicTask("domains are not looked at", every: 600, on: loops[0], logger: logger) {
                 try await checks.round()
             }
         ]
-        if let postman = composition.postman {
+        if let mailSender = composition.mailSender {
             let answers = composition.resetAnswers
             // What fails is there still, so the next round finds it.
-            rounds.append(
-                Rounds("mail is not sent", every: 1, on: loops[0], logger: logger) {
-                    try await postman.round()
+            periodicTasks.append(
+                PeriodicTask("mail is not sent", every: 1, on: loops[0], logger: logger) {
+                    try await mailSender.round()
                 })
-            rounds.append(
-                Rounds("resets are not answered", every: 1, on: loops[0], logger: logger) {
+            periodicTasks.append(
+                PeriodicTask("resets are not answered", every: 1, on: loops[0], logger: logger) {
                     try await answers.round()
                 })
         }
         if configuration.secrets.previous != nil {
             let database = composition.database
-            rounds.append(
-                Rounds("the secret key in use is not known", every: 1, on: loops[0], logger: logger)
-                {
+            periodicTasks.append(
+                PeriodicTask(
+                    "the secret key in use is not known", every: 1, on: loops[0], logger: logger
+                ) {
                     _ = try await database.followSecrets(replica: database.replica.id)
                 })
         }
-        self.rounds = rounds
-        for one in rounds { one.start() }
+        self.periodicTasks = periodicTasks
+        for one in periodicTasks { one.start() }
     }
 
     /// Says that it is not ready and that each answer is its connection's last, and goes on serving:
     /// balancers find out and go elsewhere. `stop` follows when they have had the time of `drain`.
     package func prepareToStop() {
-        departure.begin()
+        drainState.begin()
         server.prepareToLeave()
     }
 
@@ -175,8 +176,8 @@ package final class Service: Sendable {
     package func stop() async {
         prepareToStop()
         housekeeping.stop()
-        for one in rounds { one.stop() }
-        composition.postman?.stop()
+        for one in periodicTasks { one.stop() }
+        composition.mailSender?.stop()
         // A handshake that has begun takes a round trip more.
         await server.drain(
             deadline: .seconds(10), grace: drain > .zero ? .milliseconds(200) : .zero)

@@ -24,7 +24,7 @@ package struct ServiceConfiguration: Sendable {
     package var lease: Duration
     /// PEM of a P-256 key that signs access tokens instead of the database's.
     package var signingKey: String?
-    package var outside: Outside
+    package var externalServices: ExternalServices
     package var logger: Logger
     /// `host:port` of a listener for `/metrics` alone; nil: on the service's own port.
     package var metricsListen: String?
@@ -36,7 +36,7 @@ package struct ServiceConfiguration: Sendable {
         appConninfo: String, platformConninfo: String, secrets: SecretKeys, listen: String,
         publicURL: String? = nil, threads: Int, consoleDirectory: String,
         tlsCertificate: String? = nil, tlsKey: String? = nil, signingKey: String? = nil,
-        lease: Duration = .seconds(3), outside: Outside = Outside(),
+        lease: Duration = .seconds(3), externalServices: ExternalServices = ExternalServices(),
         logger: Logger, metricsListen: String? = nil,
         retention: Retention = Retention(), trustedProxies: [String] = [],
         databaseConnections: Int? = nil, drain: Duration = .zero
@@ -55,7 +55,7 @@ package struct ServiceConfiguration: Sendable {
         self.tlsKey = tlsKey
         self.lease = lease
         self.signingKey = signingKey
-        self.outside = outside
+        self.externalServices = externalServices
         self.logger = logger
         self.metricsListen = metricsListen
         self.retention = retention

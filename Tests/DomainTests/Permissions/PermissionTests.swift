@@ -51,7 +51,7 @@ import Text
         let platform = Principal.operator(id: Self.me, role: .owner, tenant: nil)
         #expect(Permissions.permits(platform, .readUsers, in: Scene.other) == .allowed)
         #expect(Permissions.permits(mine, .createTenant, in: nil) != .allowed)
-        #expect(Permissions.permits(mine, .verifyDomainByWord, in: Self.home) != .allowed)
+        #expect(Permissions.permits(mine, .verifyDomainByAssertion, in: Self.home) != .allowed)
     }
 
     @Test func `a user's key has its scopes only within the user's column`() {

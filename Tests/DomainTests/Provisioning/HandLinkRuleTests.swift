@@ -17,7 +17,7 @@ struct HandLinkRuleTests {
                 $0.facts.known = [
                     KnownIdentity(
                         identityID: UUID(high: 5, low: 1), tenantID: Scene.acme, user: row,
-                        isTenantsWord: tenantsWord, isLinkedByHand: true, invite: invite)
+                        isAssertedByTenant: tenantsWord, isLinkedByHand: true, invite: invite)
                 ]
             }
     }
@@ -33,7 +33,7 @@ struct HandLinkRuleTests {
             return
         }
         #expect(scene.answer == "linked")
-        #expect(scene.verdict.effects == [.admitByWord(user: ann, role: .member)])
+        #expect(scene.verdict.effects == [.admitByAssertion(user: ann, role: .member)])
         let nameless = scene.with { $0.attempt.address = .missing }
         #expect(nameless.answer == "linked")
     }
@@ -112,7 +112,7 @@ struct HandLinkRuleTests {
         }
     }
 
-    @Test func `who was unlinked stays out by rows, domains, open doors and older invites`() {
+    @Test func `who was unlinked stays out by rows, domains, open entryPoints and older invites`() {
         #expect(barred { _ in }.answer == "refused identity_link_required")
         let row = barred { $0.user = Scene.user(.pending) }
         #expect(row.answer == "refused identity_link_required")

@@ -9,16 +9,19 @@ enum APIKeyEndpoints {
     static let all: [Endpoint] =
         endpoints(.tenant) + endpoints(.platform) + [revokeMany] + KeyVerificationEndpoints.all
 
-    private static func endpoints(_ place: APIKeyPlace) -> [Endpoint] {
-        [list(place), create(place), get(place), uses(place), update(place), revoke(place)]
-            + APIKeyRotationEndpoints.endpoints(place)
+    private static func endpoints(_ collection: APIKeyCollection) -> [Endpoint] {
+        [
+            list(collection), create(collection), get(collection), uses(collection),
+            update(collection), revoke(collection),
+        ]
+            + APIKeyRotationEndpoints.endpoints(collection)
     }
 
-    private static func list(_ place: APIKeyPlace) -> Endpoint {
+    private static func list(_ collection: APIKeyCollection) -> Endpoint {
         Endpoint(
-            .get, place.path, id: place.operation("list", "ApiKeys"), tag: "API keys",
+            .get, collection.path, id: collection.operation("list", "ApiKeys"), tag: "API keys",
             summary: "The keys, newest first; revoked ones stay listed.",
-            access: place.access(.listKeys),
+            access: collection.access(.listKeys),
             query: QueryParameter.list(
                 sorts: ["-created_at", "created_at", "name", "-name"])
                 + [
@@ -37,8 +40,8 @@ enum APIKeyEndpoints {
                 owner: call.query.optionalUUID("owner_user_id"),
                 environment: call.query.optionalString("environment"),
                 text: call.query.optionalString("q"))
-            let tenant = try place.tenantID(call) ?? .platform
-            if try !place.permits(call, .listKeys, owner: .tenant(tenant)) {
+            let tenant = try collection.tenantID(call) ?? .platform
+            if try !collection.permits(call, .listKeys, owner: .tenant(tenant)) {
                 // Whoever sees own keys only gets no others, whatever is asked for.
                 let own = call.principal.user ?? call.principal.id ?? .platform
                 if let asked = filter.owner, asked != own {
@@ -46,22 +49,22 @@ enum APIKeyEndpoints {
                 }
                 filter.owner = own
             }
-            return call.list(try await place.scope(call).apiKeys(list, filter)) {
+            return call.list(try await collection.scope(call).apiKeys(list, filter)) {
                 $0.write(to: &$1, at: call.now)
             }
         }
     }
 
-    private static func create(_ place: APIKeyPlace) -> Endpoint {
+    private static func create(_ collection: APIKeyCollection) -> Endpoint {
         Endpoint(
-            .post, place.path, id: place.operation("create"), tag: "API keys",
+            .post, collection.path, id: collection.operation("create"), tag: "API keys",
             summary: "Makes a key; its secret is in this answer and nowhere else.",
-            access: place.access(.writeKeys),
-            body: .json(APIKeyRow.creation(isPlatform: place.isPlatform)),
+            access: collection.access(.writeKeys),
+            body: .json(APIKeyRow.creation(isPlatform: collection.isPlatform)),
             answers: [.created(APIKeyRow.secretShape)], idempotent: true, secret: true
         ) { call in
-            let scope = try place.scope(call)
-            let owner = try await owner(of: call, place)
+            let scope = try collection.scope(call)
+            let owner = try await owner(of: call, collection)
             let environment =
                 call.input.optionalString("environment")
                 .flatMap { APIKeySecret.Environment(rawValue: $0) } ?? .live
@@ -69,10 +72,10 @@ enum APIKeyEndpoints {
                 let secret = APIKeySecret.make(environment: environment, locator: locator)
             else { throw Problem.notFound("tenant") }
             let blank = APIKey(
-                id: .random(), tenantID: try place.tenantID(call), owner: owner, name: "",
+                id: .random(), tenantID: try collection.tenantID(call), owner: owner, name: "",
                 environment: environment, current: secret.stored, createdAt: call.now)
-            var input = APIKeyInput(call, tenant: try place.tenantID(call))
-            let key = try input.applied(to: blank, catalogue: try await place.catalogue(call))
+            var input = APIKeyInput(call, tenant: try collection.tenantID(call))
+            let key = try input.applied(to: blank, catalogue: try await collection.catalogue(call))
             let row = try await scope.change(by: call.actor) { change in
                 guard let caller = CallingKey(call.principal) else {
                     return try await change.insertAPIKey(key)
@@ -84,7 +87,8 @@ enum APIKeyEndpoints {
                     })
             }
             var answer = Response.created(
-                row.json(at: call.now).revealing(secret), at: try place.location(call, row.key.id),
+                row.json(at: call.now).revealing(secret),
+                at: try collection.location(call, row.key.id),
                 etag: row.etag)
             answer.set("cache-control", "no-store")
             return answer
@@ -92,8 +96,10 @@ enum APIKeyEndpoints {
     }
 
     /// The owner that the body names, the tenant by default.
-    private static func owner(of call: Call, _ place: APIKeyPlace) async throws -> APIKey.Owner {
-        guard let tenant = try place.tenantID(call) else { return .platform }
+    private static func owner(of call: Call, _ collection: APIKeyCollection) async throws
+        -> APIKey.Owner
+    {
+        guard let tenant = try collection.tenantID(call) else { return .platform }
         var owner = APIKey.Owner.tenant(tenant)
         if let given = call.input.optionalObject("owner") {
             let id = given.optionalUUID("id")
@@ -110,32 +116,32 @@ enum APIKeyEndpoints {
                 ])
             }
         }
-        guard try place.permits(call, .writeKeys, owner: owner) else {
+        guard try collection.permits(call, .writeKeys, owner: owner) else {
             throw Problem.forbidden("The credential may make keys for its own user only.")
         }
         return owner
     }
 
-    private static func get(_ place: APIKeyPlace) -> Endpoint {
+    private static func get(_ collection: APIKeyCollection) -> Endpoint {
         Endpoint(
-            .get, "\(place.path)/{id}", id: place.operation("get"), tag: "API keys",
-            summary: "One key, without its secret.", access: place.access(.listKeys),
+            .get, "\(collection.path)/{id}", id: collection.operation("get"), tag: "API keys",
+            summary: "One key, without its secret.", access: collection.access(.listKeys),
             answers: [.ok(APIKeyRow.shape)]
         ) { call in
-            guard let row = try await place.scope(call).apiKey(call.id()) else {
+            guard let row = try await collection.scope(call).apiKey(call.id()) else {
                 throw Problem.notFound("API key")
             }
-            try place.require(call, .listKeys, row.key)
+            try collection.require(call, .listKeys, row.key)
             return .ok(row.json(at: call.now), etag: row.etag)
         }
     }
 
-    private static func uses(_ place: APIKeyPlace) -> Endpoint {
+    private static func uses(_ collection: APIKeyCollection) -> Endpoint {
         Endpoint(
-            .get, "\(place.path)/{id}/uses", id: place.operation("list", "ApiKeyUses"),
+            .get, "\(collection.path)/{id}/uses", id: collection.operation("list", "ApiKeyUses"),
             tag: "API keys",
             summary: "How often the key was good on each of the last 30 days (UTC), today last.",
-            access: place.access(.listKeys),
+            access: collection.access(.listKeys),
             answers: [
                 .ok(
                     ObjectShape(
@@ -152,10 +158,10 @@ enum APIKeyEndpoints {
                         ]))
             ]
         ) { call in
-            let scope = try place.scope(call)
+            let scope = try collection.scope(call)
             let id = try call.id()
             guard let row = try await scope.apiKey(id) else { throw Problem.notFound("API key") }
-            try place.require(call, .listKeys, row.key)
+            try collection.require(call, .listKeys, row.key)
             let days = try await scope.uses(ofAPIKey: id, days: 30).map { day in
                 JSONValue.object([.init("at", .time(day.at)), .init("uses", .int(day.uses))])
             }
@@ -163,18 +169,18 @@ enum APIKeyEndpoints {
         }
     }
 
-    private static func update(_ place: APIKeyPlace) -> Endpoint {
+    private static func update(_ collection: APIKeyCollection) -> Endpoint {
         Endpoint(
-            .patch, "\(place.path)/{id}", id: place.operation("update"), tag: "API keys",
+            .patch, "\(collection.path)/{id}", id: collection.operation("update"), tag: "API keys",
             summary: "Changes what a key is called, may do and from where.",
-            access: place.access(.writeKeys),
+            access: collection.access(.writeKeys),
             body: .json(APIKeyRow.shape.patching("APIKeyChange")),
             answers: [.ok(APIKeyRow.shape)], problems: [.conflict], ifMatch: .honoured,
-            exists: { try await place.exists($0) },
+            exists: { try await collection.exists($0) },
             handle: { call in
-                let catalogue = try await place.catalogue(call)
-                let tenant = try place.tenantID(call)
-                let row = try await place.change(call, .writeKeys, action: "api_key.updated") {
+                let catalogue = try await collection.catalogue(call)
+                let tenant = try collection.tenantID(call)
+                let row = try await collection.change(call, .writeKeys, action: "api_key.updated") {
                     row, now in
                     try call.input.checkRepeated(against: row.json(at: call.now))
                     var input = APIKeyInput(call, tenant: tenant)
@@ -190,11 +196,12 @@ enum APIKeyEndpoints {
             })
     }
 
-    private static func revoke(_ place: APIKeyPlace) -> Endpoint {
+    private static func revoke(_ collection: APIKeyCollection) -> Endpoint {
         Endpoint(
-            .post, "\(place.path)/{id}/revoke", id: place.operation("revoke"), tag: "API keys",
+            .post, "\(collection.path)/{id}/revoke", id: collection.operation("revoke"),
+            tag: "API keys",
             summary: "Ends a key at once and for good; a second time changes nothing.",
-            access: place.access(.revokeKeys),
+            access: collection.access(.revokeKeys),
             body: .json(
                 ObjectShape(
                     "APIKeyRevocation",
@@ -205,13 +212,13 @@ enum APIKeyEndpoints {
                             "With every key that it made, by whatever door, and what those made."),
                     ])),
             answers: [.ok(APIKeyRow.shape)], idempotent: true,
-            exists: { try await place.exists($0) },
+            exists: { try await collection.exists($0) },
             handle: { call in
                 let reason = call.input.optionalString("reason")
                 let row =
                     call.input.flag("made_by")
-                    ? try await revokeWithMade(call, place, reason)
-                    : try await place.change(call, .revokeKeys, action: "api_key.revoked") {
+                    ? try await revokeWithMade(call, collection, reason)
+                    : try await collection.change(call, .revokeKeys, action: "api_key.revoked") {
                         $0.key.revoked(at: $1, reason: reason)
                     }
                 return .ok(row.json(at: call.now), etag: row.etag)
@@ -220,16 +227,16 @@ enum APIKeyEndpoints {
 
     /// 403, and nothing is revoked, where one of them is not the caller's to revoke.
     private static func revokeWithMade(
-        _ call: Call, _ place: APIKeyPlace, _ reason: String?
+        _ call: Call, _ collection: APIKeyCollection, _ reason: String?
     ) async throws -> APIKeyRow {
         let id = try call.id()
         let database = try call.services.database
-        return try await place.scope(call).change(by: call.actor) { change in
+        return try await collection.scope(call).change(by: call.actor) { change in
             let row = try await change.lockAPIKey(id)
-            try place.require(call, .revokeKeys, row.key)
+            try collection.require(call, .revokeKeys, row.key)
             try call.requireMatch(row.etag)
             _ = try await change.revokeWithMade(row, reason: reason, in: database) { made in
-                guard try place.permits(call, .revokeKeys, owner: made.key.owner) else {
+                guard try collection.permits(call, .revokeKeys, owner: made.key.owner) else {
                     throw Problem.forbidden(
                         "It made keys that the credential may not revoke; nothing was revoked.")
                 }
@@ -239,7 +246,7 @@ enum APIKeyEndpoints {
     }
 
     private static let revokeMany = Endpoint(
-        .post, "\(APIKeyPlace.tenant.path)/revoke", id: "revokeApiKeys", tag: "API keys",
+        .post, "\(APIKeyCollection.tenant.path)/revoke", id: "revokeApiKeys", tag: "API keys",
         summary: "Ends all keys of a user, or of the tenant, at once.",
         access: .own(Right.revokeKeys.rawValue),
         body: .json(
@@ -259,7 +266,7 @@ enum APIKeyEndpoints {
         let owner = call.input.optionalUUID("owner_user_id")
         let all = APIKey.Owner.tenant(try call.tenant.id)
         guard
-            try APIKeyPlace.tenant.permits(
+            try APIKeyCollection.tenant.permits(
                 call, .revokeKeys, owner: owner.map { .user($0) } ?? all)
         else { throw Problem.forbidden("The credential may revoke its own user's keys only.") }
         let reason = call.input.optionalString("reason")

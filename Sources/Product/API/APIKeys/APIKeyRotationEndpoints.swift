@@ -5,15 +5,15 @@ import Text
 
 /// Rotation: the id stays, the secret changes, the old one lives on for its grace.
 enum APIKeyRotationEndpoints {
-    static func endpoints(_ place: APIKeyPlace) -> [Endpoint] {
+    static func endpoints(_ collection: APIKeyCollection) -> [Endpoint] {
         [
-            rotate(place),
-            verb(place, "cut", "Ends the old secret now.") { row, now in
+            rotate(collection),
+            verb(collection, "cut", "Ends the old secret now.") { row, now in
                 try refusing { () throws(APIKeyRotation.Failure) in
                     try APIKeyRotation.cut(row.key, now: now)
                 }
             },
-            verb(place, "rollback", "Makes the old secret the only one while it lives.") {
+            verb(collection, "rollback", "Makes the old secret the only one while it lives.") {
                 row, now in
                 try refusing { () throws(APIKeyRotation.Failure) in
                     try APIKeyRotation.rollBack(row.key, now: now)
@@ -22,23 +22,25 @@ enum APIKeyRotationEndpoints {
         ]
     }
 
-    private static func rotate(_ place: APIKeyPlace) -> Endpoint {
+    private static func rotate(_ collection: APIKeyCollection) -> Endpoint {
         let grace = FieldShape.optional(
             "grace_seconds", .integer(0...Int(APIKeyRotation.graces.upperBound)),
             "How long the old secret still works; 0 when absent.")
         return Endpoint(
-            .post, "\(place.path)/{id}/rotate", id: place.operation("rotate"), tag: "API keys",
+            .post, "\(collection.path)/{id}/rotate", id: collection.operation("rotate"),
+            tag: "API keys",
             summary: "Gives a key a new secret, shown in this answer and nowhere else.",
-            access: place.access(.writeKeys), body: .json(ObjectShape("APIKeyRotation", [grace])),
+            access: collection.access(.writeKeys),
+            body: .json(ObjectShape("APIKeyRotation", [grace])),
             answers: [.ok(APIKeyRow.secretShape)], problems: [.conflict], idempotent: true,
-            secret: true, exists: { try await place.exists($0) },
+            secret: true, exists: { try await collection.exists($0) },
             handle: { call in
-                guard let locator = try await place.scope(call).keyLocator(),
+                guard let locator = try await collection.scope(call).keyLocator(),
                     let pair = Secrets(locator)
                 else { throw Problem.notFound("tenant") }
                 let grace = Int64(call.input.optionalInt("grace_seconds") ?? 0)
-                let tenant = try place.tenantID(call)
-                let row = try await place.change(call, .writeKeys, action: "api_key.rotated") {
+                let tenant = try collection.tenantID(call)
+                let row = try await collection.change(call, .writeKeys, action: "api_key.rotated") {
                     row, now in
                     // The new secret is as good as a new key with these scopes.
                     try APIKeyInput.requireGiveable(row.key.scopes, call, tenant)
@@ -74,17 +76,19 @@ enum APIKeyRotationEndpoints {
     }
 
     private static func verb(
-        _ place: APIKeyPlace, _ name: String, _ summary: String,
+        _ collection: APIKeyCollection, _ name: String, _ summary: String,
         _ body: @escaping @Sendable (APIKeyRow, Timestamp) throws -> APIKey
     ) -> Endpoint {
         Endpoint(
-            .post, "\(place.path)/{id}/\(name)", id: place.operation(name), tag: "API keys",
-            summary: summary, access: place.access(.writeKeys), answers: [.ok(APIKeyRow.shape)],
-            problems: [.conflict], idempotent: true, exists: { try await place.exists($0) },
+            .post, "\(collection.path)/{id}/\(name)", id: collection.operation(name),
+            tag: "API keys",
+            summary: summary, access: collection.access(.writeKeys),
+            answers: [.ok(APIKeyRow.shape)],
+            problems: [.conflict], idempotent: true, exists: { try await collection.exists($0) },
             handle: { call in
                 let isCut = name == "cut"
-                let tenant = try place.tenantID(call)
-                let row = try await place.change(
+                let tenant = try collection.tenantID(call)
+                let row = try await collection.change(
                     call, .writeKeys, action: isCut ? "api_key.cut" : "api_key.rolled_back"
                 ) { row, now in
                     // An old secret made to last is as good as a new key with these scopes.

@@ -44,7 +44,7 @@ enum IntrospectionEndpoint {
     ) async throws -> [JSONValue.Member]? {
         if token.utf8.starts(with: "gate_".utf8) { return try await facts(ofKey: token, call) }
         let caller = call.domainPrincipal
-        return try await call.services.livingToken(token) {
+        return try await call.services.activeToken(token) {
             Permissions.permits(caller, .verifyKeys, in: $0) == .allowed
         }.map { facts(of: $0) }
     }
@@ -67,7 +67,7 @@ enum IntrospectionEndpoint {
         return members
     }
 
-    private static func facts(of token: LivingToken) -> [JSONValue.Member] {
+    private static func facts(of token: ActiveToken) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = [
             .init("client_id", .string(token.client)), .init("aud", .string(token.client)),
             .init("tenant_id", .uuid(token.tenant)), .init("sub", .uuid(token.user)),

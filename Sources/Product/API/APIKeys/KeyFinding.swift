@@ -49,7 +49,7 @@ package struct KeyFinding: JSONView {
         var finding = KeyFinding()
         if let secret = question.secret, try await mayAsk(of: secret.locator, call) {
             let database = try call.services.database
-            let found = try await database.knownKey(locator: secret.locator, hash: secret.hash)
+            let found = try await database.fetchKey(locator: secret.locator, hash: secret.hash)
             finding = KeyFinding(
                 found, question.terms, isLimited: isLimited, to: call.domainPrincipal,
                 in: database, at: call.now)
@@ -67,7 +67,7 @@ package struct KeyFinding: JSONView {
         }
         let asked = secrets.compactMap(\.self)
         var found = try await call.services.batches.one(of: call.principal, asked.isEmpty) {
-            try await database.knownKeys(asked)
+            try await database.fetchKeys(asked)
         }.makeIterator()
         return zip(questions, secrets).map { question, secret in
             var finding = KeyFinding()
@@ -100,7 +100,7 @@ package struct KeyFinding: JSONView {
             return .none
         }
         guard let home = caller.tenantID else { return .all }
-        let tenant = try await call.services.database.knownTenant(home.description)
+        let tenant = try await call.services.database.fetchTenant(home.description)
         return tenant.map { .one($0.locator) } ?? .none
     }
 
@@ -116,12 +116,12 @@ package struct KeyFinding: JSONView {
         to principal: Domain.Principal, in database: Database, at now: Timestamp
     ) {
         let facts = found?.facts(scopes: terms.scopes, ip: terms.ip, origin: terms.origin)
-        let judged = APIKeyVerdict.of(facts, now: now)
+        let outcome = APIKeyVerdict.of(facts, now: now)
         guard let found,
             Permissions.permits(principal, .verifyKeys, in: found.home) == .allowed
         else { return }
-        verdict = judged
-        guard judged == .valid else {
+        verdict = outcome
+        guard outcome == .valid else {
             key = found
             return
         }

@@ -5,7 +5,7 @@ package struct ClientDescription: Sendable {
     /// As it stands in paths.
     package var name: String
     /// What its pages may send.
-    package var profile: OriginProfile
+    package var profile: CORSProfile
     package var settings: ObjectShape
     /// Kinds of the provider that the setting `client_id` is of.
     package var providerKinds: [String]
@@ -14,7 +14,7 @@ package struct ClientDescription: Sendable {
     package static let signInKinds = ["oidc", "google", "github"]
 
     package init(
-        name: String, profile: OriginProfile, settings: ObjectShape,
+        name: String, profile: CORSProfile, settings: ObjectShape,
         providerKinds: [String] = Self.signInKinds
     ) {
         self.name = name

@@ -48,7 +48,7 @@ enum ClientEndpoints {
                     against: current.json(try await change.boundHosts(), hasSecret: had))
                 try await binding.check(next.hosts, besides: current.hosts, in: change)
                 let row = try await change.putClient(
-                    current, as: next, onPlatformsWord: binding.isPlatform)
+                    current, as: next, isAssertedByPlatform: binding.isPlatform)
                 let hasSecret = try await change.changeClientSecret(
                     of: row, input.secret, for: audience, in: database)
                 return .ok(

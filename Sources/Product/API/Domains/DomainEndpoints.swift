@@ -103,7 +103,8 @@ enum DomainEndpoints {
         if method == "operator" {
             // The right is nobody's at one tenant: only the platform's word proves.
             guard
-                Permissions.permits(call.domainPrincipal, .verifyDomainByWord, in: nil) == .allowed
+                Permissions.permits(call.domainPrincipal, .verifyDomainByAssertion, in: nil)
+                    == .allowed
             else {
                 throw Problem.forbidden("Only the platform's operators prove a domain by word.")
             }

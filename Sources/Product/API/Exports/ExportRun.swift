@@ -16,15 +16,15 @@ final class ExportRun: Sendable {
     private let dispatcher: Dispatcher
     private let endpoint: Endpoint
     private let export: ListExport
-    private let place: ExportPlaces.Place
+    private let slot: ExportSlots.Slot
     private let state: Mutex<State>
 
     /// With the first page, so that a refusal is an answer of its own.
     static func begin(
         _ export: ListExport, _ endpoint: Endpoint, _ exchange: Exchange, by dispatcher: Dispatcher
     ) async throws -> ExportRun {
-        let place = try dispatcher.exports.take(for: exchange.call.principal)
-        let run = ExportRun(export, endpoint, exchange, dispatcher, place)
+        let slot = try dispatcher.exports.take(for: exchange.call.principal)
+        let run = ExportRun(export, endpoint, exchange, dispatcher, slot)
         let first = try await run.page(exchange.call)
         run.state.withLock { $0.first = first }
         return run
@@ -32,12 +32,12 @@ final class ExportRun: Sendable {
 
     private init(
         _ export: ListExport, _ endpoint: Endpoint, _ exchange: Exchange, _ dispatcher: Dispatcher,
-        _ place: ExportPlaces.Place
+        _ slot: ExportSlots.Slot
     ) {
         self.dispatcher = dispatcher
         self.endpoint = endpoint
         self.export = export
-        self.place = place
+        self.slot = slot
         state = Mutex(State(exchange: exchange, first: nil))
     }
 

@@ -5,17 +5,18 @@ import Text
 
 /// Reads invites from a body and tells refusals of storage in the words of the API.
 enum InviteAsking {
-    static func request(_ input: Input, _ call: Call, at place: String = "") throws -> InviteRequest
+    static func request(_ input: Input, _ call: Call, at pointer: String = "") throws
+        -> InviteRequest
     {
         var errors: [FieldError] = []
         let text = try input.string("email")
         let email = try? EmailAddress(text)
         if email == nil {
-            errors.append(FieldError(place + "/email", .invalid, "must be an email address"))
+            errors.append(FieldError(pointer + "/email", .invalid, "must be an email address"))
         }
         let expires = input.optionalTimestamp("expires_at")
-        if let expires, let fault = endFault(expires, call, at: place) { errors.append(fault) }
-        if let fault = deliveryFault(input, call, at: place) { errors.append(fault) }
+        if let expires, let fault = endFault(expires, call, at: pointer) { errors.append(fault) }
+        if let fault = deliveryFault(input, call, at: pointer) { errors.append(fault) }
         guard errors.isEmpty, let email else { throw Problem.invalid(errors) }
         return InviteRequest(
             email: email, role: input.optionalString("role").flatMap(UserRole.init),
@@ -24,20 +25,22 @@ enum InviteAsking {
             widest: Permissions.widestInvite(call.domainPrincipal, in: try call.tenant.id))
     }
 
-    static func endFault(_ end: Timestamp, _ call: Call, at place: String = "") -> FieldError? {
+    static func endFault(_ end: Timestamp, _ call: Call, at pointer: String = "") -> FieldError? {
         guard !Invite.lifetimes.contains(seconds(from: call.now, to: end)) else { return nil }
-        return FieldError(place + "/expires_at", .outOfRange, "must be 5 minutes to 90 days ahead")
+        return FieldError(
+            pointer + "/expires_at", .outOfRange, "must be 5 minutes to 90 days ahead")
     }
 
     /// Without a mail server the link is shown instead, and that is said plainly.
     static func deliveryFault(
-        _ input: Input, _ call: Call, at place: String = ""
+        _ input: Input, _ call: Call, at pointer: String = ""
     ) -> FieldError? {
         guard input.optionalString("delivery") == "mail", !call.services.sendsMail else {
             return nil
         }
         return FieldError(
-            place + "/delivery", .notAllowed, "needs a mail server; `link` shows the link instead")
+            pointer + "/delivery", .notAllowed, "needs a mail server; `link` shows the link instead"
+        )
     }
 
     static func delivery(_ input: Input, _ call: Call) -> Invite.Delivery {
@@ -55,7 +58,7 @@ enum InviteAsking {
         }
         let invite = result.invite
         try await change.post(
-            Letter(
+            OutgoingMail(
                 .invite, to: invite.email, tenantName: try await change.tenantName(),
                 link: invite.acceptURL(token, call.services.publicURL),
                 inviter: invite.inviterName, role: invite.role.rawValue, message: invite.message,
@@ -69,13 +72,13 @@ enum InviteAsking {
         return gap.overflow ? .max : gap.partialValue / 1_000_000
     }
 
-    static func problem(_ error: any Error, at place: String = "") -> Problem? {
+    static func problem(_ error: any Error, at pointer: String = "") -> Problem? {
         if let problem = error as? Problem { return problem }
         switch error as? InviteRefusal {
         case .outsideDomains:
             return .invalid([
                 FieldError(
-                    place + "/email", .notAllowed, "is outside the tenant's allowed domains")
+                    pointer + "/email", .notAllowed, "is outside the tenant's allowed domains")
             ])
         case .roleTooWide: return .forbidden("The role is beyond what this credential may give.")
         case nil: break
@@ -98,9 +101,9 @@ enum InviteAsking {
         var results = [JSONValue](repeating: .null, count: inputs.count)
         var asked: [(index: Int, request: InviteRequest)] = []
         for (index, input) in inputs.enumerated() {
-            let place = "/invites/\(index)"
+            let pointer = "/invites/\(index)"
             do {
-                asked.append((index, try request(input, call, at: place)))
+                asked.append((index, try request(input, call, at: pointer)))
             } catch {
                 let email = input.optionalString("email") ?? ""
                 results[index] = refused(index, email, problem(error) ?? .internalError)

@@ -67,8 +67,8 @@ enum InviteEndpoints {
         guard result.outcome == .created else {
             return noStore(.ok(json, etag: result.invite.etag))
         }
-        let place = "/v1/tenants/\(try call.tenant.id)/invites/\(result.invite.id)"
-        return noStore(.created(json, at: place, etag: result.invite.etag))
+        let location = "/v1/tenants/\(try call.tenant.id)/invites/\(result.invite.id)"
+        return noStore(.created(json, at: location, etag: result.invite.etag))
     }
 
     private static let get = Endpoint(

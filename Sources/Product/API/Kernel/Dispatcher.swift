@@ -10,7 +10,7 @@ package struct Dispatcher: Sendable {
     let table: RouteTable<Endpoint>
     let hooks: Hooks
     let services: Services
-    let exports: ExportPlaces
+    let exports: ExportSlots
 
     /// Throws `RouteError` for a malformed or conflicting declaration.
     package init(
@@ -25,7 +25,7 @@ package struct Dispatcher: Sendable {
         self.endpoints = endpoints
         self.hooks = hooks
         self.services = services
-        self.exports = ExportPlaces(exports)
+        self.exports = ExportSlots(exports)
     }
 
     /// The order of refusals, top to bottom; a step answers early or leaves its finding behind.
@@ -55,7 +55,7 @@ package struct Dispatcher: Sendable {
             to: request,
             by: [
                 { dispatcher, exchange in
-                    let verdict = try await dispatcher.hooks.judgeOrigin(
+                    let verdict = try await dispatcher.hooks.enforceCORS(
                         exchange.call.request, exchange.match)
                     exchange.originFields = verdict.fields
                     throw problem
@@ -66,7 +66,7 @@ package struct Dispatcher: Sendable {
     /// Whether a request may go on, by all that is known before its body: its path, its origin, its
     /// credential and its rights. Nil where it may; else the refusal. A hook's credential may be a
     /// signature over the body, so it is looked at with that.
-    package func judge(_ request: Request) async -> Response? {
+    package func precheck(_ request: Request) async -> Response? {
         let answer = await respond(
             to: request,
             by: [
@@ -126,7 +126,7 @@ package struct Dispatcher: Sendable {
             exchange.call.request.method == .delete
         {
             do {
-                try await hooks.settleEarlier()
+                try await hooks.awaitEarlierInvalidations()
             } catch {
                 problem = self.problem(for: error, &exchange)
             }

@@ -16,22 +16,22 @@ package struct Hooks: Sendable {
     /// Nil permits.
     package typealias Authorize = @Sendable (Principal, Access, Call) -> Problem?
 
-    package typealias JudgeOrigin =
-        @Sendable (Request, RouteMatch<Endpoint>?) async throws -> OriginVerdict
+    package typealias EnforceCORS =
+        @Sendable (Request, RouteMatch<Endpoint>?) async throws -> CORSVerdict
 
     package var authenticate: Authenticate
     /// The same for a call that goes on: neither counted as a use of the credential nor limited.
     package var recheck: Authenticate
     package var resolveTenant: ResolveTenant
     package var authorize: Authorize
-    package var judgeOrigin: JudgeOrigin
+    package var enforceCORS: EnforceCORS
     /// The refusal in the form of the path's clients; nil is RFC 9457.
     package typealias Encode = @Sendable (Problem, Request) -> Response?
 
     package var encode: Encode
     package var idempotency: (any IdempotencyStore)?
     /// Returns when no replica answers from before what is committed by now.
-    package var settleEarlier: @Sendable () async throws -> Void
+    package var awaitEarlierInvalidations: @Sendable () async throws -> Void
     /// Errors from below: storage's unavailable and commit unknown, the domain's refusals.
     package var problem: @Sendable (any Error) -> Problem?
     /// One log line and the metrics of a finished request.
@@ -41,10 +41,10 @@ package struct Hooks: Sendable {
     package init(
         authenticate: @escaping Authenticate, recheck: Authenticate? = nil,
         resolveTenant: @escaping ResolveTenant,
-        authorize: @escaping Authorize, judgeOrigin: @escaping JudgeOrigin,
+        authorize: @escaping Authorize, enforceCORS: @escaping EnforceCORS,
         encode: @escaping Encode = { _, _ in nil },
         idempotency: (any IdempotencyStore)? = nil,
-        settleEarlier: @escaping @Sendable () async throws -> Void = {},
+        awaitEarlierInvalidations: @escaping @Sendable () async throws -> Void = {},
         problem: @escaping @Sendable (any Error) -> Problem? = { _ in nil },
         record: @escaping @Sendable (RequestRecord) -> Void = { _ in },
         now: @escaping @Sendable () -> Timestamp
@@ -53,10 +53,10 @@ package struct Hooks: Sendable {
         self.recheck = recheck ?? authenticate
         self.resolveTenant = resolveTenant
         self.authorize = authorize
-        self.judgeOrigin = judgeOrigin
+        self.enforceCORS = enforceCORS
         self.encode = encode
         self.idempotency = idempotency
-        self.settleEarlier = settleEarlier
+        self.awaitEarlierInvalidations = awaitEarlierInvalidations
         self.problem = problem
         self.record = record
         self.now = now
@@ -65,7 +65,7 @@ package struct Hooks: Sendable {
 
 /// What the origin policy says. The fields go on every answer, refusals too; `Vary: Origin` is the
 /// dispatcher's.
-package struct OriginVerdict: Sendable {
+package struct CORSVerdict: Sendable {
     package enum Outcome: Sendable {
         case proceed
         /// The answer to a preflight.
@@ -81,7 +81,7 @@ package struct OriginVerdict: Sendable {
         self.fields = fields
     }
 
-    package static let proceed = OriginVerdict(.proceed)
+    package static let proceed = CORSVerdict(.proceed)
 }
 
 /// A finished request, for the log and the metrics.

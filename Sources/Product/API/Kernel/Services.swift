@@ -32,11 +32,11 @@ package struct Services: Sendable {
     /// Finds an app's token that is good at this moment; nil for every other text. A token of a
     /// tenant that must not be asked about is not looked for, so that the time tells nothing.
     package typealias ReadingTokens =
-        @Sendable (_ token: String, _ mayAsk: (UUID) -> Bool) async throws -> LivingToken?
-    package var livingToken: ReadingTokens = { _, _ in nil }
+        @Sendable (_ token: String, _ mayAsk: (UUID) -> Bool) async throws -> ActiveToken?
+    package var activeToken: ReadingTokens = { _, _ in nil }
 
     /// Where callers that ask about many keys at once take their places.
-    package let batches = BatchPlaces()
+    package let batches = BatchIndex()
 
     /// Told of each verdict about a presented key.
     package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }

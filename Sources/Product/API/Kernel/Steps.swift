@@ -15,14 +15,14 @@ extension Dispatcher {
                 throw Problem(.payloadTooLarge, "The body is over \(endpoint.maxBody) bytes.")
             }
         } catch {
-            exchange.originFields = try await hooks.judgeOrigin(request, exchange.match).fields
+            exchange.originFields = try await hooks.enforceCORS(request, exchange.match).fields
             throw error
         }
         return nil
     }
 
     func origin(_ exchange: inout Exchange) async throws -> Response? {
-        let verdict = try await hooks.judgeOrigin(exchange.call.request, exchange.match)
+        let verdict = try await hooks.enforceCORS(exchange.call.request, exchange.match)
         exchange.originFields = verdict.fields
         nameLateForm(of: exchange)
         switch verdict.outcome {

@@ -117,11 +117,11 @@ private struct DocumentWriter {
         html += "<h3>Parameters</h3><div class=\"scroll\"><table>"
         for parameter in parameters {
             let name = Self.escaped(parameter["name"]?.string ?? "")
-            let place = Self.escaped(parameter["in"]?.string ?? "")
+            let location = Self.escaped(parameter["in"]?.string ?? "")
             let need = parameter["required"] == .bool(true) ? ", required" : ""
             let text = Self.marked(parameter["description"]?.string ?? "")
             let type = DocumentFields(document: document).type(of: parameter["schema"] ?? .null)
-            html += "<tr><td><code>\(name)</code></td><td class=\"dim\">\(place)\(need)</td>"
+            html += "<tr><td><code>\(name)</code></td><td class=\"dim\">\(location)\(need)</td>"
             html += "<td class=\"dim\">\(Self.marked(type))</td><td>\(text)</td></tr>"
         }
         html += "</table></div>"

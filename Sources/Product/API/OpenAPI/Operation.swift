@@ -68,16 +68,16 @@ extension Endpoint {
     }
 
     private func parameter(
-        _ name: String, in place: String, required: Bool, _ summary: String,
+        _ name: String, in location: String, required: Bool, _ summary: String,
         _ schema: [JSONValue.Member]
     ) -> JSONValue {
         var members: [JSONValue.Member] = [
-            .init("name", .string(name)), .init("in", .string(place)),
+            .init("name", .string(name)), .init("in", .string(location)),
             .init("required", .bool(required)),
         ]
         if !summary.isEmpty { members.append(.init("description", .string(summary))) }
         // Lists stand in one parameter, with commas.
-        if place == "query", schema.contains(where: { $0.value == .string("array") }) {
+        if location == "query", schema.contains(where: { $0.value == .string("array") }) {
             members.append(.init("explode", .bool(false)))
         }
         members.append(.init("schema", .object(schema)))

@@ -78,11 +78,11 @@ enum OperatorEndpoints {
             try await change.addOperatorLink(
                 hash, for: row.id, seconds: linkSeconds, isMailed: isMailed)
             if isMailed {
-                let letter = Letter(
+                let mail = OutgoingMail(
                     .operatorLink, to: row.email,
                     tenantName: tenant == nil ? nil : try await change.tenantName(), link: url,
                     expiresAt: change.now.adding(seconds: linkSeconds))
-                try await change.post(letter, about: row.id, in: database)
+                try await change.post(mail, about: row.id, in: database)
             }
             return row
         }

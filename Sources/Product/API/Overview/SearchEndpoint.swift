@@ -28,12 +28,12 @@ enum SearchEndpoint {
         let text = try call.query.string("q")
         let database = try call.services.database
         var items: [JSONValue] = []
-        var place = call.principal.tenant
+        var foundTenant = call.principal.tenant
         if let wanted = call.query.optionalString("tenant") {
             guard let tenant = try await database.tenant(wanted),
-                place == nil || tenant.id == place
+                foundTenant == nil || tenant.id == foundTenant
             else { throw Problem.notFound("tenant") }
-            place = tenant.id
+            foundTenant = tenant.id
         }
         if call.principal.tenant == nil {
             let tenants = try await database.tenants(best, statuses: nil, matching: text).rows
@@ -43,9 +43,9 @@ enum SearchEndpoint {
             }
         }
         if items.isEmpty { items = try await decision(text, call) }
-        items += try await decisions(named: text, in: place, call)
-        guard let place else { return answer(items) }
-        let scope = database.scope(place)
+        items += try await decisions(named: text, in: foundTenant, call)
+        guard let foundTenant else { return answer(items) }
+        let scope = database.scope(foundTenant)
         if call.principal.tenant != nil, let own = try await scope.tenantRow() {
             let wanted = text.lowercased()
             let isMeant = own.id == UUID(text) || own.nameKey.contains(wanted)
@@ -74,16 +74,17 @@ enum SearchEndpoint {
 
     /// By the reference that a person was told: at the platform those without a tenant too.
     private static func decisions(
-        named text: String, in place: UUID?, _ call: Call
+        named text: String, in foundTenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {
         guard text.utf8.count == 6, call.bound(.readDecisions) == nil,
-            Permissions.permits(call.domainPrincipal, .readDecisions, in: place) == .allowed
+            Permissions.permits(call.domainPrincipal, .readDecisions, in: foundTenant) == .allowed
         else { return [] }
         var filter = DecisionFilter()
         filter.reference = text
-        return try await call.services.database.decisions(best, tenant: place, filter).rows.map {
-            item("decision", $0.id, $0.email ?? $0.reference, $0.email, $0.tenantID)
-        }
+        return try await call.services.database.decisions(best, tenant: foundTenant, filter).rows
+            .map {
+                item("decision", $0.id, $0.email ?? $0.reference, $0.email, $0.tenantID)
+            }
     }
 
     private static func may(_ call: Call, _ right: Right, in scope: TenantScope) -> Bool {

@@ -79,7 +79,7 @@ extension ProvisionedUser {
                             .init("id", text($0.id)), .init("provider", text($0.provider)),
                             .init("issuer", text($0.issuer)), .init("subject", text($0.subject)),
                             .init("email", text($0.email)),
-                            .init("email_vouched", .bool($0.isEmailVouched)),
+                            .init("email_vouched", .bool($0.isEmailTrusted)),
                             .init("alias_count", .int($0.aliasCount)),
                             .init("created_at", text($0.createdAt)),
                             .init("last_used_at", text($0.lastUsedAt)),

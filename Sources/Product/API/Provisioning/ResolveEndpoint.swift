@@ -35,7 +35,7 @@ enum ResolveEndpoint {
         let database = try call.services.database
         let resolved = try await call.scope.change(by: call.actor) { change in
             let resolved = try await change.resolve(
-                id, resolution, isTenantsWord: !call.principal.platform, in: database)
+                id, resolution, isAssertedByTenant: !call.principal.platform, in: database)
             guard UserIdentityEndpoints.mayActFor(call, resolved.user) else {
                 throw Problem.forbidden(
                     "The user's role is above what this credential may give.")
@@ -83,10 +83,10 @@ enum ResolveEndpoint {
     private static func tell(
         _ resolved: ResolvedDecision, _ change: Change, _ database: Database, _ call: Call
     ) async throws {
-        for address in resolved.told {
+        for address in resolved.publicView {
             // About a thing of its own each: a later letter about one thing replaces the earlier.
             try await change.post(
-                Letter(
+                OutgoingMail(
                     .accountGiven, to: address, tenantName: try await change.tenantName(),
                     link: call.services.publicURL,
                     expiresAt: call.now.adding(seconds: TokenSignIn.noticeSeconds)),

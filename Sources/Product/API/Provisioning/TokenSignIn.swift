@@ -36,7 +36,7 @@ struct TokenSignIn {
         let result: ProvisioningResult?
         do {
             result = try await database.provision(attempt, by: actor(provider)) {
-                String(decoding: $0.told.json().encoded(), as: UTF8.self)
+                String(decoding: $0.publicView.json().encoded(), as: UTF8.self)
             }
         } catch is TokenOutdated {
             throw Self.refused("the person was signed out everywhere since")
@@ -70,17 +70,17 @@ struct TokenSignIn {
         }
         let publicURL = call.services.publicURL
         let end = call.now.adding(seconds: Self.noticeSeconds)
-        let letter = { @Sendable (place: TenantRow, inviter: String, invited: String) in
-            Letter(
-                .inviteDeclined, to: inviter, tenantName: place.name,
-                link: "\(publicURL)/console/t/\(place.slug)/invites", message: invited,
+        let mail = { @Sendable (foundTenant: TenantRow, inviter: String, invited: String) in
+            OutgoingMail(
+                .inviteDeclined, to: inviter, tenantName: foundTenant.name,
+                link: "\(publicURL)/console/t/\(foundTenant.slug)/invites", message: invited,
                 expiresAt: end)
         }
         do {
             let result = try await database.decline(
                 attempt, tenant: tenant, by: actor(provider),
-                letter: call.services.sendsMail ? letter : nil
-            ) { String(decoding: $0.told.json().encoded(), as: UTF8.self) }
+                mail: call.services.sendsMail ? mail : nil
+            ) { String(decoding: $0.publicView.json().encoded(), as: UTF8.self) }
             return .json(bytes: Array(result.answer.utf8))
         } catch is TokenOutdated {
             throw Self.refused("the person was signed out everywhere since")

@@ -121,7 +121,7 @@ enum SessionEndpoints {
             try await SignInAttempt(
                 email: person.email, address: call.request.remoteAddress, database: database,
                 passwords: try call.services.passwords
-            ).rememberPlace(of: person)
+            ).rememberNetwork(of: person)
             return person
         }
         var missing: [FieldError] = []

@@ -38,7 +38,7 @@ struct SignInAttempt {
     /// there costs the same. Throws 429 if none was right and one was locked.
     func prove(_ password: [UInt8], in tenant: String? = nil) async throws -> OperatorRow? {
         let client = name("address", address)
-        if let until = try await database.claimTry(client, free: Self.freeOfAddress) {
+        if let until = try await database.claimAttempt(client, free: Self.freeOfAddress) {
             throw locked(until, free: Self.freeOfAddress)
         }
         var tried: [[UInt8]] = [client]
@@ -47,7 +47,7 @@ struct SignInAttempt {
             switch try await outcome(of: password, candidate) {
             case .right(let person):
                 // What came before was no guess.
-                for counter in tried { try await database.forgiveTry(counter) }
+                for counter in tried { try await database.forgiveAttempt(counter) }
                 return person
             case .wrong(let counter): tried.append(counter)
             case .locked(let until): wait = wait ?? until
@@ -76,15 +76,15 @@ struct SignInAttempt {
     }
 
     private func outcome(of password: [UInt8], _ candidate: Candidate) async throws -> Outcome {
-        let isKnownHere = try await database.isKnownPlace(candidate.here, of: candidate.account)
+        let isKnownHere = try await database.isKnownNetwork(candidate.here, of: candidate.account)
         let counter = isKnownHere ? candidate.here : candidate.account
-        if let until = try await database.claimTry(counter, free: Self.freeOfAccount) {
+        if let until = try await database.claimAttempt(counter, free: Self.freeOfAccount) {
             return .locked(until: until)
         }
         guard try await verified(password, candidate.found), let person = candidate.found?.0 else {
             return .wrong(counter)
         }
-        try await rememberPlace(of: person)
+        try await rememberNetwork(of: person)
         if !isKnownHere { try await database.clearSignInFailures(counter) }
         return .right(person)
     }
@@ -92,14 +92,14 @@ struct SignInAttempt {
     /// The place is known from now on for each way to name the row: by its tenant, and by the address
     /// alone if that means this row. Rows of others keep their own places, so that the claim of an
     /// address does not push out those of its owner. A link that was right counts as a password does.
-    func rememberPlace(of person: OperatorRow) async throws {
+    func rememberNetwork(of person: OperatorRow) async throws {
         if let tenant = person.tenant?.description {
-            try await database.rememberPlace(
+            try await database.rememberNetwork(
                 place(key, in: tenant), of: account(key, in: tenant))
         }
         let rows = try await database.operatorsWithPassword(emailKey: key)
         guard Self.isClear(rows), rows.first?.0.id == person.id else { return }
-        try await database.rememberPlace(place(key), of: account(key))
+        try await database.rememberNetwork(place(key), of: account(key))
     }
 
     private func account(_ key: String) -> [UInt8] { name("operator", key) }

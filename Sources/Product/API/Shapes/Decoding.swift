@@ -24,12 +24,12 @@ struct Decoder {
             }?.shape ?? shape
         var input = Input()
         for member in members {
-            let place = pointer(path, member.name)
+            let pointer = pointer(path, member.name)
             guard let field = shape.field(member.name) else {
                 if shape.isOpen {
                     input.members.append(member)
                 } else {
-                    fail(place, .unknown, "is not a known member")
+                    fail(pointer, .unknown, "is not a known member")
                 }
                 continue
             }
@@ -37,11 +37,11 @@ struct Decoder {
                 if allowsReadOnly {
                     input.repeated.append(member)
                 } else {
-                    fail(place, .readOnly, "is read-only")
+                    fail(pointer, .readOnly, "is read-only")
                 }
                 continue
             }
-            check(member.value, field, at: place)
+            check(member.value, field, at: pointer)
             input.members.append(member)
         }
         for field in shape.fields where field.isRequired && !field.isReadOnly {

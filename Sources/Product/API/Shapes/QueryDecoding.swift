@@ -13,17 +13,17 @@ func decodeQuery(_ text: String, _ declared: [QueryParameter]) -> (Input, [Field
             decoder.fail("?", .invalid, "is not well percent-encoded")
             continue
         }
-        let place = "?" + name
+        let pointer = "?" + name
         guard let parameter = declared.first(where: { $0.name.isSame(as: name) }) else {
-            decoder.fail(place, .unknown, "is not a known query parameter")
+            decoder.fail(pointer, .unknown, "is not a known query parameter")
             continue
         }
         guard !input.has(name) else {
-            decoder.fail(place, .duplicate, "must stand once")
+            decoder.fail(pointer, .duplicate, "must stand once")
             continue
         }
         let json = parameter.kind.value(ofQuery: value)
-        decoder.check(json, FieldShape(parameter.name, parameter.kind), at: place)
+        decoder.check(json, FieldShape(parameter.name, parameter.kind), at: pointer)
         input.members.append(JSONValue.Member(parameter.name, json))
     }
     for parameter in declared where parameter.isRequired && !input.has(parameter.name) {

@@ -10,8 +10,8 @@ struct SchemaWriter {
         if !components.contains(where: { $0.name.isSame(as: name) }) {
             // The place is taken first, so that a shape that refers to itself ends.
             components.append(JSONValue.Member(name, .null))
-            let place = components.count - 1
-            components[place].value = schema(shape)
+            let index = components.count - 1
+            components[index].value = schema(shape)
         }
         return .object([.init("$ref", .string("#/components/schemas/\(name)"))])
     }

@@ -36,7 +36,7 @@ enum UserIdentityEndpoints {
             return try await change.linkIdentity(
                 user, provider: input.string("provider"),
                 issuer: input.string("issuer"), subject: input.string("subject"),
-                email: input.optionalString("email"), isTenantsWord: !call.principal.platform,
+                email: input.optionalString("email"), isAssertedByTenant: !call.principal.platform,
                 isByHand: true, database: database)
         }
         guard let identity = user.identities.first(where: { $0.id == made }) else {

@@ -84,7 +84,7 @@ protocol IdentityView: JSONView {
     var issuer: Words { get }
     var subject: Words { get }
     var email: Words? { get }
-    var isEmailVouched: Bool { get }
+    var isEmailTrusted: Bool { get }
     var createdAt: Timestamp { get }
     var lastUsedAt: Timestamp? { get }
     var aliasCount: Int { get }
@@ -102,7 +102,7 @@ extension IdentityView {
             $0.member("issuer", text: issuer)
             $0.member("subject", text: subject)
             $0.member("email", text: email)
-            $0.member("email_vouched", isEmailVouched)
+            $0.member("email_vouched", isEmailTrusted)
             $0.member("alias_count", aliasCount)
             $0.member("created_at", createdAt)
             $0.member("last_used_at", lastUsedAt)

@@ -54,7 +54,7 @@ package enum PermissionTable {
         case .readAudit: [y, y, o, n, y, y, n, o]
         case .readOperators, .writeOperators, .suspendTenant, .deleteTenant:
             [y, n, n, n, n, n, n, n]
-        case .createTenant, .verifyDomainByWord, .purgeTenant, .writePlatformProviders,
+        case .createTenant, .verifyDomainByAssertion, .purgeTenant, .writePlatformProviders,
             .writePlatformOrigins, .writePlatformKeys:
             [y, y, n, n, n, n, n, n]
         }

@@ -11,13 +11,13 @@ package enum Right: String, Sendable, CaseIterable {
     case readAudit
     case readOperators, writeOperators, suspendTenant, deleteTenant
     case editTenant
-    case createTenant, verifyDomainByWord, purgeTenant
+    case createTenant, verifyDomainByAssertion, purgeTenant
     case writePlatformProviders, writePlatformOrigins, writePlatformKeys
 
     /// Rights that nobody has at one tenant.
     package var isPlatformOnly: Bool {
         switch self {
-        case .createTenant, .verifyDomainByWord, .purgeTenant, .writePlatformProviders,
+        case .createTenant, .verifyDomainByAssertion, .purgeTenant, .writePlatformProviders,
             .writePlatformOrigins, .writePlatformKeys:
             true
         default: false
@@ -55,7 +55,7 @@ package enum Right: String, Sendable, CaseIterable {
         case .writeClients: .clientsWrite
         case .signUpHook: .hooksSignup
         case .readPolicy: .policyRead
-        case .draftPolicy, .writePolicy, .verifyDomainByWord: .policyWrite
+        case .draftPolicy, .writePolicy, .verifyDomainByAssertion: .policyWrite
         case .readProviders: .providersRead
         case .writeProviders, .writePlatformProviders: .providersWrite
         case .readAudit: .auditRead

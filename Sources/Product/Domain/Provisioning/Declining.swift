@@ -12,8 +12,8 @@ extension Provisioning {
             !facts.known.contains(where: { $0.tenantID == tenant && $0.user.status == .active })
         else { return false }
         var run = Evaluation(attempt: attempt, facts: facts, now: now)
-        run.vouching = run.computeVouching(provider)
-        guard run.vouching > .none, !run.isDeclined(found), let known = run.knows(found) else {
+        run.addressTrust = run.computeAddressTrust(provider)
+        guard run.addressTrust > .none, !run.isDeclined(found), let known = run.knows(found) else {
             return false
         }
         switch known {
@@ -36,7 +36,7 @@ extension Provisioning {
             return rest
         case .refused:
             // To a stranger every refusal reads alike.
-            guard verdict.reason == .noTenant, verdict.toldReason == nil else { return verdict }
+            guard verdict.reason == .noTenant, verdict.publicReason == nil else { return verdict }
             var rest = Verdict(.deferred)
             rest.trace = verdict.trace
             return rest

@@ -119,7 +119,7 @@ package struct KnownIdentity: Sendable {
     package var tenantID: UUID
     package var user: UserFacts
     /// The tenant alone vouches that the identity is that user's, so it counts there alone.
-    package var isTenantsWord: Bool
+    package var isAssertedByTenant: Bool
     /// The pool's `sub` of this attempt stands beside the identity already.
     package var hasThisSub: Bool
     /// An operator linked it, no rule: the operator's word is all that it stands on.
@@ -128,13 +128,13 @@ package struct KnownIdentity: Sendable {
     package var invite: InviteFacts?
 
     package init(
-        identityID: UUID, tenantID: UUID, user: UserFacts, isTenantsWord: Bool = false,
+        identityID: UUID, tenantID: UUID, user: UserFacts, isAssertedByTenant: Bool = false,
         hasThisSub: Bool = false, isLinkedByHand: Bool = false, invite: InviteFacts? = nil
     ) {
         self.identityID = identityID
         self.tenantID = tenantID
         self.user = user
-        self.isTenantsWord = isTenantsWord
+        self.isAssertedByTenant = isAssertedByTenant
         self.hasThisSub = hasThisSub
         self.isLinkedByHand = isLinkedByHand
         self.invite = invite

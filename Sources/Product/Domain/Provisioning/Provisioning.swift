@@ -18,7 +18,7 @@ package enum Provisioning {
             verdict = Verdict(.reserved)
         }
         if verdict.outcome == .refused { verdict.effects = [] }
-        verdict.toldReason = run.toldReason(verdict)
+        verdict.publicReason = run.publicReason(verdict)
         verdict.trace = run.trace
         return verdict
     }
@@ -42,7 +42,7 @@ struct Evaluation {
     var invite: InviteFacts?
     /// The token is in the hands of another address, and the policy allows it.
     var otherAddress = false
-    var vouching: Vouching = .none
+    var addressTrust: AddressTrust = .none
     /// The rule that refused.
     private(set) var refusingRule: String?
     /// Rule 1's refusal while another tenant may still admit the person.
@@ -69,7 +69,7 @@ struct Evaluation {
             about: [TraceReference(.provider, provider.id, of: provider.tenantID)])
         if let verdict = userName(provider) { return verdict }
         if let verdict = resolveAskedTenant() { return verdict }
-        vouching = computeVouching(provider)
+        addressTrust = computeAddressTrust(provider)
         if let verdict = knownIdentity(in: asked) { return verdict }
         if let verdict = formerHolder() { return verdict }
         if let verdict = address() { return verdict }

@@ -39,7 +39,7 @@ package enum Effect: Sendable, Equatable {
     /// The row becomes active with this role.
     case activateUser(user: UUID, role: UserRole)
     /// A row whose sign-in an operator linked by hand becomes active; that proves no address.
-    case admitByWord(user: UUID, role: UserRole)
+    case admitByAssertion(user: UUID, role: UserRole)
     /// A row awaiting approval becomes active with this role.
     case approveUser(user: UUID, role: UserRole)
     /// A row that somebody signed up for waits for approval from now on.
@@ -63,7 +63,7 @@ package enum Effect: Sendable, Equatable {
     /// Whether it makes a user or changes the status of one.
     package var touchesUser: Bool {
         switch self {
-        case .createUser, .activateUser, .admitByWord, .approveUser, .awaitApproval: true
+        case .createUser, .activateUser, .admitByAssertion, .approveUser, .awaitApproval: true
         default: false
         }
     }
@@ -82,7 +82,7 @@ package struct Verdict: Sendable, Equatable {
     package var effects: [Effect] = []
     package var trace: [TraceEntry] = []
     /// Of a refusal, what a person who calls in person is told instead of `reason`; nil: that.
-    package var toldReason: Reason?
+    package var publicReason: Reason?
     /// The identity of a native user name that is another person's by now; set where that refuses.
     package var nameGivenAnew: UUID?
 

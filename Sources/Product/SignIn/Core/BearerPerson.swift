@@ -37,7 +37,7 @@ extension ClientCall {
 
     /// What the rules would decide of the person here; nothing is written but when a person who is
     /// in already was here last. Throws `.locked` to one who asks too often.
-    package func foresee(_ person: BearerPerson) async throws -> ProvisioningResult {
+    package func evaluate(_ person: BearerPerson) async throws -> ProvisioningResult {
         let database = core.database
         let taken = try await database.count(
             "dry runs of \(person.provider.id) \(person.attempt.subjectKey)")
@@ -49,12 +49,12 @@ extension ClientCall {
         if result.verdict.outcome == .existing {
             database.noteSignIn(result, by: person.attempt)
         }
-        return result.told
+        return result.publicView
     }
 
     /// Lets the rules decide of the person here.
     package func provision(_ person: BearerPerson) async throws -> ProvisioningResult {
-        try await decide(person.attempt, event: nil).told
+        try await decide(person.attempt, event: nil).publicView
     }
 
     /// The tenant's own provider before the platform's; another tenant's is not asked.

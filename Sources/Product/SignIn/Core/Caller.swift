@@ -31,7 +31,7 @@ extension ClientCall {
         guard let credential = try Credential(request, cookie: contract.cookie) else {
             throw SignInRefusal.noCredential
         }
-        if credential.place == .header, credential.text.utf8.starts(with: "gate_".utf8) {
+        if credential.source == .header, credential.text.utf8.starts(with: "gate_".utf8) {
             return try await caller(byKey: credential.text)
         }
         return .person(try await person(credential.text))
@@ -71,7 +71,7 @@ extension ClientCall {
         guard let credential = try Credential(request, cookie: contract.cookie) else {
             throw SignInRefusal.noCredential
         }
-        if credential.place == .header, credential.text.utf8.starts(with: "gate_".utf8) {
+        if credential.source == .header, credential.text.utf8.starts(with: "gate_".utf8) {
             _ = try await caller(byKey: credential.text)
         } else {
             try await endSession(holder(of: credential.text))

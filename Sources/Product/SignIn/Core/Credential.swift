@@ -4,10 +4,10 @@ import HTTP
 
 /// The one credential of an app's request, wherever it stands.
 struct Credential: Sendable {
-    enum Place: Sendable, Equatable { case header, cookie }
+    enum Source: Sendable, Equatable { case header, cookie }
 
     var text: String
-    var place: Place
+    var source: Source
 
     private static let schemes = ["bearer", "apikey"]
 
@@ -21,7 +21,7 @@ struct Credential: Sendable {
             }
             found.append(text)
         }
-        for name in OriginProfile.credentialHeaders {
+        for name in CORSProfile.credentialHeaders {
             found += request.all(name).filter { !$0.isEmpty }
         }
         if let first = found.first {
@@ -29,7 +29,7 @@ struct Credential: Sendable {
                 throw Problem(.invalidRequest, "Two different credentials: send one.")
             }
             text = first
-            place = .header
+            source = .header
             return
         }
         guard let cookie, let value = RequestCookie.value(cookie, in: request), !value.isEmpty
@@ -42,7 +42,7 @@ struct Credential: Sendable {
             throw Problem.forbidden("The session is not for other sites.")
         }
         text = value
-        place = .cookie
+        source = .cookie
     }
 
     /// `ApiKey k`, `Bearer k`, `Bearer jwt`, and a bare token without a scheme.

@@ -11,7 +11,7 @@ extension ClientCall {
             for: GrantedSignIn(
                 provider: person.provider.kind, issuer: person.provider.issuer,
                 subject: person.subject, email: person.email,
-                isTenantsWord: person.provider.tenantID != nil))
+                isAssertedByTenant: person.provider.tenantID != nil))
     }
 
     /// The same of a person whom a pool's id token names.
@@ -24,7 +24,7 @@ extension ClientCall {
             for: GrantedSignIn(
                 provider: identity.provider.rawValue, issuer: identity.issuer,
                 subject: identity.subject, email: person.attempt.email,
-                isTenantsWord: person.provider.tenantID != nil))
+                isAssertedByTenant: person.provider.tenantID != nil))
     }
 
     private func useLinkGrant(

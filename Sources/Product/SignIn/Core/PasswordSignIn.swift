@@ -8,13 +8,13 @@ import Text
 
 extension ClientCall {
     /// Tries in a row that cost no wait: of one address.
-    private static let freeTriesOfAddress = 49
+    private static let freeAttemptsOfAddress = 49
 
     /// The user whose password it is. Unknown, wrong, not set and not active are one refusal, after
     /// the same work. Strangers' tries hold strangers back; a device where the password was right
     /// before counts its own.
     package func user(
-        email: String, password: String, device: DeviceTold
+        email: String, password: String, device: ReportedDevice
     ) async throws -> (user: UserRow, secrets: UserSecrets) {
         let key = (try? EmailAddress(email, allowSingleLabel: allowsSingleLabel))?.key ?? email
         let deviceKey = digest("device", device.key(from: request.remoteAddress))
@@ -25,10 +25,10 @@ extension ClientCall {
             ? digest("account at device", key, device.key(from: request.remoteAddress))
             : digest("account", key)
         let address = digest("address", request.remoteAddress)
-        try await claim(account, free: Self.freeTries)
+        try await claim(account, free: Self.freeAttempts)
         if !isKnown {
-            try await claim(address, free: Self.freeTriesOfAddress)
-            try await slowStrangersTries()
+            try await claim(address, free: Self.freeAttemptsOfAddress)
+            try await slowStrangersAttempts()
         }
         let verdict = try await check(
             password, against: found?.user.status == "active" ? found?.secrets.passwordHash : nil)
@@ -37,7 +37,7 @@ extension ClientCall {
         }
         let user = try await admitByPassword(found.user)
         try await core.database.clearSignInFailures(account)
-        if !isKnown { try await core.database.forgiveTry(address) }
+        if !isKnown { try await core.database.forgiveAttempt(address) }
         let renewed =
             verdict.needsRehash ? try await core.hashed(Array(password.utf8)) : nil
         try await scope.change(by: actor(user)) { change in
@@ -85,7 +85,7 @@ extension ClientCall {
 
     /// Whether it is the person's present password; its tries are counted like sign-ins.
     package func isPassword(_ password: String, of person: SignedIn) async throws -> Bool {
-        try await tryOwn("password of", of: person) {
+        try await attemptOwn("password of", of: person) {
             try await check(password, against: person.secrets.passwordHash).matches
         }
     }

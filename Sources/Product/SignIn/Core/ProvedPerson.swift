@@ -66,7 +66,7 @@ extension ClientCall {
             try await change.linkIdentity(
                 change.lockUser(user.id), provider: provider.kind, issuer: provider.issuer,
                 subject: person.subject, email: person.email,
-                isTenantsWord: provider.tenantID != nil, database: database)
+                isAssertedByTenant: provider.tenantID != nil, database: database)
         }
     }
 
@@ -78,7 +78,7 @@ extension ClientCall {
         guard result.verdict.maySignIn, let user = result.user, user.tenantID == tenant.id,
             let row = try await scope.user(user.id)
         else {
-            throw SignInRefusal.refused(result.toldReason, reference: result.reference)
+            throw SignInRefusal.refused(result.publicReason, reference: result.reference)
         }
         return row
     }

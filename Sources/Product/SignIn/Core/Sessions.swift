@@ -17,7 +17,7 @@ extension ClientCall {
     /// Begins a session behind an opaque token of 32 random bytes, of which only the hash is kept.
     /// Its tenant stands in front, so that another tenant's mount can tell that it is not its own.
     package func startSession(
-        of user: UUID, _ method: NewSession.Method, _ device: DeviceTold, seconds: Int64
+        of user: UUID, _ method: NewSession.Method, _ device: ReportedDevice, seconds: Int64
     ) async throws -> (token: String, user: UserRow) {
         let token = TenantToken.make(locator: tenant.locator)
         let session = newSession(TenantToken.hash(token), method, device, seconds)
@@ -27,7 +27,7 @@ extension ClientCall {
 
     /// Begins a session behind an ES256 access token. `more`: what the app reads from the payload.
     package func startTokenSession(
-        of user: UUID, _ method: NewSession.Method, _ device: DeviceTold, seconds: Int64,
+        of user: UUID, _ method: NewSession.Method, _ device: ReportedDevice, seconds: Int64,
         more: (UserRow) -> [JSONValue.Member] = { _ in [] }
     ) async throws -> IssuedToken {
         let tokenID = TokenSecret.make()
@@ -51,7 +51,7 @@ extension ClientCall {
     }
 
     private func newSession(
-        _ hash: [UInt8], _ method: NewSession.Method, _ device: DeviceTold, _ seconds: Int64
+        _ hash: [UInt8], _ method: NewSession.Method, _ device: ReportedDevice, _ seconds: Int64
     ) -> NewSession {
         NewSession(
             tokenHash: hash, client: client.name, method: method, device: device.id,

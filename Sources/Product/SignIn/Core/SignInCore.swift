@@ -21,7 +21,7 @@ package struct SignInCore: Sendable {
     let checkKey: @Sendable (_ key: String, Request) async throws -> API.Principal
     /// Lets time pass between two questions to a provider.
     let pause: @Sendable (Duration) async throws -> Void
-    let slowedTries = SlowedTries()
+    let slowedAttempts = SlowedAttempts()
 
     package init(
         database: Database, passwords: PasswordHasher, publicURL: String,

@@ -10,14 +10,14 @@ enum DeepRecallExchange {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/exchange/google") { call in
             let (token, device) = try sent(call, "id_token")
-            return try await Contract.saying(DeepRecall.exchangeFailed) {
+            return try await Contract.mappingServerErrors(DeepRecall.exchangeFailed) {
                 let person = try await call.person(idToken: token, kind: .google)
                 return try await begin(call, of: person, device).answer(namesActor: true)
             }
         },
         ContractRoute(.post, "/api/auth/exchange/github") { call in
             let (token, device) = try sent(call, "access_token")
-            return try await Contract.saying(DeepRecall.exchangeFailed) {
+            return try await Contract.mappingServerErrors(DeepRecall.exchangeFailed) {
                 let person = try await call.ownGitHubPerson(token)
                 return try await begin(call, of: person, device).answer(namesActor: true)
             }
@@ -45,7 +45,7 @@ enum DeepRecallExchange {
         let user = try await call.admit(person)
         let provider = person.provider.kind
         let token = try await call.startTokenSession(
-            of: user.id, .oauth, DeviceTold(id: device),
+            of: user.id, .oauth, ReportedDevice(id: device),
             seconds: call.tokenSeconds(default: lifetime)
         ) { user in
             [

@@ -60,7 +60,7 @@ enum HostedSteps {
                 "You are signed up", of: result.tenant?.name ?? client.tenant.name,
                 as: result.user?.email, client)
         }
-        let reason = result.toldReason
+        let reason = result.publicReason
         if invite != nil, reason != .identityLinkRequired {
             throw UnacceptedInvite.problem(reason, reference: result.reference)
         }
@@ -149,7 +149,7 @@ enum HostedSteps {
         let hosted = try await HostedCall(call, held.tenant.description, core)
         let (user, _) = try await hosted.client.user(
             email: held.person.email ?? "", password: form.first("password") ?? "",
-            device: DeviceTold(type: "browser"))
+            device: ReportedDevice(type: "browser"))
         return try confirm(held, user, hosted.client)
     }
 

@@ -54,7 +54,7 @@ enum ImmichSession {
         return answer
     }
 
-    static func device(_ request: Request) -> DeviceTold {
-        DeviceTold(type: request.first("devicetype"), os: request.first("devicemodel"))
+    static func device(_ request: Request) -> ReportedDevice {
+        ReportedDevice(type: request.first("devicetype"), os: request.first("devicemodel"))
     }
 }

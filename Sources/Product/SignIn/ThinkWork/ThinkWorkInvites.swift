@@ -29,7 +29,7 @@ enum ThinkWorkInvites {
                     type: "key", id: key.id?.description ?? "", name: key.name,
                     requestID: call.request.id, ip: call.request.remoteAddress))
         }
-        let found = try await call.foresee(try await call.bearerPerson())
+        let found = try await call.evaluate(try await call.bearerPerson())
         guard found.verdict.outcome == .existing, found.verdict.maySignIn, let user = found.user,
             user.tenantID == call.tenant.id, let row = try await call.scope.user(user.id),
             let role = UserRole(rawValue: row.role)

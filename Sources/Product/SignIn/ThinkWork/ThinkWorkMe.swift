@@ -11,7 +11,7 @@ enum ThinkWorkMe {
         ContractRoute(.get, "/api/auth/me") { call in
             try call.requireOwnTenant()
             let person = try await call.bearerPerson()
-            return .ok(json(person, try await call.foresee(person), call))
+            return .ok(json(person, try await call.evaluate(person), call))
         },
         ContractRoute(.post, "/api/auth/enrollment/auto-link") { try await link($0) },
     ]
@@ -57,10 +57,10 @@ enum ThinkWorkMe {
     private static func link(_ call: ClientCall) async throws -> Response {
         try call.requireOwnTenant()
         let person = try await call.bearerPerson()
-        let foreseen = try await call.foresee(person).verdict
+        let evaluated = try await call.evaluate(person).verdict
         // A row that is linked already may still wait to become active.
-        let waits = [.linked, .existing].contains(foreseen.outcome) && !foreseen.effects.isEmpty
-        guard waits else { return try answer(foreseen) }
+        let waits = [.linked, .existing].contains(evaluated.outcome) && !evaluated.effects.isEmpty
+        guard waits else { return try answer(evaluated) }
         return try answer(try await call.provision(person).verdict)
     }
 

@@ -11,10 +11,12 @@ enum TimeTrackerSignIn {
             .ok(.object([.init("status", .string("ok"))]))
         },
         ContractRoute(.get, "/auth/login") { call in
-            try await Contract.saying("Failed to initiate login") { try await begin(call) }
+            try await Contract.mappingServerErrors("Failed to initiate login") {
+                try await begin(call)
+            }
         },
         ContractRoute(.post, "/auth/token") { call in
-            try await Contract.saying(
+            try await Contract.mappingServerErrors(
                 TimeTracker.exchangeFailed + "the server could not finish it; try again.",
                 away: TimeTracker.exchangeFailed + "the provider cannot be asked; try again."
             ) { try await exchange(call) }
@@ -23,7 +25,7 @@ enum TimeTrackerSignIn {
             .ok(TimeTracker.json(try await TimeTrackerKeys.user(call)))
         },
         ContractRoute(.post, "/auth/logout") { call in
-            try await Contract.saying("Failed to logout") { try await signOut(call) }
+            try await Contract.mappingServerErrors("Failed to logout") { try await signOut(call) }
         },
     ]
 
@@ -55,7 +57,7 @@ enum TimeTrackerSignIn {
                 state: state, code: code,
                 redirectURI: input.optionalString("redirect_uri") ?? "", hidesIssuer: true))
         let token = try await call.startTokenSession(
-            of: user.id, .oauth, DeviceTold(), seconds: call.tokenSeconds(default: lifetime))
+            of: user.id, .oauth, ReportedDevice(), seconds: call.tokenSeconds(default: lifetime))
         return .ok(
             .object([
                 .init("access_token", .string(token.text)), .init("token_type", .string("Bearer")),

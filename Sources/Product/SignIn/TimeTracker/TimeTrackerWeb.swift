@@ -45,7 +45,7 @@ enum TimeTrackerWeb {
                     issuer: query.first("iss"), browser: browser))
             let seconds = call.tokenSeconds(default: lifetime)
             let (token, _) = try await call.startSession(
-                of: user.id, .oauth, DeviceTold(), seconds: seconds)
+                of: user.id, .oauth, ReportedDevice(), seconds: seconds)
             let session = call.cookie(sessionCookie, token, seconds: seconds)
             return Response(302, fields: back(to: app, "success=true", [session], call))
         } catch let refusal as SignInRefusal {

@@ -99,7 +99,7 @@ extension Change {
             RETURNING id, name
             """)
         if rows.isEmpty {
-            standsAlready()
+            alreadyApplied()
             return 0
         }
         var changes = AuditChanges()
@@ -166,7 +166,8 @@ extension Change {
         try await query("SELECT set_config('app.tenant', \(other.description), true)")
         let result = try await body(
             Change(
-                tenant: other, actor: actor, now: now, transaction: transaction, notices: notices))
+                tenant: other, actor: actor, now: now, transaction: transaction,
+                invalidations: invalidations))
         try await query("SELECT set_config('app.tenant', \(tenant.description), true)")
         return result
     }

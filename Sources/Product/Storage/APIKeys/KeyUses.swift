@@ -71,7 +71,7 @@ package final class KeyUses: Sendable {
     }
 
     /// Only keys with a limit are counted, and so many in one minute are not seen.
-    private let minute = MinuteCounts<UUID>(keyLimit: 1_000_000)
+    private let minute = MinuteCounters<UUID>(keyLimit: 1_000_000)
     /// By `Lane`.
     private let parts = (0..<Lane.count).map { _ in Part() }
 

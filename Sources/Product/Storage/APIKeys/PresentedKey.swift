@@ -134,7 +134,7 @@ private final class KeyLookUp {
 
     private let lookups: Postgres
     private let keys: KeyLookUps
-    private let memory: Memory
+    private let caches: StorageCaches
     private let hash: KeyHash
     private let finish: (KeyAnswer) -> Void
     private var holder = KeyHolder.platform
@@ -142,18 +142,18 @@ private final class KeyLookUp {
     init(_ database: Database, _ hash: KeyHash, _ finish: @escaping (KeyAnswer) -> Void) {
         lookups = database.lookups
         keys = database.keyLookUps
-        memory = database.memory
+        caches = database.caches
         self.hash = hash
         self.finish = finish
     }
 
     func start(_ locator: String) {
         if sameBytes(locator, APIKeySecret.platformLocator) { return current() }
-        if let known = memory.locators.fresh(locator) {
+        if let known = caches.locators.fresh(locator) {
             holder = known.value
             return current()
         }
-        let token = memory.token
+        let token = caches.token
         lookups.read(
             """
             SELECT holder.id, (SELECT status FROM tenants WHERE id = holder.id)
@@ -163,7 +163,7 @@ private final class KeyLookUp {
             do throws(PostgresError) {
                 guard let row = try $0.get().first else { return finish(.success(nil)) }
                 holder = try KeyHolder(row)
-                memory.remember(holder, locator, since: token)
+                caches.store(holder, locator, since: token)
                 current()
             } catch {
                 finish(.failure(error))
@@ -254,12 +254,12 @@ extension Database {
         try await withThrowingTaskGroup(of: (Int, PresentedKey?).self) { group in
             var rest = asked.enumerated().makeIterator()
             func addNext() {
-                guard let (place, (locator, hash)) = rest.next() else { return }
-                group.addTask { (place, try await apiKey(locator: locator, hash: hash)) }
+                guard let (index, (locator, hash)) = rest.next() else { return }
+                group.addTask { (index, try await apiKey(locator: locator, hash: hash)) }
             }
             for _ in 0..<Self.lookUpsAtOnce { addNext() }
-            for try await (place, key) in group {
-                keys[place] = key
+            for try await (index, key) in group {
+                keys[index] = key
                 addNext()
             }
         }

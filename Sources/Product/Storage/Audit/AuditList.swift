@@ -64,7 +64,7 @@ package struct AuditFilter: Sendable {
 
     /// The ways in which an event meets the filter, no event in two of them: each walks an index
     /// in the list's order. Of one tenant, or of all: `place` says which rows.
-    fileprivate func ways(in place: SQL) -> [SQL] {
+    fileprivate func ways(in condition: SQL) -> [SQL] {
         var rest: SQL = ""
         if let since { rest += " AND occurred_at >= \(since)" }
         if let until { rest += " AND occurred_at < \(until)" }
@@ -75,7 +75,7 @@ package struct AuditFilter: Sendable {
         let actors = actor.map { Self.party("actor", $0) } ?? [""]
         let targets = target.map { Self.party("target", $0) } ?? [""]
         return actors.flatMap { actor in targets.map { actor + $0 } }
-            .map { way in "audit_events WHERE \(place)\(way)\(rest)" }
+            .map { way in "audit_events WHERE \(condition)\(way)\(rest)" }
     }
 
     /// The beginning of all actions of a group.
@@ -141,8 +141,8 @@ extension AuditRow {
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, _ list: ListQuery
     ) -> SQL {
         // Of all tenants: what the index of all rows asks for.
-        let place: SQL = tenant.map { "tenant_id = \($0)" } ?? "occurred_at > '-infinity'"
-        var ways = filter.ways(in: place)
+        let condition: SQL = tenant.map { "tenant_id = \($0)" } ?? "occurred_at > '-infinity'"
+        var ways = filter.ways(in: condition)
         var kinds: SQL = ""
         if let actions {
             kinds = "unnest(\(actions)::text[]) AS kind (wanted) CROSS JOIN LATERAL "

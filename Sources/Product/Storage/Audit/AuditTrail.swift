@@ -44,7 +44,7 @@ extension Change {
     package func audit(
         _ action: String, _ target: AuditTarget, _ changes: AuditChanges = AuditChanges()
     ) async throws {
-        notices.add(action, target, of: tenant)
+        invalidations.add(action, target, of: tenant)
         try await query(
             """
             INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
@@ -60,7 +60,7 @@ extension Change {
     package func audit(
         _ action: String, ofEach targets: [AuditTarget], _ changes: AuditChanges = AuditChanges()
     ) async throws {
-        for target in targets { notices.add(action, target, of: tenant) }
+        for target in targets { invalidations.add(action, target, of: tenant) }
         try await query(
             """
             INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,

@@ -99,14 +99,15 @@ extension Change {
     /// `onPlatformsWord`: new hosts stay bound whatever domains the tenant has; without it the caller
     /// has looked that they are below a verified one.
     package func putClient(
-        _ row: ClientRow, as next: ClientRow, onPlatformsWord: Bool
+        _ row: ClientRow, as next: ClientRow, isAssertedByPlatform: Bool
     ) async throws -> ClientRow {
         for host in row.hosts where !next.hosts.contains(where: { sameBytes($0, host) }) {
             try await query("SELECT directory_release_host(\(host), \(next.name))")
         }
         for host in next.hosts.sorted() {
             let isNew = !row.hosts.contains { sameBytes($0, host) }
-            try await bind(host, to: next.name, onPlatformsWord: onPlatformsWord, isNew: isNew)
+            try await bind(
+                host, to: next.name, isAssertedByPlatform: isAssertedByPlatform, isNew: isNew)
         }
         let rows = try await query(
             """
@@ -131,11 +132,11 @@ extension Change {
     /// A host that was in the list before stays as it was, so that saving a client neither fails for
     /// a domain that was lost nor makes the platform's word of a tenant's proof.
     private func bind(
-        _ host: String, to client: String, onPlatformsWord: Bool, isNew: Bool
+        _ host: String, to client: String, isAssertedByPlatform: Bool, isNew: Bool
     ) async throws {
         if isNew { try await requireUnproved(host) }
         let held = try await query(
-            "SELECT directory_claim_host(\(host), \(client), \(isNew && onPlatformsWord))"
+            "SELECT directory_claim_host(\(host), \(client), \(isNew && isAssertedByPlatform))"
         ).only { row in try row.get(0, as: Bool.self) }
         if !isNew { return }
         guard held, try await isFreeOfOthers(host) else {

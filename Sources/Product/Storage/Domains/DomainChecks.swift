@@ -137,7 +137,7 @@ extension Change {
             // A letter to one must not take the place of another's.
             let about = UUID(high: domain.id.high ^ person.high, low: domain.id.low ^ person.low)
             try await post(
-                Letter(
+                OutgoingMail(
                     .domainLost, to: try row.get(1), tenantName: try row.get(2),
                     link: "\(publicURL)/console/t/\(slug)/domains",
                     message: "\(domain.recordName) TXT \(domain.recordValue)",

@@ -38,7 +38,7 @@ package final class HeldChange: Sendable {
 /// A change whose transaction is still open, with what replicas are told of it.
 struct OpenChange: Sendable {
     let transaction: OpenTransaction
-    let notices: Notices
+    let invalidations: Invalidations
 
     /// Returns when it is committed and obeyed everywhere. `.commitUnknown` if the answer was lost;
     /// `.timeout` where the request was answered before, as one that changed nothing.
@@ -52,14 +52,18 @@ struct OpenChange: Sendable {
         } catch {
             // If it was committed all the same, a retry finds nothing left to do and says so at
             // once; so whoever may answer from before it is waited for here.
-            if error.kind == .commitUnknown { await notices.settle() } else { notices.withdraw() }
+            if error.kind == .commitUnknown {
+                await invalidations.awaitAcknowledgements()
+            } else {
+                invalidations.cancel()
+            }
             throw error
         }
-        await notices.settle()
+        await invalidations.awaitAcknowledgements()
     }
 
     func rollback() async {
         await transaction.rollback()
-        notices.withdraw()
+        invalidations.cancel()
     }
 }

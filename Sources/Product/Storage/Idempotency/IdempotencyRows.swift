@@ -76,7 +76,7 @@ extension Database {
 
     /// Keeps the answer of a claim together with the change that it tells of, and commits both.
     /// 409 and nothing kept where another request has taken the claim over.
-    package func keepAnswer(
+    package func storeResponse(
         _ answer: [UInt8], of row: IdempotencyRow, with change: HeldChange = HeldChange()
     ) async throws {
         let sql: SQL = """

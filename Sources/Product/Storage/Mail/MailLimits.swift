@@ -37,7 +37,7 @@ extension Database {
 extension Change {
     /// How many mails of the kind the tenant may still cause within this hour. Ask once for a whole
     /// list, and count down: the number is of before the transaction's own mails.
-    package func mailsLeft(_ kind: Letter.Kind) async throws(PostgresError) -> Int {
+    package func mailsLeft(_ kind: OutgoingMail.Kind) async throws(PostgresError) -> Int {
         let sent =
             try await query(
                 """
@@ -52,7 +52,7 @@ extension Change {
     /// Throws `MailLimitReached` where a mail of the kind to the address is one too many. `thing`: what
     /// it would be about, nil for what is not there yet. `left`: as of `mailsLeft`.
     package func checkMail(
-        _ kind: Letter.Kind, to address: String, about thing: UUID?, left: Int,
+        _ kind: OutgoingMail.Kind, to address: String, about thing: UUID?, left: Int,
         in database: Database
     ) async throws {
         guard left > 0 else {

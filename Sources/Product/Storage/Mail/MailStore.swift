@@ -10,24 +10,24 @@ package struct DueMail: Sendable {
     package var about: UUID
     /// This one included.
     package var attempts: Int
-    package var letter: Letter
+    package var mail: OutgoingMail
 }
 
 extension Change {
     /// Puts a letter on its way; it leaves if this transaction is committed. Letters about the
     /// same thing that wait still are dropped: their links are dead.
-    package func post(_ letter: Letter, about thing: UUID, in database: Database) async throws {
-        try await dropMail(letter.kind, about: thing)
+    package func post(_ mail: OutgoingMail, about thing: UUID, in database: Database) async throws {
+        try await dropMail(mail.kind, about: thing)
         let id = UUID.random()
-        let sealed = try database.seal(letter.bytes, .mail, of: tenant, row: id)
-        let isUrgent = letter.kind.isUrgent
+        let sealed = try database.seal(mail.bytes, .mail, of: tenant, row: id)
+        let isUrgent = mail.kind.isUrgent
         let step = isUrgent ? Database.urgentMailStep : Database.mailStep
         try await query(
             """
             INSERT INTO mail (id, tenant_id, kind, about, letter, recipient, urgent, turn, next_at,
                 created_at)
-            VALUES (\(id), \(tenant), \(letter.kind.rawValue), \(thing), \(sealed),
-                \(database.recipient(letter.to)), \(isUrgent), greatest(\(now), (
+            VALUES (\(id), \(tenant), \(mail.kind.rawValue), \(thing), \(sealed),
+                \(database.recipient(mail.to)), \(isUrgent), greatest(\(now), (
                     SELECT max(turn) FROM mail WHERE tenant_id = \(tenant) AND urgent = \(isUrgent)
                         AND next_at IS NOT NULL) + \(step) * interval '1 second'), \(now), \(now))
             """)
@@ -35,8 +35,8 @@ extension Change {
 
     /// Edits letters of this kind about this thing that wait still; their links stay good.
     func rewriteMail(
-        _ kind: Letter.Kind, about thing: UUID, in database: Database,
-        _ edit: (inout Letter) -> Void
+        _ kind: OutgoingMail.Kind, about thing: UUID, in database: Database,
+        _ edit: (inout OutgoingMail) -> Void
     ) async throws {
         let rows = try await query(
             """
@@ -46,9 +46,9 @@ extension Change {
         for row in rows {
             let id: UUID = try row.get(0)
             let plain = try database.open(row.get(1, as: [UInt8].self), .mail, of: tenant, row: id)
-            guard var letter = Letter(kind, plain) else { continue }
-            edit(&letter)
-            let sealed = try database.seal(letter.bytes, .mail, of: tenant, row: id)
+            guard var mail = OutgoingMail(kind, plain) else { continue }
+            edit(&mail)
+            let sealed = try database.seal(mail.bytes, .mail, of: tenant, row: id)
             try await query("UPDATE mail SET letter = \(sealed) WHERE id = \(id)")
         }
     }
@@ -61,7 +61,8 @@ extension Change {
     }
 
     /// No letter of this kind about this thing is sent any more.
-    package func dropMail(_ kind: Letter.Kind, about thing: UUID) async throws(PostgresError) {
+    package func dropMail(_ kind: OutgoingMail.Kind, about thing: UUID) async throws(PostgresError)
+    {
         try await query(
             """
             UPDATE mail SET letter = NULL, next_at = NULL, ended_at = \(now), failure = 'dropped'
@@ -99,8 +100,8 @@ extension Database {
             let (id, tenant): (UUID, UUID) = (try row.get(0), try row.get(1))
             let sealed: [UInt8]? = try row.get(4)
             let plain = try? open(sealed ?? [], .mail, of: tenant, row: id)
-            guard let kind = Letter.Kind(rawValue: try row.get(2)), let plain,
-                let letter = Letter(kind, plain)
+            guard let kind = OutgoingMail.Kind(rawValue: try row.get(2)), let plain,
+                let mail = OutgoingMail(kind, plain)
             else {
                 try await endMail(id, failure: "unreadable: sealed under another key")
                 continue
@@ -108,7 +109,7 @@ extension Database {
             found.append(
                 DueMail(
                     id: id, tenant: tenant, about: try row.get(3), attempts: try row.get(5),
-                    letter: letter))
+                    mail: mail))
         }
         return found
     }

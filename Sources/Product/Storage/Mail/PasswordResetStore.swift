@@ -183,7 +183,7 @@ extension Change {
             TokenSecret.hash(token) ?? [], for: id, to: .passwordReset,
             seconds: Database.resetSeconds, isMailed: true)
         try await post(
-            Letter(
+            OutgoingMail(
                 .passwordReset, to: try row.get(1),
                 tenantName: isTenants ? tenantName() : nil,
                 link: "\(publicURL)/reset#token=\(token)", expiresAt: end),
@@ -213,7 +213,7 @@ extension Change {
             VALUES (\(tenant), \(UUID.random()), \(TenantToken.hash(token)), \(id), \(now), \(end))
             """)
         try await post(
-            Letter(
+            OutgoingMail(
                 .passwordReset, to: try row.get(1), tenantName: try row.get(2),
                 link: "\(publicURL)/reset#token=\(token)", expiresAt: end),
             about: id, in: database)

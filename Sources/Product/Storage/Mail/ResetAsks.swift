@@ -25,8 +25,8 @@ extension Database {
     /// Writes down that a reset was asked for; false where too many requests wait. Does the same
     /// whether or not there is an account. `tenant` nil: an operator's.
     package func askForReset(emailKey: String, tenant: UUID?) async throws -> Bool {
-        let place = "\(tenant ?? .platform) \(emailKey)"
-        let about = SHA256.authenticate(Array("reset \(place)".utf8), key: directoryKey)
+        let key = "\(tenant ?? .platform) \(emailKey)"
+        let about = SHA256.authenticate(Array("reset \(key)".utf8), key: directoryKey)
         let now = clock()
         let rows = try await app.query(
             """

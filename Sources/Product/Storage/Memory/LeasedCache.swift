@@ -8,7 +8,7 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
     package struct Entry: Sendable {
         package let value: Value
         package let token: Freshness.Token
-        package let tags: Tags
+        package let tags: CacheTags
     }
 
     private struct Halves {
@@ -36,7 +36,7 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
 
     /// The entry, if it may be answered at this moment.
     package func fresh(_ key: Key) -> Entry? {
-        guard replica.isTrusted, let entry = find(key), replica.holds(entry.token, entry.tags)
+        guard replica.isTrusted, let entry = find(key), replica.isFresh(entry.token, entry.tags)
         else { return nil }
         return entry
     }
@@ -44,7 +44,7 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
     /// The entry, fresh or not: whoever answers it asks `Replica.holds` last.
     package func found(_ key: Key) -> Entry? { find(key) }
 
-    package func keep(_ value: Value, for key: Key, token: Freshness.Token, tags: Tags) {
+    package func keep(_ value: Value, for key: Key, token: Freshness.Token, tags: CacheTags) {
         let half = half
         shard(key).halves.withLock { halves in
             if halves.young.count >= half {
@@ -58,7 +58,7 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
 
     /// From memory, else by `query`, whose answer is kept where `tags` says what it is made of.
     package func value(
-        _ key: Key, tags: (Value) -> Tags?, query: () async throws -> Value
+        _ key: Key, tags: (Value) -> CacheTags?, query: () async throws -> Value
     ) async throws -> Value {
         if let entry = fresh(key) { return entry.value }
         let token = replica.token
@@ -72,24 +72,24 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
     /// The same for many keys: `query` is given the places of those that are not in memory, and
     /// answers in their order. It is not called for none.
     package func values(
-        _ keys: [Key], tags: (Value) -> Tags?, query: ([Int]) async throws -> [Value]
+        _ keys: [Key], tags: (Value) -> CacheTags?, query: ([Int]) async throws -> [Value]
     ) async throws -> [Value] {
-        var remembered = keys.map(fresh)
-        var values = remembered.map { $0?.value }
+        var cached = keys.map(fresh)
+        var values = cached.map { $0?.value }
         var missing = keys.indices.filter { values[$0] == nil }
         while !missing.isEmpty {
             let token = replica.token
             let answers = try await query(missing)
-            for (place, value) in zip(missing, answers) {
-                values[place] = value
+            for (index, value) in zip(missing, answers) {
+                values[index] = value
                 guard replica.isTrusted, let tags = tags(value) else { continue }
-                keep(value, for: keys[place], token: token, tags: tags)
+                keep(value, for: keys[index], token: token, tags: tags)
             }
             // Meanwhile what was in memory may have been withdrawn.
-            missing = remembered.indices.filter { place in
-                remembered[place].map { !replica.holds($0.token, $0.tags) } ?? false
+            missing = cached.indices.filter { index in
+                cached[index].map { !replica.isFresh($0.token, $0.tags) } ?? false
             }
-            for place in missing { remembered[place] = nil }
+            for index in missing { cached[index] = nil }
         }
         return values.compactMap(\.self)
     }

@@ -17,10 +17,10 @@ extension Database {
     }
 
     /// Places of an operator that are kept; the one that was used longest ago goes first.
-    static let knownPlaces = 20
+    static let knownNetworks = 20
 
     /// Whether a sign-in to the account from this place was right within 90 days.
-    package func isKnownPlace(
+    package func isKnownNetwork(
         _ place: [UInt8], of account: [UInt8]
     ) async throws(PostgresError) -> Bool {
         try await !app.read(
@@ -32,7 +32,7 @@ extension Database {
     }
 
     /// A sign-in was right here: the place is known from now on, and nothing stands against it.
-    package func rememberPlace(
+    package func rememberNetwork(
         _ place: [UInt8], of account: [UInt8]
     ) async throws(PostgresError) {
         _ = try await app.mark(
@@ -45,7 +45,7 @@ extension Database {
             """
             DELETE FROM operator_places WHERE account = \(account) AND place IN (
                 SELECT place FROM operator_places WHERE account = \(account)
-                ORDER BY last_at DESC, place OFFSET \(Self.knownPlaces))
+                ORDER BY last_at DESC, place OFFSET \(Self.knownNetworks))
             """)
         try await clearSignInFailures(place)
     }

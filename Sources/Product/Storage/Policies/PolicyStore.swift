@@ -79,7 +79,7 @@ extension Change {
         var policy = wanted
         policy.version = current.policy.version
         if policy == current.policy {
-            standsAlready()
+            alreadyApplied()
             return current
         }
         policy.version += 1

@@ -20,8 +20,8 @@ extension Change {
             """)
         guard let row = rows.first else { return }
         let tenant = try row.get(0, as: UUID?.self) ?? .platform
-        let place = try await switching(to: tenant)
-        try await place.audit(
+        let tenantChange = try await switching(to: tenant)
+        try await tenantChange.audit(
             "sign_up.bound", AuditTarget("identity", tenant, key.provider.rawValue))
     }
 
@@ -72,8 +72,8 @@ extension Database {
 extension Database {
     /// Of a user with several federated names the first that is known.
     func knownFirst(
-        _ named: NamedFacts, _ call: ProvisioningCall, _ change: Change
-    ) async throws -> NamedFacts {
+        _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
+    ) async throws -> ResolvedAttempt {
         guard !call.otherNames.isEmpty, let provider = named.provider,
             case .federated(_, let first) = call.provider
         else { return named }

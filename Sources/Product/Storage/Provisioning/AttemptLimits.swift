@@ -24,7 +24,7 @@ extension Database {
     /// Counts this attempt; the limit that it is over, if any. The provider's count is taken before
     /// the address's, always: each is a row that is locked until the attempt is over.
     func exceededLimit(
-        _ named: NamedFacts, _ call: ProvisioningCall, _ change: Change
+        _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
     ) async throws -> Limit? {
         var over: Limit?
         for limit in bounding(named, call) {
@@ -35,7 +35,7 @@ extension Database {
 
     /// The same of what was counted so far; counts nothing and locks nothing.
     func usedUpLimit(
-        _ named: NamedFacts, _ call: ProvisioningCall, _ change: Change
+        _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
     ) async throws -> Limit? {
         var over: Limit?
         for limit in bounding(named, call) {
@@ -45,7 +45,7 @@ extension Database {
     }
 
     /// The provider's before the address's.
-    private func bounding(_ named: NamedFacts, _ call: ProvisioningCall) -> [Limit] {
+    private func bounding(_ named: ResolvedAttempt, _ call: ProvisioningCall) -> [Limit] {
         let provider = named.provider.map {
             Limit(
                 key: "provider \($0.id) \(call.callerName)", most: limits.perProvider,

@@ -3,7 +3,7 @@ import Postgres
 import Text
 
 /// What the call itself names, looked up: its provider, its tenants and its person.
-struct NamedFacts: Sendable {
+struct ResolvedAttempt: Sendable {
     var attempt: Attempt
     var provider: Provider?
     var asked: [AskedTenant] = []
@@ -15,7 +15,7 @@ struct NamedFacts: Sendable {
 }
 
 extension Change {
-    func named(_ call: ProvisioningCall) async throws(PostgresError) -> NamedFacts {
+    func named(_ call: ProvisioningCall) async throws(PostgresError) -> ResolvedAttempt {
         var asked: [AskedTenant] = []
         if let caller = call.caller { asked.append(AskedTenant(.caller, caller)) }
         if let text = call.tenant {
@@ -45,7 +45,7 @@ extension Change {
         if let client = call.clientID, let tenant = provider?.clientTenant(client) {
             asked.append(AskedTenant(.client, tenant))
         }
-        return NamedFacts(
+        return ResolvedAttempt(
             attempt: attempt, provider: provider, asked: asked, tokenTenants: tokenTenants,
             tokenHash: tokenHash, reservers: callers(call, provider, asked))
     }

@@ -20,12 +20,12 @@ extension Change {
         let about = result.verdict.trace.flatMap(\.about)
         let tenants = Set(about.compactMap(\.tenantID)).intersection(reading.facts.tenants.keys)
         for tenant in tenants.sorted() {
-            let place = try await switching(to: tenant)
+            let tenantChange = try await switching(to: tenant)
             let own = Set(about.filter { $0.tenantID == tenant })
-            guard let part = try await place.part(own, reading.facts.tenants[tenant]) else {
+            guard let part = try await tenantChange.part(own, reading.facts.tenants[tenant]) else {
                 continue
             }
-            try await place.record(part, id, result, reading)
+            try await tenantChange.record(part, id, result, reading)
         }
         _ = try await switching(to: self.tenant)
     }
@@ -50,9 +50,9 @@ extension Change {
         _ part: DecisionPart, _ id: UUID, _ result: ProvisioningResult, _ reading: FactsReading
     ) async throws(PostgresError) {
         let (verdict, attempt) = (result.verdict, reading.attempt)
-        let told =
+        let publicView =
             verdict.outcome == .refused && reading.call.isInPerson
-            ? result.toldReason : verdict.reason
+            ? result.publicReason : verdict.reason
         var steps = verdict.trace.filter { step in
             step.about.contains { $0.tenantID == tenant }
                 && step.about.allSatisfy { $0.tenantID == tenant }
@@ -69,7 +69,7 @@ extension Change {
             INSERT INTO decisions (tenant_id, id, created_at, outcome, reason, reference, email,
                 email_key, provider, issuer, subject, user_id, invite_id, trace, duration_ms, part)
             VALUES (\(tenant), \(id), \(now), \(verdict.outcome.rawValue),
-                \(isWhole ? told?.rawValue : nil), \(isWhole ? result.reference : ""),
+                \(isWhole ? publicView?.rawValue : nil), \(isWhole ? result.reference : ""),
                 \(email?.display), \(email?.key),
                 \(isWhole ? attempt.identity.provider.rawValue : ""), '', '', \(user),
                 \(own.first { $0.kind == .invite }?.id), \(JSONB(steps.document)), 0,

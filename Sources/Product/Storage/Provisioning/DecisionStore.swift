@@ -106,10 +106,10 @@ package struct DecisionFilter: Sendable {
 extension DecisionRow {
     static func list(of tenant: UUID?, _ filter: DecisionFilter) -> ListStatement {
         // Of all tenants: what the index of all rows asks for.
-        let place: SQL =
+        let condition: SQL =
             tenant.map { "tenant_id = \($0)" } ?? "part IS NULL AND created_at > '-infinity'"
         return ListStatement(
-            columns: columns, source: "decisions WHERE \(place)\(filter.condition)")
+            columns: columns, source: "decisions WHERE \(condition)\(filter.condition)")
     }
 }
 
@@ -138,7 +138,7 @@ extension Database {
 
 extension Change {
     func recordDecision(
-        _ result: ProvisioningResult, _ named: NamedFacts, policy: Int?,
+        _ result: ProvisioningResult, _ named: ResolvedAttempt, policy: Int?,
         since started: ContinuousClock.Instant
     ) async throws(PostgresError) {
         let took = started.duration(to: .now).components

@@ -3,8 +3,8 @@ import Postgres
 import Text
 
 /// Makes the inviter's mail of the tenant, the inviter's address and the invited one.
-package typealias DeclineLetter =
-    @Sendable (_ tenant: TenantRow, _ inviter: String, _ invited: String) -> Letter
+package typealias DeclineMail =
+    @Sendable (_ tenant: TenantRow, _ inviter: String, _ invited: String) -> OutgoingMail
 
 /// A person declines one of the tenants that are open to them.
 extension Database {
@@ -14,12 +14,13 @@ extension Database {
     /// sent.
     package func decline(
         _ call: ProvisioningCall, tenant: String, by actor: Actor,
-        letter: DeclineLetter?, render: @escaping Render
+        mail: DeclineMail?, render: @escaping Render
     ) async throws -> ProvisioningResult {
-        let result = try await persons.alone(as: call.personKeys, by: call.callerName) {
+        let result = try await personLock.withExclusive(keys: call.personKeys, by: call.callerName)
+        {
             try await afterRaces {
                 try await platformScope.change(by: actor) { change in
-                    try await declined(call, tenant, change, letter, render)
+                    try await declined(call, tenant, change, mail, render)
                 }
             }
         }
@@ -28,7 +29,7 @@ extension Database {
     }
 
     private func declined(
-        _ call: ProvisioningCall, _ tenant: String, _ change: Change, _ letter: DeclineLetter?,
+        _ call: ProvisioningCall, _ tenant: String, _ change: Change, _ mail: DeclineMail?,
         _ render: Render
     ) async throws -> ProvisioningResult {
         let started = ContinuousClock.now
@@ -38,15 +39,15 @@ extension Database {
         try await reading.lock()
         try await reading.read()
         if let id = try await change.tenantID(tenant), reading.mayDecline(id) {
-            try await reading.decline(id, letter: letter)
+            try await reading.decline(id, mail: mail)
             let again = try await change.switching(to: .platform)
             reading = FactsReading(self, call, named, again)
             try await reading.read()
         } else if let limit = try await exceededLimit(named, call, change) {
             let (verdict, digest) = limited(limit, reading, change)
             if let earlier = try await change.recordedAnswer(digest, isEvent: false) {
-                let place = try await change.switching(to: verdict.tenantID ?? .platform)
-                return try await again(earlier, verdict, reading, place)
+                let tenantChange = try await change.switching(to: verdict.tenantID ?? .platform)
+                return try await again(earlier, verdict, reading, tenantChange)
             }
             return try await answer(verdict, reading, named, digest, since: started, render)
         }
@@ -57,18 +58,19 @@ extension Database {
 
     /// The decision is recorded like any other; `digest`: it stands for others too.
     private func answer(
-        _ verdict: Verdict, _ reading: FactsReading, _ named: NamedFacts, _ digest: [UInt8]?,
+        _ verdict: Verdict, _ reading: FactsReading, _ named: ResolvedAttempt, _ digest: [UInt8]?,
         since started: ContinuousClock.Instant, _ render: Render
     ) async throws -> ProvisioningResult {
-        let place = try await reading.change.switching(to: verdict.tenantID ?? .platform)
-        var result = try await result(verdict, reading, place, identity: nil)
-        result.decisionID = place.actor.decisionID
+        let tenantChange = try await reading.change.switching(to: verdict.tenantID ?? .platform)
+        var result = try await result(verdict, reading, tenantChange, identity: nil)
+        result.decisionID = tenantChange.actor.decisionID
         result.reference = Base62.randomText(6)
         result.answer = render(result)
-        try await place.recordDecision(
-            result, named, policy: reading.tenants[place.tenant]?.policyVersion, since: started)
-        try await place.recordParts(of: result, reading)
-        if let digest { try await place.record(result, for: digest) }
+        try await tenantChange.recordDecision(
+            result, named, policy: reading.tenants[tenantChange.tenant]?.policyVersion,
+            since: started)
+        try await tenantChange.recordParts(of: result, reading)
+        if let digest { try await tenantChange.record(result, for: digest) }
         return result
     }
 }
@@ -81,25 +83,25 @@ extension FactsReading {
 
     /// Revokes the live invite, if there is one, and offers the tenant no more.
     fileprivate func decline(
-        _ tenant: UUID, letter: DeclineLetter?
+        _ tenant: UUID, mail: DeclineMail?
     ) async throws {
-        var place = try await change.switching(to: tenant)
+        var tenantChange = try await change.switching(to: tenant)
         let user = facts.tenants[tenant]?.user?.id
-        place.actor.type = "person"
-        place.actor.id = user?.description ?? ""
-        place.actor.name = "The invited person"
+        tenantChange.actor.type = "person"
+        tenantChange.actor.id = user?.description ?? ""
+        tenantChange.actor.name = "The invited person"
         if let found = facts.tenants[tenant]?.invite, found.invite.isLive(at: change.now) {
-            let invite = try await place.lockInvite(found.invite.id)
-            let revoked = try await place.revoke(invite, in: database)
-            if let letter, let row = tenants[tenant],
-                let inviter = try await place.inviterAddress(revoked)
+            let invite = try await tenantChange.lockInvite(found.invite.id)
+            let revoked = try await tenantChange.revoke(invite, in: database)
+            if let mail, let row = tenants[tenant],
+                let inviter = try await tenantChange.inviterAddress(revoked)
             {
-                try await place.post(
-                    letter(row, inviter, invite.email), about: invite.id, in: database)
+                try await tenantChange.post(
+                    mail(row, inviter, invite.email), about: invite.id, in: database)
             }
         }
         let end = change.now.adding(seconds: Provisioning.choicesFor)
-        try await place.query(
+        try await tenantChange.query(
             """
             INSERT INTO pending_choices (identity, tenant_id, email_key, created_at, expires_at,
                 declined_at)
@@ -108,7 +110,7 @@ extension FactsReading {
             ON CONFLICT (identity, tenant_id) DO UPDATE
             SET expires_at = excluded.expires_at, declined_at = excluded.declined_at
             """)
-        try await place.audit(
+        try await tenantChange.audit(
             "sign_up.declined",
             AuditTarget("identity", tenant, attempt.identity.provider.rawValue))
     }

@@ -11,9 +11,9 @@ struct EffectWriting: Sendable {
     let call: ProvisioningCall
     let attempt: Attempt
     let identityKey: [UInt8]
-    let isAddressVouched: Bool
+    let isAddressTrusted: Bool
     /// A tenant's provider or credential says whose identity it is.
-    let isTenantsWord: Bool
+    let isAssertedByTenant: Bool
     /// Whether the address was proved: a link that an operator saw proves no mailbox.
     let provesAddress: Bool
     let change: Change
@@ -28,8 +28,8 @@ struct EffectWriting: Sendable {
         call = reading.call
         attempt = reading.attempt
         identityKey = reading.identityKey
-        isAddressVouched = reading.isAddressVouched
-        isTenantsWord = reading.call.caller != nil || reading.named.provider?.tenantID != nil
+        isAddressTrusted = reading.isAddressTrusted
+        isAssertedByTenant = reading.call.caller != nil || reading.named.provider?.tenantID != nil
         provesAddress =
             attempt.trigger != .invitePage || reading.facts.invite?.invite.delivery == .mail
         self.change = change
@@ -48,7 +48,7 @@ struct EffectWriting: Sendable {
             try await create(status, role, source)
         case .activateUser(let user, let role):
             try await settle(user, "active", role, "user.activated")
-        case .admitByWord(let user, let role):
+        case .admitByAssertion(let user, let role):
             try await settle(user, "active", role, "user.activated", provesAddress: false)
         case .approveUser(let user, let role):
             try await settle(user, "active", role, "user.approved")
@@ -194,8 +194,8 @@ struct EffectWriting: Sendable {
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
                 email_verified, email_vouched, created_at, last_used_at, tenants_word)
             VALUES (\(tenant), \(id), \(user), \(key.provider.rawValue), \(key.issuer),
-                \(key.subject), \(attempt.email?.display), \(provesAddress), \(isAddressVouched),
-                \(now), \(now), \(isTenantsWord))
+                \(key.subject), \(attempt.email?.display), \(provesAddress), \(isAddressTrusted),
+                \(now), \(now), \(isAssertedByTenant))
             ON CONFLICT DO NOTHING RETURNING id
             """)
         guard rows.count == 1 else { throw ProvisioningRace() }

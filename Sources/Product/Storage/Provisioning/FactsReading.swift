@@ -8,7 +8,7 @@ import Text
 struct FactsReading: Sendable {
     let database: Database
     let call: ProvisioningCall
-    let named: NamedFacts
+    let named: ResolvedAttempt
     /// Locks what it reads, except where that only explains a refusal.
     var change: Change
     private(set) var facts: Facts
@@ -18,7 +18,8 @@ struct FactsReading: Sendable {
     /// A grant that the operator who made it brought for an own address, and its tenant.
     private(set) var makersGrant: (tenant: UUID, grant: UUID)?
 
-    init(_ database: Database, _ call: ProvisioningCall, _ named: NamedFacts, _ change: Change) {
+    init(_ database: Database, _ call: ProvisioningCall, _ named: ResolvedAttempt, _ change: Change)
+    {
         self.database = database
         self.call = call
         self.named = named
@@ -60,7 +61,7 @@ struct FactsReading: Sendable {
         // Tenants that contradict each other are refused unread: no row of theirs is even locked.
         let asked = Set(facts.asked.map(\.tenantID))
         guard asked.count <= 1, !asked.contains(nil) else { return }
-        try await readKept()
+        try await readStored()
         if let reservation = facts.reservation { try await readKeptGrant(of: reservation) }
         for id in try await candidates() { try await readTenant(id) }
         if named.attempt.hasInviteToken || facts.reservation?.inviteID != nil {
@@ -69,7 +70,7 @@ struct FactsReading: Sendable {
     }
 
     /// What earlier calls of this identity left behind.
-    private mutating func readKept() async throws(PostgresError) {
+    private mutating func readStored() async throws(PostgresError) {
         // A sign-up says by itself what it asks for; one under the same name before it does not.
         if attempt.identity.isNativeName, !attempt.trigger.isUnprovedNative {
             facts.reservation = try await reservation()
@@ -134,10 +135,10 @@ struct FactsReading: Sendable {
     }
 
     /// Whether the provider, as it is trusted, vouches for the address that it told.
-    var isAddressVouched: Bool {
+    var isAddressTrusted: Bool {
         guard let provider = facts.provider, let email = attempt.email else { return false }
         let own = provider.tenantID.flatMap { facts.tenants[$0]?.domain }
-        return Vouching.ofProvider(
+        return AddressTrust.ofProvider(
             provider, attempt: attempt, domain: email.domain, ownDomain: own) > .none
     }
 

@@ -39,26 +39,26 @@ extension Database {
     ) async throws -> ProvisioningResult? {
         let keys = call.personKeys
         guard let address = keys.dropFirst().first, !call.needsReservation else {
-            return try await persons.alone(as: keys, by: call.callerName, body)
+            return try await personLock.withExclusive(keys: keys, by: call.callerName, body)
         }
         let name = "\(address) \(call.callerName)"
         if !overLimit.isMarked(name, at: clock()) {
             do {
-                let result = try await persons.alone(
-                    as: keys, by: call.callerName, isTurnedAway: true, body)
+                let result = try await personLock.withExclusive(
+                    keys: keys, by: call.callerName, isTurnedAway: true, body)
                 if result?.verdict.reason == .rateLimited {
                     overLimit.mark(name, at: clock())
-                    persons.turnAway(from: address, of: call.callerName)
+                    personLock.turnAway(from: address, of: call.callerName)
                 }
                 return result
-            } catch is PersonQueue.TurnedAway {}
+            } catch is PersonLock.TurnedAway {}
         }
         let lane = "\(name) lane \(Int.random(in: 0..<Self.lanes))"
-        let held = try await persons.alone(as: [lane], by: call.callerName) {
+        let held = try await personLock.withExclusive(keys: [lane], by: call.callerName) {
             try await heldBack(call, by: actor, render)
         }
         if let held { return held }
-        return try await persons.alone(as: keys, by: call.callerName, body)
+        return try await personLock.withExclusive(keys: keys, by: call.callerName, body)
     }
 
     /// nil: the rules would not refuse, or the attempt is a retry, or nothing is over its limit: to
@@ -96,7 +96,7 @@ extension Database {
         guard let earlier = try await change.recordedAnswer(digest, isEvent: false) else {
             return nil
         }
-        let place = try await change.switching(to: verdict.tenantID ?? .platform)
-        return try await again(earlier, verdict, reading, place)
+        let tenantChange = try await change.switching(to: verdict.tenantID ?? .platform)
+        return try await again(earlier, verdict, reading, tenantChange)
     }
 }

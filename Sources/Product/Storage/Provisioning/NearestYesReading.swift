@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-extension NamedFacts {
+extension ResolvedAttempt {
     /// What is kept of the attempt beside its decision.
     var document: JSONValue {
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
@@ -50,7 +50,7 @@ extension Database {
             emailVerified: stored["email_verified"]?.bool,
             hostedDomain: stored["hosted_domain"]?.string, clientID: stored["client_id"]?.string)
         attempt.hasInviteToken = stored["has_token"]?.bool ?? false
-        var named = NamedFacts(attempt: attempt)
+        var named = ResolvedAttempt(attempt: attempt)
         named.asked = (stored["asked"]?.array ?? []).map {
             AskedTenant(.attempt, $0.string.flatMap { UUID($0) })
         }
@@ -64,7 +64,7 @@ extension Database {
     }
 
     private func nearest(
-        _ named: NamedFacts, provider: UUID?, invite: UUID?, at home: UUID, _ reason: Reason
+        _ named: ResolvedAttempt, provider: UUID?, invite: UUID?, at home: UUID, _ reason: Reason
     ) async throws -> [NearestYes] {
         do {
             try await platformScope.change(by: .system) { change in
@@ -75,8 +75,8 @@ extension Database {
                 var named = named
                 named.provider = try found.first.map(ProviderRow.init)?.provider
                 if let invite {
-                    let place = try await change.switching(to: home)
-                    let hashes = try await place.query(
+                    let tenantChange = try await change.switching(to: home)
+                    let hashes = try await tenantChange.query(
                         """
                         SELECT token_hash FROM invites
                         WHERE tenant_id = \(home) AND id = \(invite)

@@ -25,7 +25,7 @@ package struct ProvisionedUser: Sendable {
         package var issuer: String
         package var subject: String
         package var email: String?
-        package var isEmailVouched: Bool
+        package var isEmailTrusted: Bool
         package var createdAt: Timestamp
         package var lastUsedAt: Timestamp?
         package var aliasCount: Int
@@ -59,7 +59,7 @@ extension Change {
                 ProvisionedUser.Identity(
                     id: id, provider: try row.get(10), issuer: try row.get(11),
                     subject: try row.get(12), email: try row.get(13, as: String?.self),
-                    isEmailVouched: try row.get(16), createdAt: try row.get(14),
+                    isEmailTrusted: try row.get(16), createdAt: try row.get(14),
                     lastUsedAt: try row.get(15, as: Timestamp?.self), aliasCount: try row.get(18),
                     linkedByType: try row.get(19, as: String?.self),
                     linkedByID: try row.get(20, as: String?.self)))
@@ -71,7 +71,8 @@ extension Change {
     func switching(to tenant: UUID) async throws(PostgresError) -> Change {
         try await query("SELECT set_config('app.tenant', \(tenant.description), true)")
         return Change(
-            tenant: tenant, actor: actor, now: now, transaction: transaction, notices: notices,
+            tenant: tenant, actor: actor, now: now, transaction: transaction,
+            invalidations: invalidations,
             locksRows: locksRows)
     }
 }

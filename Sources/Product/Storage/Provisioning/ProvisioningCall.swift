@@ -102,20 +102,20 @@ package struct ProvisioningResult: Sendable {
     package var wouldAdmit: [NearestYes]?
     /// Whether the attempt's address is one, and whether the provider vouches for it.
     var isAddressSound = false
-    var isAddressVouched = false
+    var isAddressTrusted = false
     /// What `render` made of it, the recorded text for a retry.
     package var answer: String
 }
 
 extension ProvisioningResult {
     /// The reason of a refusal as a person who calls in person is told it.
-    package var toldReason: Reason { verdict.toldReason ?? verdict.reason ?? .approvalPending }
+    package var publicReason: Reason { verdict.publicReason ?? verdict.reason ?? .approvalPending }
 
     /// What a person who calls in person is told: the user and the tenant on success alone, and of
     /// a refusal no more than its told reason and the reference. The recorded decision has it all.
-    package var told: ProvisioningResult {
+    package var publicView: ProvisioningResult {
         guard verdict.outcome == .refused else { return self }
-        let verdict = Verdict(.refused, reason: toldReason)
+        let verdict = Verdict(.refused, reason: publicReason)
         return ProvisioningResult(
             verdict: verdict, decisionID: decisionID, reference: reference, user: nil, tenant: nil,
             choices: [], identityID: nil, answer: answer)

@@ -97,29 +97,31 @@ extension Database {
         if !dryRun, !isRepeated, let (tenant, grant) = reading.makersGrant {
             try await change.switching(to: tenant).auditRefusedGrant(grant)
         }
-        let place = try await change.switching(to: verdict.tenantID ?? .platform)
+        let tenantChange = try await change.switching(to: verdict.tenantID ?? .platform)
         if let earlier, isRepeated {
-            if verdict.reason != .rateLimited { try await place.countAttempt(earlier.decision) }
-            return try await again(earlier, verdict, reading, place)
+            if verdict.reason != .rateLimited {
+                try await tenantChange.countAttempt(earlier.decision)
+            }
+            return try await again(earlier, verdict, reading, tenantChange)
         }
-        var writing = EffectWriting(reading, verdict, place)
+        var writing = EffectWriting(reading, verdict, tenantChange)
         if !dryRun {
             for effect in verdict.effects { try await writing.write(effect) }
             verdict.userID = verdict.isSuccess ? writing.userID : verdict.userID
-            try await note(verdict, of: reading, place)
+            try await note(verdict, of: reading, tenantChange)
         }
-        var result = try await result(verdict, reading, place, identity: writing.identityID)
+        var result = try await result(verdict, reading, tenantChange, identity: writing.identityID)
         if !dryRun {
             result.decisionID = change.actor.decisionID
             result.reference = Base62.randomText(6)
             result.answer = render(result)
-            try await place.recordDecision(
-                result, named, policy: reading.tenants[place.tenant]?.policyVersion,
+            try await tenantChange.recordDecision(
+                result, named, policy: reading.tenants[tenantChange.tenant]?.policyVersion,
                 since: started)
-            try await place.recordParts(of: result, reading)
-            try await place.record(result, for: digest)
-            if let id = result.decisionID { try await place.countAttempt(id) }
-            try await place.noteUpstream(of: named, by: call)
+            try await tenantChange.recordParts(of: result, reading)
+            try await tenantChange.record(result, for: digest)
+            if let id = result.decisionID { try await tenantChange.countAttempt(id) }
+            try await tenantChange.noteUpstream(of: named, by: call)
         } else {
             if let reason = verdict.reason, verdict.outcome == .refused {
                 result.wouldAdmit = Provisioning.wouldAdmit(
@@ -158,10 +160,12 @@ extension Database {
     }
 
     /// What goes beside a verdict that no effect tells of.
-    private func note(_ verdict: Verdict, of reading: FactsReading, _ place: Change) async throws {
+    private func note(_ verdict: Verdict, of reading: FactsReading, _ tenantChange: Change)
+        async throws
+    {
         let key = reading.attempt.identity
         if let identity = verdict.nameGivenAnew {
-            try await place.audit(
+            try await tenantChange.audit(
                 "identity.name_given_anew", AuditTarget("identity", identity, key.subject))
         }
         // An event's word binds only what it links: a token is the pool's own.
@@ -169,7 +173,7 @@ extension Database {
             let row = reading.facts.known.first(where: { $0.tenantID == verdict.tenantID }),
             !row.hasThisSub
         else { return }
-        try await place.bind(alias, to: row.identityID, key)
+        try await tenantChange.bind(alias, to: row.identityID, key)
     }
 
     /// Whether a recomputed verdict would do more than repeat what was recorded.
@@ -194,13 +198,14 @@ extension Database {
     }
 
     func again(
-        _ earlier: RecordedAnswer, _ verdict: Verdict, _ reading: FactsReading, _ place: Change
+        _ earlier: RecordedResponse, _ verdict: Verdict, _ reading: FactsReading,
+        _ tenantChange: Change
     ) async throws -> ProvisioningResult {
         var repeated = verdict
         repeated.outcome = earlier.recorded.outcome
         repeated.reason = earlier.recorded.reason
         repeated.inviteID = earlier.recorded.inviteID
-        var result = try await result(repeated, reading, place, identity: nil)
+        var result = try await result(repeated, reading, tenantChange, identity: nil)
         result.decisionID = earlier.decision
         result.reference = earlier.reference
         result.answer = earlier.answer
@@ -208,9 +213,9 @@ extension Database {
     }
 
     func result(
-        _ verdict: Verdict, _ reading: FactsReading, _ place: Change, identity: UUID?
+        _ verdict: Verdict, _ reading: FactsReading, _ tenantChange: Change, identity: UUID?
     ) async throws -> ProvisioningResult {
-        let user = try await verdict.userID.asyncMap { try await place.provisionedUser($0) }
+        let user = try await verdict.userID.asyncMap { try await tenantChange.provisionedUser($0) }
         if verdict.isSuccess, let time = reading.call.tokenTime,
             time.isRefused(signedOutAt: user??.signedOutAt)
         {
@@ -230,7 +235,7 @@ extension Database {
             choices: verdict.choices.compactMap { reading.tenants[$0] },
             identityID: identity ?? known?.id ?? found?.identityID,
             isAddressSound: reading.attempt.email != nil,
-            isAddressVouched: reading.isAddressVouched, answer: "")
+            isAddressTrusted: reading.isAddressTrusted, answer: "")
     }
 }
 

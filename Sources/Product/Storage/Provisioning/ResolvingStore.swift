@@ -18,14 +18,14 @@ package struct ResolvedDecision: Sendable {
     package var decision: DecisionRow
     package var user: UserRow
     /// Addresses that are told: the account's, and those of the sign-ins that ended.
-    package var told: [String]
+    package var publicView: [String]
 }
 
 extension Change {
     /// 404 where this tenant has no such decision; 409 `conflict` where it does not hold any more
     /// or leaves nothing to decide, `email_taken` where another user has the address.
     package func resolve(
-        _ id: UUID, _ resolution: Resolution, isTenantsWord: Bool, in database: Database
+        _ id: UUID, _ resolution: Resolution, isAssertedByTenant: Bool, in database: Database
     ) async throws -> ResolvedDecision {
         let (decision, emailKey) = try await unprovedDecision(id)
         guard let userID = decision.userID else { throw Self.nothingToResolve }
@@ -52,10 +52,10 @@ extension Change {
         switch resolution {
         case .giveAccount:
             return try await change.give(
-                user, to: decision, isTenantsWord: isTenantsWord, database)
+                user, to: decision, isAssertedByTenant: isAssertedByTenant, database)
         case .openAnother(let email):
             let moved = try await change.move(user, to: email, database)
-            return ResolvedDecision(decision: decision, user: moved, told: [])
+            return ResolvedDecision(decision: decision, user: moved, publicView: [])
         }
     }
 
@@ -95,7 +95,7 @@ extension Change {
     }
 
     private func give(
-        _ user: UserRow, to decision: DecisionRow, isTenantsWord: Bool, _ database: Database
+        _ user: UserRow, to decision: DecisionRow, isAssertedByTenant: Bool, _ database: Database
     ) async throws -> ResolvedDecision {
         try await query(
             """
@@ -109,25 +109,26 @@ extension Change {
                 "DELETE FROM \(table) WHERE tenant_id = \(tenant) AND user_id = \(user.id)")
         }
         _ = try await revokeAPIKeys(owner: user.id, reason: "The account was given to another.")
-        var told = [user.email]
+        var publicView = [user.email]
         for identity in user.identities where identity.linkedByType == nil {
             try await query(
                 "DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(identity.id)")
-            try await forget(identity, database)
+            try await invalidate(identity, database)
             try await bar(identity, of: user)
             try await audit(
                 "identity.unlinked",
                 AuditTarget("identity", identity.id, "\(identity.provider) \(identity.subject)"))
-            if let email = identity.email, !told.contains(email) { told.append(email) }
+            if let email = identity.email, !publicView.contains(email) { publicView.append(email) }
         }
         var changes = AuditChanges()
         changes.add("email_verified_at", nil, now.description)
         try await audit("user.account_given", user.target, changes)
         let linked = try await linkIdentity(
             user, provider: decision.provider, issuer: decision.issuer,
-            subject: decision.subject, email: decision.email, isTenantsWord: isTenantsWord,
+            subject: decision.subject, email: decision.email,
+            isAssertedByTenant: isAssertedByTenant,
             isByHand: true, database: database)
-        return ResolvedDecision(decision: decision, user: linked.user, told: told)
+        return ResolvedDecision(decision: decision, user: linked.user, publicView: publicView)
     }
 
     private func move(

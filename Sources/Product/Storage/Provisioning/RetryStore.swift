@@ -5,7 +5,7 @@ import Postgres
 import Text
 
 /// A recorded answer that a retry gets again, byte for byte.
-struct RecordedAnswer: Sendable {
+struct RecordedResponse: Sendable {
     var tenant: UUID
     var decision: UUID
     var answer: String
@@ -15,7 +15,7 @@ struct RecordedAnswer: Sendable {
 
 extension ProvisioningCall {
     /// 32 bytes by which a second call is known to be the first one again.
-    func retryDigest(_ named: NamedFacts) -> [UInt8] {
+    func retryDigest(_ named: ResolvedAttempt) -> [UInt8] {
         var bytes = Array(callerName.utf8) + [0]
         if let eventID {
             let key = named.attempt.identity
@@ -34,7 +34,7 @@ extension Change {
     /// An event id is remembered as long as the row lives, anything else for the retry window.
     func recordedAnswer(
         _ digest: [UInt8], isEvent: Bool
-    ) async throws(PostgresError) -> RecordedAnswer? {
+    ) async throws(PostgresError) -> RecordedResponse? {
         let since = isEvent ? Timestamp(microseconds: 0) : now.adding(seconds: -Retry.window)
         let rows = try await query(
             """
@@ -45,7 +45,7 @@ extension Change {
         let stored = try row.json(4)
         func id(_ name: String) -> UUID? { stored[name]?.string.flatMap { UUID($0) } }
         guard let outcome = stored["outcome"]?.string.flatMap(Outcome.init) else { return nil }
-        return RecordedAnswer(
+        return RecordedResponse(
             tenant: try row.get(0), decision: try row.get(1), answer: try row.get(2),
             reference: try row.get(3),
             recorded: Retry.Recorded(

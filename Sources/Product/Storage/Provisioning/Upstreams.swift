@@ -26,7 +26,7 @@ extension Change {
     /// Keeps the upstream of a federated attempt: a hook's under its caller, a token's under the
     /// owner, since the pool itself has signed it. Called last: the row is locked to the end.
     func noteUpstream(
-        of named: NamedFacts, by call: ProvisioningCall
+        of named: ResolvedAttempt, by call: ProvisioningCall
     ) async throws(PostgresError) {
         guard let provider = named.provider, provider.kind == .cognito,
             let name = named.attempt.upstream, provider.upstream(named: name) == nil

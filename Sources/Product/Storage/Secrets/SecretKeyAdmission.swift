@@ -14,9 +14,9 @@ package enum SecretKeyFault: Error, Sendable, Equatable, CustomStringConvertible
 
     package var description: String {
         switch self {
-        case .foreign(let places):
+        case .foreign(let kinds):
             "GATEHOUSE_SECRET_KEY is not the key of this database: it does not open "
-                + "\(places.joined(separator: ", ")). Set the key that the database was used with; "
+                + "\(kinds.joined(separator: ", ")). Set the key that the database was used with; "
                 + "if it is lost, gatehouse secrets forget goes on without what it sealed"
         case .heldByTooFew(let replicas):
             "\(replicas) running replicas do not know both keys: restart each with GATEHOUSE_SECRET_KEY "
@@ -96,13 +96,13 @@ extension Database {
         if let id = try canaries.first?.get(0, as: [UInt8].self), !ids.contains(id) {
             foreign.append("the canary")
         }
-        for place in SealedPlace.allCases {
-            let others = try await app.read(place.entries(not: ids, most: 1))
-            let ours = try await app.read(place.entries(not: [], most: 1))
-            let opens = try ours.first.map(SealedPlace.Entry.init).map { entry in
-                (try? place.open(entry, in: self)) != nil
+        for kind in SealedColumnKind.allCases {
+            let others = try await app.read(kind.entries(not: ids, most: 1))
+            let ours = try await app.read(kind.entries(not: [], most: 1))
+            let opens = try ours.first.map(SealedColumnKind.Entry.init).map { entry in
+                (try? kind.open(entry, in: self)) != nil
             }
-            if !others.isEmpty || opens == false { foreign.append(place.rawValue) }
+            if !others.isEmpty || opens == false { foreign.append(kind.rawValue) }
         }
         let people = try await app.read("SELECT directory_people_elsewhere(\(ids))")
         if try people.first?.get(0, as: Bool.self) ?? false { foreign.append("the directory") }

@@ -30,9 +30,9 @@ extension Database {
                     SecretKeyRemains(name: name, count: count, endsByItself: endsByItself))
             }
         }
-        for place in SealedPlace.allCases {
+        for kind in SealedColumnKind.allCases {
             try add(
-                place.rawValue, try await app.read(place.count(under: key.id)), endsByItself: false)
+                kind.rawValue, try await app.read(kind.count(under: key.id)), endsByItself: false)
         }
         try add(
             "people in the directory",
@@ -86,7 +86,7 @@ extension Database {
         _ progress: @Sendable (_ people: Int) -> Void = { _ in }
     ) async throws {
         let ids = secrets.all.map(\.id)
-        for place in SealedPlace.allCases { _ = try await app.query(place.forget(except: ids)) }
+        for kind in SealedColumnKind.allCases { _ = try await app.query(kind.forget(except: ids)) }
         try await app.transaction { transaction in
             _ = try await transaction.query("DELETE FROM secret_keys")
             _ = secrets.seal(with: secrets.current.id)

@@ -46,22 +46,22 @@ extension Database {
 
     /// Seals anew what another key sealed; `progress` hears how many of each kind.
     package func resealAll(
-        _ progress: @Sendable (SealedPlace, Int) -> Void = { _, _ in }
+        _ progress: @Sendable (SealedColumnKind, Int) -> Void = { _, _ in }
     ) async throws {
-        for place in SealedPlace.allCases {
+        for kind in SealedColumnKind.allCases {
             while true {
                 let entries = try await app.query(
-                    place.entries(not: [secrets.current.id], most: Self.rotationBatch)
-                ).map(SealedPlace.Entry.init)
+                    kind.entries(not: [secrets.current.id], most: Self.rotationBatch)
+                ).map(SealedColumnKind.Entry.init)
                 if entries.isEmpty { break }
                 try await app.transaction { transaction in
                     for entry in entries {
-                        let plain = try place.open(entry, in: self)
-                        let sealed = try place.seal(plain, entry, in: self)
-                        _ = try await transaction.query(place.replace(entry, by: sealed))
+                        let plain = try kind.open(entry, in: self)
+                        let sealed = try kind.seal(plain, entry, in: self)
+                        _ = try await transaction.query(kind.replace(entry, by: sealed))
                     }
                 }
-                progress(place, entries.count)
+                progress(kind, entries.count)
             }
         }
     }

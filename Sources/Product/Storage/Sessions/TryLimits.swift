@@ -6,7 +6,7 @@ import Text
 extension Database {
     /// Claims one try. Answers nil, or until when no try is made. After `free` tries in a row
     /// without a success each doubles the wait, from 5 seconds up to 15 minutes.
-    package func claimTry(
+    package func claimAttempt(
         _ key: [UInt8], free: Int
     ) async throws(PostgresError) -> Timestamp? {
         let now = clock()
@@ -27,7 +27,7 @@ extension Database {
     }
 
     /// A try that was right is no failure.
-    package func forgiveTry(_ key: [UInt8]) async throws(PostgresError) {
+    package func forgiveAttempt(_ key: [UInt8]) async throws(PostgresError) {
         _ = try await app.mark(
             """
             UPDATE sign_in_failures SET failures = failures - 1, locked_until = NULL

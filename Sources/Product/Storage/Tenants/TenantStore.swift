@@ -127,7 +127,7 @@ extension Change {
     ) async throws -> TenantRow {
         if row.status == status {
             try await takeOverSuspension(row, side)
-            standsAlready()
+            alreadyApplied()
             return row
         }
         if let deletedAt = row.deletedAt, now >= deletedAt.adding(seconds: Retention.deleted) {

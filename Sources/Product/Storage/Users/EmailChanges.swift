@@ -31,7 +31,7 @@ extension Change {
                 created_at = excluded.created_at, expires_at = excluded.expires_at
             """)
         try await post(
-            Letter(
+            OutgoingMail(
                 .emailChange, to: email.original, tenantName: name,
                 link: "\(publicURL)/email#token=\(token)", expiresAt: end),
             about: user.id, in: database)
@@ -115,7 +115,7 @@ extension Change {
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(user.id)")
         try await post(
-            Letter(
+            OutgoingMail(
                 .emailChanged, to: user.email, tenantName: try await tenantName(),
                 message: email, expiresAt: now.adding(seconds: Self.noticeSeconds)),
             about: user.id, in: database)

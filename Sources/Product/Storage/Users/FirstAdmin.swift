@@ -43,7 +43,7 @@ extension Change {
         var next = row
         next.settings = .object(
             (row.settings.members ?? []).filter { !sameBytes($0.name, "admin_sign_up") })
-        _ = try await putClient(row, as: next, onPlatformsWord: false)
+        _ = try await putClient(row, as: next, isAssertedByPlatform: false)
         return user
     }
 }

@@ -9,7 +9,7 @@ extension Change {
     /// `isByHand`: an operator says whose it is, which ends the bar of an earlier unlinking.
     package func linkIdentity(
         _ user: UserRow, provider: String, issuer: String, subject: String, email: String?,
-        isTenantsWord: Bool, isByHand: Bool = false, database: Database
+        isAssertedByTenant: Bool, isByHand: Bool = false, database: Database
     ) async throws -> (user: UserRow, identity: UUID) {
         try require(user, user.status != "deleted")
         let isPools = sameBytes(provider, ProviderKind.cognito.rawValue)
@@ -20,7 +20,7 @@ extension Change {
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
                 created_at, tenants_word, linked_by_type, linked_by_id)
             VALUES (\(tenant), \(id), \(user.id), \(provider), \(issuer), \(subject), \(email),
-                \(now), \(isTenantsWord), \(isByHand ? actor.type : nil),
+                \(now), \(isAssertedByTenant), \(isByHand ? actor.type : nil),
                 \(isByHand ? actor.id : nil))
             ON CONFLICT (tenant_id, provider, issuer, subject) DO NOTHING RETURNING id
             """)
@@ -50,7 +50,7 @@ extension Change {
         try await endEmailChange(of: user)
         guard database.sendsMail, provider != ProviderKind.password.rawValue else { return }
         try await post(
-            Letter(
+            OutgoingMail(
                 .signInAdded, to: email, tenantName: try await tenantName(), message: provider,
                 expiresAt: now.adding(seconds: Self.noticeSeconds)),
             about: UUID.random(), in: database)
@@ -69,7 +69,7 @@ extension Change {
             DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(id)
                 AND user_id = \(user.id)
             """)
-        try await forget(identity, database)
+        try await invalidate(identity, database)
         if isBarred { try await bar(identity, of: user) }
         if identity.provider == "password" {
             try await query(
@@ -118,7 +118,7 @@ extension Change {
         let subject = user.id.description
         _ = try await linkIdentity(
             user, provider: ProviderKind.password.rawValue, issuer: Self.passwordIssuer,
-            subject: subject, email: user.email, isTenantsWord: false, database: database)
+            subject: subject, email: user.email, isAssertedByTenant: false, database: database)
         return subject
     }
 

@@ -8,16 +8,16 @@ package struct GrantedSignIn: Sendable {
     package var issuer: String
     package var subject: String
     package var email: String?
-    package var isTenantsWord: Bool
+    package var isAssertedByTenant: Bool
 
     package init(
-        provider: String, issuer: String, subject: String, email: String?, isTenantsWord: Bool
+        provider: String, issuer: String, subject: String, email: String?, isAssertedByTenant: Bool
     ) {
         self.provider = provider
         self.issuer = issuer
         self.subject = subject
         self.email = email
-        self.isTenantsWord = isTenantsWord
+        self.isAssertedByTenant = isAssertedByTenant
     }
 }
 
@@ -88,7 +88,7 @@ extension Change {
         guard try await consumeLinkGrant(grant.id) else { return .used }
         let (linked, _) = try await linkIdentity(
             user, provider: signIn.provider, issuer: signIn.issuer, subject: signIn.subject,
-            email: signIn.email, isTenantsWord: signIn.isTenantsWord, database: database)
+            email: signIn.email, isAssertedByTenant: signIn.isAssertedByTenant, database: database)
         try await audit(
             "link_grant.used", AuditTarget("link_grant", grant.id, grant.id.description))
         return .linked(linked)

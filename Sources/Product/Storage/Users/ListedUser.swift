@@ -93,7 +93,7 @@ package struct ListedIdentity: Sendable {
     package var linkedByType: StoredText? { StoredText(row, 20) }
     package var linkedByID: StoredText? { StoredText(row, 21) }
 
-    package var isEmailVouched: Bool { (try? row.get(18, as: Bool?.self)) ?? false }
+    package var isEmailTrusted: Bool { (try? row.get(18, as: Bool?.self)) ?? false }
 
     fileprivate static func check(_ row: Row) throws(PostgresError) {
         _ = try row.get(first, as: UUID?.self)

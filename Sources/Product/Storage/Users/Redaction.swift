@@ -39,15 +39,15 @@ extension Change {
 
     /// Answers that are kept for retries and tell of the user; those that hold a secret are sealed
     /// under the caller's own key and end within a day.
-    func redactKeptAnswers(of row: UserRow) async throws {
+    func redactStoredResponses(of row: UserRow) async throws {
         let slug = try await query("SELECT slug FROM tenants WHERE id = \(tenant)")
-        var places = ["/v1/tenants/\(tenant)/%"]
+        var paths = ["/v1/tenants/\(tenant)/%"]
         if let row = slug.first {
-            places.append("/v1/tenants/\(try row.get(0, as: String.self))/%")
+            paths.append("/v1/tenants/\(try row.get(0, as: String.self))/%")
         }
         try await query(
             """
-            DELETE FROM idempotency WHERE path LIKE ANY (\(places)) AND answer IS NOT NULL
+            DELETE FROM idempotency WHERE path LIKE ANY (\(paths)) AND answer IS NOT NULL
                 AND position(\(Array(row.id.description.utf8)) IN answer) > 0
             """)
     }

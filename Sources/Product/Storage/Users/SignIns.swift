@@ -12,7 +12,7 @@ package final class SignIns: Sendable {
         var at: Timestamp
         /// As the provider told it; nil where it told none, and the known one stays.
         var email: String?
-        var isVouched: Bool
+        var isTrustedAddress: Bool
     }
 
     /// By the identity.
@@ -63,7 +63,7 @@ extension ProvisioningResult {
             identityID,
             SignIns.Pending(
                 user: user.id, at: now, email: isAddressSound ? call.email : nil,
-                isVouched: isAddressVouched)
+                isTrustedAddress: isAddressTrusted)
         )
     }
 }
@@ -125,7 +125,7 @@ extension Database {
                         ELSE seen.vouched = 1 END
                 FROM (SELECT * FROM unnest(\(rows.map(\.key)), \(times),
                     \(rows.map { $0.value.email ?? "" }),
-                    \(rows.map { $0.value.isVouched ? Int64(1) : 0 }))
+                    \(rows.map { $0.value.isTrustedAddress ? Int64(1) : 0 }))
                     AS given (id, at, email, vouched)) AS seen
                 WHERE i.tenant_id = \(tenant) AND i.id = seen.id
                     AND (i.last_used_at IS NULL OR i.last_used_at < seen.at - interval '1 minute'

@@ -13,7 +13,7 @@ extension Database {
 extension Change {
     /// Ends sessions, withdraws invites, and keeps the row for the days of `Retention.deleted`.
     package func deleteUser(_ row: UserRow) async throws {
-        if row.status == "deleted" { return standsAlready() }
+        if row.status == "deleted" { return alreadyApplied() }
         try await revokeInvites(to: row)
         try await query(
             "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
@@ -43,9 +43,9 @@ extension Change {
                 AND id <> \(row.id)
             """)
         try await redact(row, isAddressOwn: others.isEmpty, database)
-        if isByHand { try await redactKeptAnswers(of: row) }
+        if isByHand { try await redactStoredResponses(of: row) }
         try await bury(row, withAddress: others.isEmpty, database)
-        for identity in row.identities { try await forget(identity, database) }
+        for identity in row.identities { try await invalidate(identity, database) }
         try await query("SELECT user_search_drop(\(row.id))")
         try await query(
             "DELETE FROM invites WHERE tenant_id = \(tenant) AND accepted_user_id = \(row.id)")
@@ -59,7 +59,7 @@ extension Change {
         try await audit("user.purged", AuditTarget("user", row.id, ""))
     }
 
-    func forget(_ identity: IdentityRow, _ database: Database) async throws {
+    func invalidate(_ identity: IdentityRow, _ database: Database) async throws {
         let key = database.personKey(
             provider: identity.provider, issuer: identity.issuer, subject: identity.subject)
         try await query("SELECT directory_remove_person(\(key))")

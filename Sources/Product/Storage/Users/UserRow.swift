@@ -88,7 +88,7 @@ package struct IdentityRow: Sendable {
     package var issuer: String
     package var subject: String
     package var email: String?
-    package var isEmailVouched: Bool
+    package var isEmailTrusted: Bool
     package var createdAt: Timestamp
     package var lastUsedAt: Timestamp?
     /// How many `sub`s of a pool are bound to it.
@@ -121,7 +121,7 @@ package struct IdentityRow: Sendable {
         self.issuer = issuer
         self.subject = subject
         email = parts[4].string
-        isEmailVouched = parts[7].bool ?? false
+        isEmailTrusted = parts[7].bool ?? false
         createdAt = Timestamp(microseconds: Int64(created))
         lastUsedAt = parts[6].int.map { Timestamp(microseconds: Int64($0)) }
         aliasCount = aliases

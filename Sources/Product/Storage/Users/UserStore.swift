@@ -45,7 +45,7 @@ extension Change {
         changes.add("name", row.name, name)
         changes.add("role", row.role, role)
         if changes.isEmpty {
-            standsAlready()
+            alreadyApplied()
             return row
         }
         let rows = try await query(
@@ -64,7 +64,7 @@ extension Change {
     /// Refuses the user from now on and withdraws the invites to the address.
     package func suspendUser(_ row: UserRow) async throws -> UserRow {
         if row.status == "suspended" {
-            standsAlready()
+            alreadyApplied()
             return row
         }
         try require(row, row.status != "deleted")

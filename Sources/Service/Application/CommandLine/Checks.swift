@@ -102,13 +102,13 @@ struct Checks: Sendable {
         guard let endpoint = Endpoint(url, ports: ports) else {
             return Finding(name: name, result: .failed, detail: "the URL is not understood")
         }
-        let place = "\(endpoint.host):\(endpoint.port)"
+        let address = "\(endpoint.host):\(endpoint.port)"
         guard Reach.resolves(endpoint.host) else {
             return Finding(name: name, result: .failed, detail: "\(endpoint.host) has no address")
         }
         return Reach.connects(endpoint.host, endpoint.port)
-            ? Finding(name: name, result: .ok, detail: "\(place) takes connections")
-            : Finding(name: name, result: .failed, detail: "nothing answers at \(place)")
+            ? Finding(name: name, result: .ok, detail: "\(address) takes connections")
+            : Finding(name: name, result: .failed, detail: "nothing answers at \(address)")
     }
 
     /// Host and port of a URL, without what may be secret in it.
@@ -123,17 +123,19 @@ struct Checks: Sendable {
                 let standard = ports[String(decoding: bytes[..<colon], as: UTF8.self)]
             else { return nil }
             let authority = bytes[(colon + 3)...].prefix { !"/?#".utf8.contains($0) }
-            var place = authority.split(separator: UInt8(ascii: "@")).last ?? []
+            var endpoint = authority.split(separator: UInt8(ascii: "@")).last ?? []
             port = standard
-            if let mark = place.lastIndex(of: UInt8(ascii: ":")), place.last != UInt8(ascii: "]") {
-                guard let given = UInt16(String(decoding: place[(mark + 1)...], as: UTF8.self))
+            if let mark = endpoint.lastIndex(of: UInt8(ascii: ":")),
+                endpoint.last != UInt8(ascii: "]")
+            {
+                guard let given = UInt16(String(decoding: endpoint[(mark + 1)...], as: UTF8.self))
                 else { return nil }
                 port = given
-                place = place[..<mark]
+                endpoint = endpoint[..<mark]
             }
-            if place.first == UInt8(ascii: "[") { place = place.dropFirst().dropLast() }
-            guard !place.isEmpty else { return nil }
-            host = String(decoding: place, as: UTF8.self)
+            if endpoint.first == UInt8(ascii: "[") { endpoint = endpoint.dropFirst().dropLast() }
+            guard !endpoint.isEmpty else { return nil }
+            host = String(decoding: endpoint, as: UTF8.self)
         }
     }
 }

@@ -29,8 +29,8 @@ struct SecretsCommand: Sendable {
             try await database.switchSecrets()
             terminal.step("waiting until every replica seals with the new key")
             try await Self.wait(for: database)
-            try await database.resealAll { place, count in
-                terminal.step("sealed anew: \(count) \(place.rawValue)")
+            try await database.resealAll { kind, count in
+                terminal.step("sealed anew: \(count) \(kind.rawValue)")
             }
             let people = Counted()
             try await database.rebuildDirectory { people.add($0) }

@@ -52,8 +52,8 @@ final class Housekeeping: Sendable {
                     await self.database.writeKeyUses()
                     await self.database.writeSignIns()
                     // Where it cannot be asked, the last number stands.
-                    if let letters = try? await self.database.waitingMail() {
-                        self.metrics.mailWaits(letters)
+                    if let mails = try? await self.database.waitingMail() {
+                        self.metrics.mailWaits(mails)
                     }
                     self.nextKeyUses()
                 }

@@ -25,13 +25,13 @@ package final class ServiceMetrics: Sendable {
     private let failures: Counter
     private let mail: Gauge
     /// How long a withdrawal waited for the other replicas to have it.
-    let withdrawals: Histogram
+    let revocationWaits: Histogram
     private let rounds: Counter
     private let memory: ProcessMeasures
 
     private static let noRoute = "none"
     static let preflight = "preflight"
-    private static let places = [
+    private static let operations = [
         "/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/console",
     ]
 
@@ -41,7 +41,9 @@ package final class ServiceMetrics: Sendable {
         for endpoint in Routes.all {
             routes[endpoint.id] = Self.route(registry, endpoint.method.rawValue, endpoint.path)
         }
-        for place in Self.places { routes[place] = Self.route(registry, "GET", place) }
+        for operation in Self.operations {
+            routes[operation] = Self.route(registry, "GET", operation)
+        }
         routes[Self.preflight] = Self.route(registry, "OPTIONS", "any")
         routes[Self.noRoute] = Self.route(registry, "any", Self.noRoute)
         self.routes = routes
@@ -62,7 +64,7 @@ package final class ServiceMetrics: Sendable {
             registry, "gatehouse_unavailable_total", "Answers 503, by what was not there.", "cause",
             Outage.allCases.map { ($0, $0.rawValue) })
         mail = registry.gauge("gatehouse_mail_waiting", "Letters that are still to be sent.")
-        withdrawals = registry.histogram(
+        revocationWaits = registry.histogram(
             "gatehouse_withdrawal_wait_seconds",
             "From a change's commit until every replica answers by it.")
         registry.gauge(
@@ -84,15 +86,15 @@ package final class ServiceMetrics: Sendable {
 
     /// One answer of a place that is no endpoint (a file of the console is `/console`), or one
     /// given from memory, by its operation id: those take no time worth a histogram.
-    func record(place: String, status: Int) {
-        guard let route = routes[place] else { return }
+    func record(operation: String, status: Int) {
+        guard let route = routes[operation] else { return }
         count(status, route)
     }
 
     func record(_ outcome: Outcome) { decisions[outcome]?.increment() }
     func record(_ verdict: APIKeyVerdict) { verifications[verdict]?.increment() }
     func swept(_ table: String, _ rows: Int) { swept[table]?.increment(by: rows) }
-    func mailWaits(_ letters: Int) { mail.set(letters) }
+    func mailWaits(_ mails: Int) { mail.set(mails) }
     func sweepEnded(failed: Bool) { (failed ? failures : rounds).increment() }
 
     /// The counts of a database role's pools.

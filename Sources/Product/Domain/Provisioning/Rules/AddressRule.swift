@@ -13,10 +13,10 @@ extension Evaluation {
     }
 
     /// The provider's word, or the proof that a token carries.
-    func computeVouching(_ provider: Provider) -> Vouching {
+    func computeAddressTrust(_ provider: Provider) -> AddressTrust {
         guard let email = attempt.email else { return .none }
         let own = provider.tenantID.flatMap { facts.tenants[$0]?.domain }
-        let word = Vouching.ofProvider(
+        let word = AddressTrust.ofProvider(
             provider, attempt: attempt, domain: email.domain, ownDomain: own)
         guard attempt.hasInviteToken, let invite = facts.invite?.invite, invite.email == email
         else {
@@ -31,12 +31,12 @@ extension Evaluation {
     /// Rule 5: the address must be vouched for; a native sign-up is judged as if it were.
     mutating func trustInAddress() -> Verdict? {
         if attempt.trigger.isUnprovedNative {
-            vouching = .proved
+            addressTrust = .proved
             note("5", "as if vouched for", "native")
             return nil
         }
-        guard vouching > .none else { return refuse("5", .emailUnverified, "") }
-        note("5", "vouched for", vouching.rawValue)
+        guard addressTrust > .none else { return refuse("5", .emailUnverified, "") }
+        note("5", "vouched for", addressTrust.rawValue)
         return nil
     }
 }

@@ -84,7 +84,7 @@ extension Evaluation {
     mutating func candidateTenants() -> Verdict? {
         let found = candidates()
         let isAdmitted = found.contains { $0.standing == .admits }
-        if let held = heldRefusal, !isAdmitted || !isVouchedOrNative { return refuse("1", held) }
+        if let held = heldRefusal, !isAdmitted || !isTrustedOrNative { return refuse("1", held) }
         guard !found.isEmpty else { return refuse("4", .noTenant, "none") }
         guard isAdmitted else {
             return settle(on: found.min { $0.knowledge.rank < $1.knowledge.rank } ?? found[0])
@@ -138,7 +138,7 @@ extension Evaluation {
 
     private mutating func several(_ choices: [Candidate]) -> Verdict {
         let about = choices.flatMap(\.about)
-        guard isVouchedOrNative else {
+        guard isTrustedOrNative else {
             return refuse("4", .emailUnverified, "several tenants", about: about)
         }
         note("4", "deferred", "", about: about)
@@ -148,7 +148,7 @@ extension Evaluation {
         return verdict
     }
 
-    var isVouchedOrNative: Bool { vouching > .none || attempt.trigger.isUnprovedNative }
+    var isTrustedOrNative: Bool { addressTrust > .none || attempt.trigger.isUnprovedNative }
 
     func knows(_ tenant: TenantFacts) -> Knowledge? {
         if let user = tenant.user, user.status == .suspended { return .suspendedUser(user) }
@@ -184,7 +184,7 @@ extension Evaluation {
     private func recentlyDeleted(_ tenant: TenantFacts) -> UserFacts? {
         let byIdentity = facts.known.filter {
             $0.tenantID == tenant.id && $0.user.status == .deleted
-                && (asked != nil || !$0.isTenantsWord)
+                && (asked != nil || !$0.isAssertedByTenant)
         }
         return ([tenant.deleted].compactMap { $0 } + byIdentity.map(\.user)).first { user in
             user.deletedAt.map { now < $0.adding(seconds: Provisioning.deletedFor) } ?? true
@@ -230,7 +230,7 @@ extension Evaluation {
     /// Where live invites or further rows of this person are open, but for one tenant: what the
     /// person may be asked to choose among. A choice that was offered once stays one.
     func openElsewhere(than here: UUID?) -> [UUID] {
-        guard vouching > .none, asked == nil else { return [] }
+        guard addressTrust > .none, asked == nil else { return [] }
         let found = facts.tenants.values.filter { tenant in
             guard tenant.status == .active, tenant.id != here, let known = knows(tenant),
                 standing(of: tenant, known) == .admits

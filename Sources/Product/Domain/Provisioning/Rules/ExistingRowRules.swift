@@ -41,7 +41,7 @@ extension Evaluation {
     /// proved it is not known whether the owner of the address is the person behind it.
     func mayTakeAnother(_ user: UserFacts, in tenant: TenantFacts) -> Bool {
         if let grant = facts.linkGrant, grant.opens(user.id, at: now) { return true }
-        return tenant.policy.autoLink == .authoritative && vouching == .authoritative
+        return tenant.policy.autoLink == .authoritative && addressTrust == .authoritative
             && user.isAddressProved
     }
 

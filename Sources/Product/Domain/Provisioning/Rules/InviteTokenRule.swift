@@ -22,7 +22,7 @@ extension Evaluation {
             let policy = facts.tenants[found.invite.tenantID]?.policy ?? TenantPolicy()
             // Another address must be vouched for by itself: the token proves only its own.
             guard !policy.inviteEmailMustMatch,
-                vouching > .none || attempt.trigger.isUnprovedNative
+                addressTrust > .none || attempt.trigger.isUnprovedNative
             else { return refuse("3", .inviteEmailMismatch, "\(id)", invite: id, about: about) }
             otherAddress = true
         }

@@ -11,7 +11,7 @@ extension Evaluation {
             return nil
         }
         let rows = facts.known.filter { row in
-            only.map { $0.id == row.tenantID } ?? !row.isTenantsWord
+            only.map { $0.id == row.tenantID } ?? !row.isAssertedByTenant
                 && facts.tenants[row.tenantID].map { $0.status != .deleted } ?? false
         }
         let open = rows.filter { facts.tenants[$0.tenantID]?.status == .active }
@@ -69,7 +69,7 @@ extension Evaluation {
     /// whatever the address says. What an invite made counts only through that invite.
     func waitsByHand(_ row: KnownIdentity) -> Bool {
         guard row.isLinkedByHand, row.user.status == .pending,
-            asked != nil || !row.isTenantsWord
+            asked != nil || !row.isAssertedByTenant
         else { return false }
         switch row.user.source {
         case .operator, .import, .signUp: return true
@@ -79,7 +79,7 @@ extension Evaluation {
     }
 
     private mutating func admit(_ row: KnownIdentity, to tenant: TenantFacts) -> Verdict {
-        var effects: [Effect] = [.admitByWord(user: row.user.id, role: row.user.role)]
+        var effects: [Effect] = [.admitByAssertion(user: row.user.id, role: row.user.role)]
         var accepted: UUID?
         if let invite = row.invite?.invite, invite.isLive(at: now) {
             accepted = invite.id

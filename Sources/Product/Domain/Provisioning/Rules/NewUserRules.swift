@@ -17,9 +17,9 @@ extension Evaluation {
         guard policy.allows(domain: email.domain) else {
             return refuse("9", .notInvited, "outside the allowed domains", about: about)
         }
-        guard vouching >= .proved else {
+        guard addressTrust >= .proved else {
             if asked != nil, policy.signUp == .open {
-                note("9", "not authoritative", vouching.rawValue, about: about)
+                note("9", "not authoritative", addressTrust.rawValue, about: about)
                 return nil
             }
             return refuse("9", .emailUnverified, "not authoritative", about: about)

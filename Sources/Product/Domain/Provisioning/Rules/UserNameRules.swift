@@ -37,7 +37,7 @@ extension Evaluation {
         note("1", "name given anew", former.identityID.description)
         let isInvited =
             attempt.hasInviteToken
-            || vouching > .none
+            || addressTrust > .none
                 && facts.tenants.values.contains { $0.invite?.invite.isLive(at: now) == true }
         return isInvited ? nil : refuseNewcomer("1", former)
     }
@@ -57,13 +57,13 @@ extension Evaluation {
 
     /// To a stranger the refusals of rules 4 to 10 read alike while the address is only claimed:
     /// else they would tell who is known where. Who the identity itself names is no stranger.
-    func toldReason(_ verdict: Verdict) -> Reason? {
-        guard verdict.outcome == .refused, vouching == .none,
+    func publicReason(_ verdict: Verdict) -> Reason? {
+        guard verdict.outcome == .refused, addressTrust == .none,
             let rule = refusingRule.flatMap({ Int($0) }), (4...10).contains(rule),
             verdict.reason != .identityConflict || facts.formerHolders.isEmpty
         else { return nil }
         let isKnown = facts.known.contains { row in
-            row.tenantID == verdict.tenantID && (asked != nil || !row.isTenantsWord)
+            row.tenantID == verdict.tenantID && (asked != nil || !row.isAssertedByTenant)
         }
         return isKnown ? nil : .emailUnverified
     }

@@ -1,0 +1,33 @@
+import Text
+
+/// What replicas tell one another, as text of at most 8,000 bytes.
+enum InvalidationMessage: Equatable {
+    /// `change 17 <replica> <id> <id> …`: these were changed. No id: anything may have.
+    case change(number: Int64, by: UUID, tags: [CacheTag])
+    /// `obeyed 17 <replica>`: the replica answers nothing of before the change.
+    case acknowledged(number: Int64, by: UUID)
+
+    /// More objects than this in one change, and everything is forgotten.
+    static let tagLimit = 150
+
+    init?(_ text: String) {
+        let words = text.split(separator: " ")
+        guard words.count >= 3, let number = Int64(words[1]), let replica = UUID(words[2]) else {
+            return nil
+        }
+        switch words[0] {
+        case "change":
+            let tags = words[3...].compactMap { UUID($0).map(CacheTag.init) }
+            guard tags.count == words.count - 3 else { return nil }
+            self = .change(number: number, by: replica, tags: tags)
+        case "obeyed": self = .acknowledged(number: number, by: replica)
+        default: return nil
+        }
+    }
+
+    /// The words after the number of a change.
+    static func suffix(by replica: UUID, _ tags: Set<CacheTag>) -> String {
+        let named = tags.count > tagLimit ? [] : tags
+        return ([replica] + named.map(\.id)).map(\.description).joined(separator: " ")
+    }
+}

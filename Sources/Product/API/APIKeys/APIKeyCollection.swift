@@ -1,0 +1,93 @@
+import Domain
+import HTTP
+import Storage
+import Text
+
+/// Where keys stand: at a tenant, or at the platform under the nil tenant.
+struct APIKeyCollection: Sendable {
+    let isPlatform: Bool
+
+    static let tenant = APIKeyCollection(isPlatform: false)
+    static let platform = APIKeyCollection(isPlatform: true)
+
+    var path: String { isPlatform ? "/v1/api-keys" : "/v1/tenants/{tenant}/api-keys" }
+
+    /// `listTenantKeys` has to be one word for each place.
+    func operation(_ verb: String, _ noun: String = "ApiKey") -> String {
+        verb + (isPlatform ? "Platform" : "") + noun
+    }
+
+    /// Whoever has the right over own keys alone gets to the handler, which looks whose key it is.
+    func access(_ right: Right) -> Access {
+        if !isPlatform { return .own(right.rawValue) }
+        return .platform((right == .listKeys ? right : .writePlatformKeys).rawValue)
+    }
+
+    func tenantID(_ call: Call) throws -> UUID? { isPlatform ? nil : try call.tenant.id }
+
+    func scope(_ call: Call) throws -> TenantScope {
+        isPlatform ? try call.services.database.platformScope : try call.scope
+    }
+
+    func location(_ call: Call, _ id: UUID) throws -> String {
+        isPlatform ? "/v1/api-keys/\(id)" : "/v1/tenants/\(try call.tenant.id)/api-keys/\(id)"
+    }
+
+    func catalogue(_ call: Call) async throws -> [String] {
+        isPlatform ? [] : try await call.scope.scopeCatalogue()
+    }
+
+    /// Whether the caller has the right over this owner's keys.
+    func permits(_ call: Call, _ right: Right, owner: APIKey.Owner) throws -> Bool {
+        guard !isPlatform else { return true }
+        var target = PermissionTarget()
+        if case .user(let id) = owner { target.ownerID = id }
+        return try Permissions.permits(
+            call.domainPrincipal, right, in: tenantID(call), target: target) == .allowed
+    }
+
+    /// 404 for a key that the caller may not even see, 403 for one that it may only see.
+    func require(_ call: Call, _ right: Right, _ key: APIKey) throws {
+        if try permits(call, right, owner: key.owner) { return }
+        if try permits(call, .listKeys, owner: key.owner) { throw Problem.forbidden() }
+        throw Problem.notFound("API key")
+    }
+
+    /// Changes the path's key under its lock: permission, `If-Match`, then the body. A key changes
+    /// such keys alone as lie within it.
+    func change(
+        _ call: Call, _ right: Right, action: String,
+        _ body: @Sendable (APIKeyRow, Timestamp) throws -> APIKey
+    ) async throws -> APIKeyRow {
+        let id = try call.id()
+        return try await scope(call).change(by: call.actor) { change in
+            let caller: APIKey?
+            let row: APIKeyRow
+            if right != .revokeKeys, let key = CallingKey(call.principal) {
+                let held = try await key.held(in: change, with: id)
+                (caller, row) = (held.caller.key, held.target)
+            } else {
+                (caller, row) = (nil, try await change.lockAPIKey(id))
+            }
+            try require(call, right, row.key)
+            if let caller { try KeyBounding.requireWithin(row.key, caller) }
+            try call.requireMatch(row.etag)
+            let next = try body(row, change.now)
+            if let caller {
+                try KeyBounding.requireNarrower(next, than: row.key, caller: caller)
+            }
+            if next == row.key {
+                change.alreadyApplied()
+                return row
+            }
+            return try await change.saveAPIKey(row, as: next, action: action)
+        }
+    }
+
+    /// The path's key is there and visible.
+    func exists(_ call: Call) async throws -> Bool {
+        guard let row = try await scope(call).apiKey(call.id()) else { return false }
+        guard !isPlatform, let own = call.bound(.listKeys) else { return true }
+        return row.key.owner == .user(own)
+    }
+}

@@ -1,0 +1,24 @@
+import Text
+
+/// What is told of an app's token that is good at this moment.
+package struct ActiveToken: Sendable {
+    package var tenant: UUID
+    package var user: UUID
+    package var email: String?
+    /// The client contract that it was made for.
+    package var client: String
+    package var issuedAt: Timestamp
+    package var expiresAt: Timestamp
+
+    package init(
+        tenant: UUID, user: UUID, email: String?, client: String, issuedAt: Timestamp,
+        expiresAt: Timestamp
+    ) {
+        self.tenant = tenant
+        self.user = user
+        self.email = email
+        self.client = client
+        self.issuedAt = issuedAt
+        self.expiresAt = expiresAt
+    }
+}

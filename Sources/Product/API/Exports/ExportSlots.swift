@@ -1,0 +1,84 @@
+import HTTP
+import Synchronization
+import Text
+
+/// How much is exported at the most.
+package struct ExportLimits: Sendable {
+    /// Rows of one export; what is longer is cut off behind them.
+    package var rows = 10_000_000
+    /// Exports at once on this replica: each asks the database for a page as soon as the one before
+    /// is sent.
+    package var atOnce = 8
+    /// Of these, one credential's, and one tenant's credentials'.
+    package var ofOneCaller = 2
+    package var ofOneTenant = 4
+    /// How long one may take: a client that reads slowly holds a place.
+    package var seconds: Int64 = 3600
+
+    package init() {}
+}
+
+/// Counts the exports that are running.
+final class ExportSlots: Sendable {
+    /// Held while an export runs, and given back when nothing holds it any more, however it ended.
+    final class Slot: Sendable {
+        private let slots: ExportSlots
+        private let caller: Caller
+
+        fileprivate init(_ slots: ExportSlots, _ caller: Caller) {
+            self.slots = slots
+            self.caller = caller
+        }
+
+        deinit { slots.free(caller) }
+    }
+
+    let limits: ExportLimits
+    private let running = Mutex<[Caller: Int]>([:])
+
+    fileprivate struct Caller: Hashable {
+        var id: UUID?
+        /// Nil: the platform's.
+        var tenant: UUID?
+    }
+
+    init(_ limits: ExportLimits) { self.limits = limits }
+
+    /// 429 for who has enough of them, 503 when the replica has.
+    func take(for principal: Principal) throws(Problem) -> Slot {
+        let caller = Caller(id: principal.id, tenant: principal.tenant)
+        let refusal: Problem? = running.withLock { running in
+            let ofTenant = running.reduce(0) {
+                $0 + ($1.key.tenant == caller.tenant ? $1.value : 0)
+            }
+            if running[caller] ?? 0 >= limits.ofOneCaller {
+                return Self.enough("\(limits.ofOneCaller) exports of yours are running")
+            }
+            if caller.tenant != nil, ofTenant >= limits.ofOneTenant {
+                return Self.enough("\(limits.ofOneTenant) exports of your tenant are running")
+            }
+            guard running.values.reduce(0, +) < limits.atOnce else {
+                return Problem(
+                    .unavailable, "Too many exports are running; try again.",
+                    fields: [Field("retry-after", "\(Self.retryAfter)")])
+            }
+            running[caller, default: 0] += 1
+            return nil
+        }
+        if let refusal { throw refusal }
+        return Slot(self, caller)
+    }
+
+    private static let retryAfter: Int64 = 5
+
+    private static func enough(_ what: String) -> Problem {
+        .rateLimited("\(what); wait for one to end.", retryAfter: retryAfter)
+    }
+
+    private func free(_ caller: Caller) {
+        running.withLock { running in
+            let left = (running[caller] ?? 1) - 1
+            running[caller] = left > 0 ? left : nil
+        }
+    }
+}

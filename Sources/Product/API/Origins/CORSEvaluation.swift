@@ -1,0 +1,146 @@
+import Domain
+import HTTP
+import JSON
+import Routing
+import Storage
+import Text
+
+/// `/v1/cors/evaluate`: what the policy would answer, header by header.
+enum CORSEvaluation {
+    private static let headers = Kind.map(of: .string(max: 1024))
+
+    private static let question = ObjectShape(
+        "CorsQuestion",
+        [
+            .nullable("tenant", .string(min: 1, max: 63), "Id or slug; none is the platform."),
+            .nullable("path", .string(min: 1, max: 2048), "Decides whose lists count."),
+            FieldShape(
+                "origin", .string(max: 2048), required: true,
+                example: .string("https://app.example.com")),
+            FieldShape(
+                "method", .enumeration(HTTP.Method.allCases.map(\.rawValue)), required: true,
+                example: .string("POST")),
+            FieldShape(
+                "request_headers", .any, "Names, as a list or as one text with commas.",
+                example: .array([.string("authorization")])),
+            FieldShape(
+                "credentials", .bool, nullable: true, "Whether the request carries a cookie."),
+        ])
+
+    private static let answer = ObjectShape(
+        "CorsAnswer",
+        [
+            .readOnly("allowed", .bool), .readOnly("rule", .string()),
+            .readOnly("reason", .string()),
+            .readOnly(
+                "preflight",
+                .object(
+                    ObjectShape([
+                        .readOnly("status", .integer(200...599)), .readOnly("headers", headers),
+                    ]))),
+            .readOnly(
+                "response",
+                .object(
+                    ObjectShape([
+                        .readOnly("status", .integer(200...599), nullable: true),
+                        .readOnly("headers", headers),
+                    ]))),
+        ])
+
+    static let endpoint = Endpoint(
+        .post, "/v1/cors/evaluate", id: "evaluateCors", tag: "CORS origins",
+        summary: "Tells what a browser's request from an origin would be answered.",
+        access: .right("evaluateOrigins"), body: .json(question), answers: [.ok(answer)],
+        problems: [.notFound]
+    ) { call in
+        let names = try requestHeaders(call.input["request_headers"])
+        let (path, holder) = try await target(call)
+        let origin = Array(try call.input.string("origin").utf8)
+        let method = try call.input.string("method")
+        let routeMethods = EveryRoute.table?.match(path).map { $0.allowed.map(\.rawValue) }
+        let client = CORSScope.client(of: path)
+        let profile =
+            call.services.clients.first { $0.name == client }?.profile ?? .management
+        let enforcer = CORSPolicyEnforcer(
+            database: try call.services.database, publicURL: call.services.publicURL)
+        let asked = CORSRequest(
+            origins: [origin], method: method, routeMethods: routeMethods,
+            carriesCookie: call.input.flag("credentials"), profile: profile)
+        let before = CORSRequest(
+            origins: [origin], method: "OPTIONS", requestMethod: method,
+            requestHeaders: names, routeMethods: routeMethods, profile: profile)
+        let isPublic = CORSScope(path: path) == .publicDocument
+        let actual =
+            isPublic ? CORSPolicy.publicDocument(asked) : try await enforcer.decide(asked, holder)
+        let preflight =
+            isPublic ? CORSPolicy.publicDocument(before) : try await enforcer.decide(before, holder)
+        return .ok(json(actual, preflight))
+    }
+
+    /// The path, and whose rows count. A tenant's credential asks about its own tenant.
+    private static func target(_ call: Call) async throws -> (String, Database.CORSOwner) {
+        let given = call.input.optionalString("path")
+        var name = call.input.optionalString("tenant")
+        if let given, case .tenant(let inPath) = CORSScope(path: given) { name = name ?? inPath }
+        if name == nil, let own = call.principal.tenant { name = own.description }
+        guard let name else { return (given ?? "/", .platform) }
+        let found = try await call.services.database.tenant(name)
+        if let home = call.principal.tenant, found?.id != home { throw Problem.notFound("tenant") }
+        guard let found else { throw Problem.notFound("tenant") }
+        let path = given ?? "/v1/tenants/\(found.slug)/users"
+        if CORSScope(path: path) == .platform { return (path, .platform) }
+        return (path, .tenant(found.id.description))
+    }
+
+    private static func requestHeaders(_ value: JSONValue?) throws -> String? {
+        switch value {
+        case nil, .null: return nil
+        case .string(let text): return text
+        case .array(let items):
+            let names = items.compactMap(\.string)
+            if names.count == items.count { return names.joined(separator: ",") }
+        default: break
+        }
+        throw Problem.invalid([
+            FieldError("/request_headers", .wrongType, "must be a list of names, or one text")
+        ])
+    }
+
+    private static func json(_ actual: CORSDecision, _ preflight: CORSDecision) -> JSONValue {
+        // Both must pass before a page gets an answer; the one that fails tells why.
+        let telling = actual.allowed ? preflight : actual
+        return .object([
+            .init("allowed", .bool(actual.allowed && preflight.allowed)),
+            .init("rule", .string(telling.rule.rawValue)),
+            .init("reason", .string(telling.reason.rawValue)),
+            .init(
+                "preflight",
+                .object([
+                    .init("status", .int(preflight.status ?? 204)),
+                    .init("headers", fields(preflight)),
+                ])),
+            .init(
+                "response",
+                .object([
+                    .init("status", actual.status.map { .int($0) } ?? .null),
+                    .init("headers", fields(actual)),
+                ])),
+        ])
+    }
+
+    private static func fields(_ decision: CORSDecision) -> JSONValue {
+        .object(decision.headers.map { JSONValue.Member($0.name, .string($0.value)) })
+    }
+}
+
+/// Methods by path, for questions about paths.
+private enum EveryRoute {
+    static let table: RouteTable<Endpoint>? = {
+        var routes: [(method: HTTP.Method, pattern: RoutePattern, value: Endpoint)] = []
+        for endpoint in Routes.all {
+            guard let pattern = try? RoutePattern(endpoint.path) else { continue }
+            routes.append((endpoint.method, pattern, endpoint))
+        }
+        return try? RouteTable(routes)
+    }()
+}

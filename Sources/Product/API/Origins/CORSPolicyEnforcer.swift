@@ -1,0 +1,167 @@
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Routing
+import Storage
+import Text
+
+/// Holds every request that a browser sends from another page to the allow lists, as they are in
+/// the database at that moment: what was removed is refused on the very next request.
+package struct CORSPolicyEnforcer: Sendable {
+    private let database: Database
+    private let own: [String]
+    private let profiles: [String: CORSProfile]
+
+    /// `publicURL`: where people reach this server; its origin is our own. On a loopback address
+    /// every spelling of that address is. `profiles`: of the client contracts, by their names.
+    package init(
+        database: Database, publicURL: String, profiles: [String: CORSProfile] = [:]
+    ) {
+        self.database = database
+        self.profiles = profiles
+        own = Self.ownOrigins(publicURL)
+    }
+
+    /// Asks the database only where an `Origin` came that is not ours.
+    package func enforce(
+        _ request: Request, _ match: RouteMatch<Endpoint>?
+    ) async throws -> CORSVerdict {
+        guard request.first("origin") != nil, !ProxyDecision.isQuestion(request) else {
+            return .proceed
+        }
+        let asked = question(request, match)
+        let owner = CORSScope(path: request.path)
+        if owner == .publicDocument || match?.value(for: .get)?.isPublicDocument == true {
+            return Self.verdict(CORSPolicy.publicDocument(asked))
+        }
+        var holder = owner.holder(
+            isPreflight: asked.isPreflight, locator: Self.locator(request))
+        if owner == .credential, !asked.isPreflight, let tenant = Self.tokenTenant(request) {
+            holder = .tenant(tenant)
+        }
+        return Self.verdict(try await decide(asked, holder, own: own(of: request)))
+    }
+
+    /// A bound host's own pages too, at its own mount: the host is known to be the client's by now.
+    /// Where TLS ends before this server, its pages' origin is https all the same.
+    private func own(of request: Request) -> [String] {
+        guard request.isMountedByHost, let host = request.first("host") else { return own }
+        let schemes = request.isTLS ? ["https"] : ["https", "http"]
+        return own
+            + schemes.compactMap { try? Origin(configuring: "\($0)://\(host)").canonical }
+    }
+
+    /// How long the verdict about this request stands while no list changes: microseconds of the
+    /// clock, `.max` where nothing in it ends by itself, nil where that is not in memory.
+    package func stands(until request: Request) -> Int64? {
+        let asked = question(request, nil)
+        let owner = CORSScope(path: request.path)
+        if owner == .publicDocument { return .max }
+        let now = database.clock()
+        let bare = CORSPolicy(own: own(of: request), rows: []).decide(asked, at: now)
+        guard bare.reason == .notListed, let origin = asked.origins.first else { return .max }
+        let holder = owner.holder(
+            isPreflight: asked.isPreflight, locator: Self.locator(request))
+        let listed = Self.listed(String(decoding: origin, as: UTF8.self))
+        guard let found = database.cachedOrigins(listed, of: holder) else { return nil }
+        return found.rows.map { $0.expiresAt?.microseconds ?? .max }.min() ?? .max
+    }
+
+    /// The same for a request that was only described. `own`: canonical origins that count as ours
+    /// there; nil takes the service's own.
+    func decide(
+        _ asked: CORSRequest, _ holder: Database.CORSOwner, own: [String]? = nil
+    ) async throws -> CORSDecision {
+        let own = own ?? self.own
+        let now = database.clock()
+        // What no row can change needs no look at the rows.
+        let bare = CORSPolicy(own: own, rows: []).decide(asked, at: now)
+        guard bare.reason == .notListed, let origin = asked.origins.first else { return bare }
+        let text = String(decoding: origin, as: UTF8.self)
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), text.utf8.count <= 512 else {
+            return bare
+        }
+        let found = try await database.fetchOrigins(Self.listed(text), of: holder)
+        let policy = CORSPolicy(
+            own: own, rows: found.rows, devOrigins: found.devOrigins,
+            privateNetwork: found.privateNetwork, isSuspended: found.tenantStatus == "suspended")
+        return policy.decide(asked, at: now)
+    }
+
+    /// The origin and the wildcard that would let it in.
+    private static func listed(_ origin: String) -> [String] {
+        let start = "https://"
+        guard origin.utf8.starts(with: start.utf8),
+            let dot = origin.utf8.firstIndex(of: UInt8(ascii: "."))
+        else { return [origin] }
+        return [origin, start + "*" + String(origin[dot...])]
+    }
+
+    private func question(
+        _ request: Request, _ match: RouteMatch<Endpoint>?
+    ) -> CORSRequest {
+        let headers = request.all("access-control-request-headers")
+        let profile = CORSScope.client(of: request.path).flatMap { profiles[$0] } ?? .management
+        return CORSRequest(
+            origins: request.all("origin").map { Array($0.utf8) },
+            method: request.method.rawValue,
+            requestMethod: request.first("access-control-request-method"),
+            requestHeaders: headers.isEmpty ? nil : headers.joined(separator: ","),
+            asksPrivateNetwork: request.first("access-control-request-private-network") == "true",
+            routeMethods: match.map { $0.allowed.map(\.rawValue) },
+            hasConsoleCookie: SessionCookie.token(in: request) != nil,
+            carriesCookie: Self.carriesCookie(request, of: profile), profile: profile)
+    }
+
+    /// As the contracts read credentials: a cookie counts where no header field holds one.
+    private static func carriesCookie(_ request: Request, of profile: CORSProfile) -> Bool {
+        guard !profile.cookies.isEmpty,
+            CORSProfile.credentialFields.allSatisfy({ request.all($0).allSatisfy(\.isEmpty) })
+        else { return false }
+        return profile.cookies.contains { RequestCookie.value($0, in: request) != nil }
+    }
+
+    /// Of the key that came along, or of the invite's token in the body.
+    private static func locator(_ request: Request) -> String? {
+        if let line = request.first("authorization") {
+            let parts = line.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, parts[0].lowercased().isSame(as: "bearer") else { return nil }
+            return APIKeySecret(parts[1])?.locator
+        }
+        guard request.path.utf8.starts(with: "/v1/invites/".utf8),
+            let token = (try? JSONValue(parsing: request.body))?["token"]?.string,
+            token.utf8.count == 49
+        else { return nil }
+        return String(decoding: token.utf8.prefix(6), as: UTF8.self)
+    }
+
+    /// The tenant that an access token says it is for. Whether it is good is looked at afterwards.
+    private static func tokenTenant(_ request: Request) -> String? {
+        guard let line = request.first("authorization"),
+            let token = line.split(separator: " ").last,
+            let jws = JWS(compact: Array(token.utf8)),
+            let payload = try? JSONValue(parsing: jws.payload)
+        else { return nil }
+        return payload["tid"]?.string.flatMap { UUID($0) }?.description
+    }
+
+    private static func verdict(_ decision: CORSDecision) -> CORSVerdict {
+        let fields = decision.headers.map { Field($0.name, $0.value) }
+        guard let status = decision.status else { return CORSVerdict(.proceed, fields: fields) }
+        if decision.allowed {
+            return CORSVerdict(.answer(Response(status)), fields: fields)
+        }
+        if status == 400 {
+            return CORSVerdict(
+                .refuse(Problem(.invalidRequest, "Origin must be one origin.")), fields: fields)
+        }
+        return CORSVerdict(
+            .refuse(Problem(.originNotAllowed, "Origin not allowed")), fields: fields)
+    }
+
+    static func ownOrigins(_ publicURL: String) -> [String] {
+        guard let own = PublicAddress(publicURL) else { return [] }
+        return own.origins
+    }
+}

@@ -1,0 +1,62 @@
+import Domain
+import HTTP
+import Storage
+import Text
+
+/// Whose lists count for a path.
+package enum CORSScope: Sendable, Equatable {
+    /// Below this tenant, by id or slug: its rows and the platform's.
+    case tenant(String)
+    /// One of the few paths that learn the tenant from the credential.
+    case credential
+    /// The platform's rows alone.
+    case platform
+    /// Documents for everyone.
+    case publicDocument
+
+    init(path: String) {
+        if ["/openapi.json", "/.well-known/jwks.json"].contains(where: { $0.isSame(as: path) }) {
+            self = .publicDocument
+            return
+        }
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        if parts.count > 3, parts[1].isSame(as: "v1"), parts[2].isSame(as: "tenants"),
+            !parts[3].isEmpty
+        {
+            self = .tenant(parts[3])
+        } else if parts.count > 2, parts[1].isSame(as: "t"), !parts[2].isEmpty {
+            self = .tenant(parts[2])
+        } else if Self.learnsTenant(path) {
+            self = .credential
+        } else {
+            self = .platform
+        }
+    }
+
+    private static func learnsTenant(_ path: String) -> Bool {
+        let exact = ["/v1/api-keys/verify", "/v1/api-keys/verify-batch", "/v1/me"]
+        return exact.contains { $0.isSame(as: path) }
+            || path.isSame(as: "/v1/provisioning/sign-in")
+            || path.utf8.starts(with: "/v1/invites/".utf8)
+            || path.utf8.starts(with: "/oauth/".utf8)
+    }
+
+    /// The client contract that a path is of; nil is none.
+    package static func client(of path: String) -> String? {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count > 3, String(parts[1]).isSame(as: "t") else { return nil }
+        return String(parts[3])
+    }
+
+    /// Whose rows the database is asked for. `locator`: of the tenant that the request's
+    /// credential or token names.
+    func holder(
+        isPreflight: Bool, locator: @autoclosure () -> String?
+    ) -> Database.CORSOwner {
+        switch self {
+        case .tenant(let text): .tenant(text)
+        case .platform, .publicDocument: .platform
+        case .credential: isPreflight ? .anyone : locator().map { .locator($0) } ?? .platform
+        }
+    }
+}

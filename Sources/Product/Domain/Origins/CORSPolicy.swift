@@ -1,0 +1,184 @@
+import Text
+
+/// Who may call from a browser: the rows that count for one request, and the service's own
+/// origins. Pure; the same value serves live requests and questions about them.
+package struct CORSPolicy: Sendable {
+    private let own: Set<String>
+    private let exact: [String: [CORSRow]]
+    private let wildcards: [CORSRow]
+    private let devOrigins: Bool
+    private let privateNetwork: Bool
+    private let isSuspended: Bool
+
+    /// `own` are canonical origins. `devOrigins` and `privateNetwork` are the tenant's switches; a
+    /// suspended tenant's lists count for nothing.
+    package init(
+        own: [String], rows: [CORSRow], devOrigins: Bool = false, privateNetwork: Bool = false,
+        isSuspended: Bool = false
+    ) {
+        self.own = Set(own)
+        exact = Dictionary(
+            grouping: rows.filter { $0.origin.kind == .exact }, by: { $0.origin.canonical })
+        wildcards = rows.filter { $0.origin.kind == .wildcard }
+        self.devOrigins = devOrigins
+        self.privateNetwork = privateNetwork
+        self.isSuspended = isSuspended
+    }
+
+    package func decide(_ request: CORSRequest, at now: Timestamp) -> CORSDecision {
+        guard let first = request.origins.first else {
+            return Self.answer(request, .absent, .noOrigin, allowed: true)
+        }
+        if request.origins.count > 1 || first.contains(where: { $0 <= 0x20 || $0 == 0x2C }) {
+            return Self.answer(request, .none, .ambiguous, allowed: false, status: 400)
+        }
+        if first.isEmpty {
+            return request.isSafe
+                ? Self.answer(request, .absent, .noOrigin, allowed: true)
+                : refuse(request, .empty)
+        }
+        if first.elementsEqual("null".utf8) { return refuse(request, .null) }
+        // Stored origins are ASCII; so must be what is looked up, because Swift's equality of
+        // strings folds some other characters into ASCII ones.
+        guard first.allSatisfy({ $0 < 0x80 }) else { return refuse(request, .notListed) }
+        let text = String(decoding: first, as: UTF8.self)
+        if own.contains(text) {
+            return Self.answer(
+                request, .own, .ownOrigin, allowed: true, status: request.isPreflight ? 204 : nil)
+        }
+        if request.hasConsoleCookie { return refuse(request, .cookieFromElsewhere) }
+        if isSuspended { return refuse(request, .tenantSuspended) }
+        guard let match = match(first, text, at: now) else { return refuse(request, .notListed) }
+        if request.isPreflight { return preflight(request, match) }
+        // The page cannot read the answer, but the write would be done: a listed origin without
+        // credentials must not act with the cookie that the browser adds.
+        if request.carriesCookie, !Self.mayCarryCredentials(request, match) {
+            return refuse(request, .credentialsNotAllowed, rule: match.rule)
+        }
+        return allow(request, match)
+    }
+
+    /// A document that anyone may read: any origin, no credentials.
+    package static func publicDocument(_ request: CORSRequest) -> CORSDecision {
+        var decision = answer(
+            request, request.origins.isEmpty ? .absent : .publicDocument,
+            request.origins.isEmpty ? .noOrigin : .publicDocument, allowed: true,
+            status: request.isPreflight ? 204 : nil)
+        decision.headers.append(.init("access-control-allow-origin", "*"))
+        if request.isPreflight {
+            decision.headers.append(.init("access-control-allow-methods", "GET, HEAD, OPTIONS"))
+            decision.headers.append(.init("access-control-max-age", "\(CORSProfile.maxAge)"))
+        }
+        return decision
+    }
+
+    /// What let an origin in, and the stored text to be sent back in its place.
+    private struct Match {
+        var rule: CORSDecision.Rule
+        var echo: String
+        var mayCarryCredentials = false
+        var mayReachPrivateNetwork = false
+    }
+
+    private func match(_ bytes: [UInt8], _ text: String, at now: Timestamp) -> Match? {
+        let rows = (exact[text] ?? []).filter { $0.isLive(at: now) }
+        if let row = rows.first {
+            return Match(
+                rule: .exact, echo: row.origin.canonical,
+                mayCarryCredentials: row.origin.mayCarryCredentials
+                    && rows.contains { $0.credentials },
+                mayReachPrivateNetwork: row.origin.scheme.utf8.elementsEqual("https".utf8))
+        }
+        if wildcards.contains(where: { $0.isLive(at: now) && $0.origin.matches(bytes) }) {
+            // Matched label by label, so these bytes are a canonical origin themselves.
+            return Match(rule: .wildcard, echo: text)
+        }
+        if devOrigins, Origin.isLoopbackDevelopment(bytes) {
+            return Match(rule: .devOrigins, echo: text)
+        }
+        return nil
+    }
+
+    private func allow(_ request: CORSRequest, _ match: Match) -> CORSDecision {
+        var decision = Self.answer(request, match.rule, .listed, allowed: true)
+        decision.headers += Self.origin(request, match)
+        decision.headers.append(
+            .init("access-control-expose-headers", CORSProfile.exposedHeaders))
+        return decision
+    }
+
+    private func preflight(_ request: CORSRequest, _ match: Match) -> CORSDecision {
+        let methods = Self.methods(of: request.routeMethods ?? CORSProfile.allMethods)
+        guard let wanted = request.requestMethod,
+            methods.contains(where: { $0.utf8.elementsEqual(wanted.utf8) })
+        else { return refuse(request, .methodNotAllowed, rule: match.rule) }
+        let headers = request.profile.allowedHeaders
+        guard
+            Self.asked(request.requestHeaders).allSatisfy({ name in
+                headers.contains { $0.utf8.elementsEqual(name) }
+            })
+        else { return refuse(request, .headerNotAllowed, rule: match.rule) }
+        var decision = Self.answer(request, match.rule, .listed, allowed: true, status: 204)
+        decision.headers += Self.origin(request, match)
+        decision.headers += [
+            .init("access-control-allow-methods", methods.joined(separator: ", ")),
+            .init("access-control-allow-headers", headers.joined(separator: ", ")),
+            .init("access-control-max-age", "\(CORSProfile.maxAge)"),
+        ]
+        if request.asksPrivateNetwork, privateNetwork, match.mayReachPrivateNetwork {
+            decision.headers.append(.init("access-control-allow-private-network", "true"))
+        }
+        return decision
+    }
+
+    private func refuse(
+        _ request: CORSRequest, _ reason: CORSDecision.Reason,
+        rule: CORSDecision.Rule = .none
+    ) -> CORSDecision {
+        Self.answer(request, rule, reason, allowed: false, status: 403)
+    }
+
+    private static func answer(
+        _ request: CORSRequest, _ rule: CORSDecision.Rule, _ reason: CORSDecision.Reason,
+        allowed: Bool, status: Int? = nil
+    ) -> CORSDecision {
+        var vary = "Origin"
+        if request.isPreflight {
+            vary += ", Access-Control-Request-Method, Access-Control-Request-Headers"
+            if request.asksPrivateNetwork { vary += ", Access-Control-Request-Private-Network" }
+        }
+        return CORSDecision(
+            allowed: allowed, rule: rule, reason: reason, status: status,
+            headers: [.init("vary", vary)])
+    }
+
+    private static func origin(
+        _ request: CORSRequest, _ match: Match
+    ) -> [CORSDecision.Header] {
+        let origin = CORSDecision.Header("access-control-allow-origin", match.echo)
+        guard mayCarryCredentials(request, match) else { return [origin] }
+        return [origin, .init("access-control-allow-credentials", "true")]
+    }
+
+    private static func mayCarryCredentials(_ request: CORSRequest, _ match: Match) -> Bool {
+        match.mayCarryCredentials && request.profile.mayUseCookies
+    }
+
+    /// A route's methods with those that the server gives each route.
+    private static func methods(of route: [String]) -> [String] {
+        var methods = route
+        for (extra, given) in [("HEAD", route.contains("GET")), ("OPTIONS", true)]
+        where given && !methods.contains(extra) {
+            methods.append(extra)
+        }
+        return methods
+    }
+
+    /// Lower-case names of a comma-separated list.
+    private static func asked(_ list: String?) -> [[UInt8]] {
+        (list ?? "").utf8.split(separator: UInt8(ascii: ",")).compactMap { part in
+            let name = ASCII.lower(part.filter { $0 != 0x20 && $0 != 0x09 })
+            return name.isEmpty ? nil : name
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Outbound
+import Storage
+import Synchronization
+import Text
+
+/// Carries the letters that wait in the database to the mail server. Any number of replicas may
+/// do so: each letter is taken by one.
+package final class MailSender: Sendable {
+    /// What became of a letter, for the log: no address, no link.
+    package struct Report: Sendable {
+        package var mail: UUID
+        package var kind: OutgoingMail.Kind
+        package var attempts: Int
+        /// Nil: the server took it.
+        package var failure: String?
+    }
+
+    private let server: MailServer
+    private let from: EmailAddress
+    private let database: Database
+    private let isStopped = Atomic<Bool>(false)
+    private let report: @Sendable (Report) -> Void
+
+    package init(
+        server: MailServer, from: EmailAddress, database: Database,
+        report: @escaping @Sendable (Report) -> Void = { _ in }
+    ) {
+        self.server = server
+        self.from = from
+        self.database = database
+        self.report = report
+    }
+
+    /// Sends what is due until a batch comes back short, over as many connections as the mail server
+    /// is given; how many mails that were.
+    @discardableResult
+    package func round() async throws -> Int {
+        defer { server.closeIdle() }
+        return try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<MailServer.connections { group.addTask { try await self.drain() } }
+            return try await group.reduce(0, +)
+        }
+    }
+
+    /// Begins no further mail; those under way are finished.
+    package func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    private func drain() async throws -> Int {
+        var sent = 0
+        while !isStopped.load(ordering: .relaxed) {
+            let due = try await database.takeDueMail()
+            for mail in due { try await deliver(mail) }
+            sent += due.count
+            if due.count < Database.mailBatch { break }
+        }
+        return sent
+    }
+
+    private func deliver(_ mail: DueMail) async throws {
+        let message = MailTemplate(mail: mail.mail)
+            .message(from: from, id: mail.id, date: database.clock())
+        guard let message else { return try await end(mail, "no address") }
+        guard database.clock() < mail.mail.expiresAt else {
+            return try await end(mail, "the link is over")
+        }
+        do throws(MailFailure) {
+            try await server.send(message)
+        } catch {
+            if error.isFinal || mail.attempts >= Database.mailAttempts {
+                return try await end(mail, error.words)
+            }
+            try await database.retryMail(mail, failure: error.words)
+            return tell(mail, error.words)
+        }
+        try await end(mail, nil)
+    }
+
+    private func end(_ mail: DueMail, _ failure: String?) async throws {
+        try await database.endMail(mail.id, failure: failure)
+        tell(mail, failure)
+    }
+
+    private func tell(_ mail: DueMail, _ failure: String?) {
+        report(
+            Report(
+                mail: mail.id, kind: mail.mail.kind, attempts: mail.attempts, failure: failure))
+    }
+}

@@ -1,0 +1,136 @@
+import Outbound
+import Storage
+import Text
+
+/// Puts a letter into words. Texts of others stand in bodies alone, in HTML escaped.
+struct MailTemplate {
+    /// Scalars of a name; a longer one is cut.
+    static let nameLimit = 100
+
+    let mail: OutgoingMail
+
+    private var senderName: String { Self.name(mail.tenantName ?? "Gatehouse") }
+
+    private static func name(_ text: String) -> String {
+        DisplayText.shortened(text, to: nameLimit)
+    }
+
+    /// Nil for an address that is none.
+    func message(from: EmailAddress, id: UUID, date: Timestamp) -> MailMessage? {
+        guard let to = try? EmailAddress(mail.to, allowSingleLabel: true) else { return nil }
+        return MailMessage(
+            from: from,
+            fromName: mail.tenantName.map { _ in "\(senderName) via Gatehouse" } ?? "Gatehouse",
+            to: to, subject: subject, text: text, html: html, id: id, date: date)
+    }
+
+    private var subject: String {
+        switch mail.kind {
+        case .invite: "You are invited to \(senderName)"
+        case .operatorLink: "Your sign-in link for the console of \(senderName)"
+        case .accountGiven: "Your account at \(senderName) has a new owner"
+        case .inviteDeclined: "An invite to \(senderName) was declined"
+        case .domainLost: "A domain of \(senderName) can no longer be verified"
+        case .emailChange: "Confirm your new address for \(senderName)"
+        case .emailChanged: "Your address for \(senderName) was changed"
+        case .signInAdded: "A sign-in was added to your account at \(senderName)"
+        case .passwordReset: "Set a new password for \(senderName)"
+        }
+    }
+
+    private var opening: String {
+        switch mail.kind {
+        case .invite:
+            "\(Self.name(mail.inviter ?? "An administrator")) invites you to join \(senderName)"
+                + (mail.role.map { " as \($0)." } ?? ".")
+        case .operatorLink: "You were made an operator of \(senderName)."
+        case .accountGiven:
+            "An account at \(senderName) was given to the person who proved that its address is theirs. "
+                + "Passwords, sessions and keys that were there before have ended:"
+        case .inviteDeclined:
+            "The person whom you invited to \(senderName) declined. The invite is revoked:"
+        case .domainLost:
+            "The DNS record that proves a domain of \(senderName) is missing. It should be there again:"
+        case .emailChange:
+            "Somebody, probably you, asked to use this address for your account at \(senderName)."
+        case .emailChanged:
+            "Your account at \(senderName) has another address from now on, and this one no more:"
+        case .signInAdded: "From now on you can also sign in at \(senderName) by:"
+        case .passwordReset:
+            "Somebody, probably you, asked to set a new password for \(senderName)."
+        }
+    }
+
+    private var action: String {
+        switch mail.kind {
+        case .invite: "Accept the invite"
+        case .operatorLink: "Sign in"
+        case .accountGiven: "About the account"
+        case .inviteDeclined: "See the invites"
+        case .domainLost: "See the domains"
+        case .emailChange: "Confirm the address"
+        case .emailChanged, .signInAdded: ""
+        case .passwordReset: "Set a new password"
+        }
+    }
+
+    private var ending: String {
+        let end = mail.expiresAt.description.utf8.prefix(16).map {
+            $0 == UInt8(ascii: "T") ? UInt8(ascii: " ") : $0
+        }
+        if mail.kind == .domainLost {
+            return "If it is missing still on \(String(decoding: end.prefix(10), as: UTF8.self)), "
+                + "nobody joins by that domain any more. Members keep their access."
+        }
+        if mail.kind == .emailChanged || mail.kind == .signInAdded {
+            return "If that was not you, tell your administrator at once."
+        }
+        if mail.kind == .accountGiven {
+            return "If this is a mistake, tell the administrator of \(senderName)."
+        }
+        if mail.kind == .inviteDeclined {
+            return "To ask again, send a new invite. The person is not reminded by themselves."
+        }
+        return "The link works once, until \(String(decoding: end, as: UTF8.self)) UTC. "
+            + "If you did not expect this mail, ignore it."
+    }
+
+    private var text: String {
+        var parts = [opening]
+        if let message = mail.message { parts.append(message) }
+        if !mail.link.isEmpty { parts.append("\(action):\n\(mail.link)") }
+        parts.append(ending)
+        return parts.joined(separator: "\n\n") + "\n"
+    }
+
+    private var html: String {
+        var parts = ["<p>\(Self.escaped(opening))</p>"]
+        if let message = mail.message {
+            let lines = message.split(
+                omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            parts.append(
+                "<blockquote>\(lines.map { Self.escaped($0) }.joined(separator: "<br>"))"
+                    + "</blockquote>")
+        }
+        if !mail.link.isEmpty {
+            parts.append("<p><a href=\"\(Self.escaped(mail.link))\">\(action)</a></p>")
+        }
+        parts.append("<p>\(Self.escaped(ending))</p>")
+        return "<!doctype html>\n<html lang=\"en\"><body>\n\(parts.joined(separator: "\n"))\n"
+            + "</body></html>\n"
+    }
+
+    private static func escaped(_ text: some StringProtocol) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "&"): bytes += Array("&amp;".utf8)
+            case UInt8(ascii: "<"): bytes += Array("&lt;".utf8)
+            case UInt8(ascii: ">"): bytes += Array("&gt;".utf8)
+            case UInt8(ascii: "\""): bytes += Array("&quot;".utf8)
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,95 @@
+import API
+import Cryptography
+import HTTP
+import Storage
+import Text
+
+/// How much an app's people may try: counted in the database, so that a limit holds for all
+/// replicas together.
+extension ClientCall {
+    /// Tries in a row that cost no wait: of an account, or a device.
+    static let freeAttempts = 4
+
+    /// What costs a row here or a question to a provider: a sign-in, a device's, and a token that an
+    /// app got at its provider by itself.
+    enum Start: String {
+        case login, device, token
+
+        /// In a minute, from one address; it may be many people's.
+        var perAddress: Int { self == .device ? 30 : 300 }
+        /// In a minute, of the whole client.
+        var perClient: Int { self == .device ? 300 : 3000 }
+    }
+
+    /// Throws `.locked` beyond the limits. Beyond the client's, an address that has had its share is
+    /// refused and not everybody: strangers must not close a tenant's sign-in.
+    func count(_ start: Start) async throws {
+        let counter = "\(start) at \(client.name) of \(tenant.id)"
+        let ofAddress = try await count(
+            "\(counter) from \(request.remoteAddress)", upTo: start.perAddress)
+        let isCrowded = try await core.database.count(counter) > start.perClient
+        if isCrowded, ofAddress > start.perAddress / 10 { throw tooMany }
+    }
+
+    /// Passwords tried in the tenant in a minute from devices where none was right before. Beyond the
+    /// limit each takes a second longer, one at a time for an address: guessing is slowed down, and
+    /// who has the right password gets in.
+    func slowStrangersAttempts() async throws {
+        let tries = try await core.database.count("strangers' tries of \(tenant.id)")
+        guard tries > Self.strangersAttempts else { return }
+        guard core.slowedAttempts.begin("\(tenant.id) \(request.remoteAddress)") else {
+            throw tooMany
+        }
+        defer { core.slowedAttempts.end("\(tenant.id) \(request.remoteAddress)") }
+        try await core.pause(.seconds(1))
+    }
+
+    private static let strangersAttempts = 600
+
+    private var tooMany: SignInRefusal { .locked(Int(core.database.secondsOfMinuteLeft)) }
+
+    @discardableResult
+    private func count(_ name: String, upTo limit: Int) async throws -> Int {
+        let number = try await core.database.count(name)
+        if number > limit { throw tooMany }
+        return number
+    }
+
+    /// One try at a secret. Throws `.locked` while there are too many that failed.
+    func claim(_ counter: [UInt8], free: Int) async throws {
+        guard let until = try await core.database.claimAttempt(counter, free: free) else { return }
+        let wait = (until.microseconds - core.database.clock().microseconds) / 1_000_000
+        throw SignInRefusal.locked(Int(max(1, wait)))
+    }
+
+    /// One try at a secret of a signed-in person. Where it was right before, in this session and
+    /// from this network, tries are counted apart: whoever guesses elsewhere, with a stolen token
+    /// or a session of their own, does not hold the person back.
+    func attemptOwn(
+        _ secret: String, of person: SignedIn, _ isRight: () async throws -> Bool
+    ) async throws -> Bool {
+        let user = person.user.id
+        let device = ReportedDevice(id: person.session.id.description)
+            .key(from: request.remoteAddress)
+        let here = digest(secret, "at", device)
+        let isKnown = try await scope.isKnownDevice(here, of: user)
+        let counter =
+            isKnown
+            ? digest(secret, user.description, device) : digest(secret, user.description)
+        try await claim(counter, free: Self.freeAttempts)
+        guard try await isRight() else { return false }
+        try await core.database.clearSignInFailures(counter)
+        if !isKnown {
+            try await scope.change(by: actor(person.user)) {
+                try await $0.rememberDevice(here, of: user)
+            }
+        }
+        return true
+    }
+
+    /// Counters and devices are named by an HMAC within the tenant, so that a dump names nobody.
+    func digest(_ parts: String...) -> [UInt8] {
+        let text = ([tenant.id.description] + parts).joined(separator: "\0")
+        return SHA256.authenticate(Array(text.utf8), key: core.database.directoryKey)
+    }
+}

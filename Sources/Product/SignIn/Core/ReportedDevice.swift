@@ -1,0 +1,37 @@
+import HTTP
+import Text
+
+/// What an app tells of the device it runs on. It proves nothing, and names the session for people.
+package struct ReportedDevice: Sendable {
+    /// The app's own id of the device, where it has one.
+    package var id: String?
+    package var type: String?
+    package var os: String?
+
+    package init(id: String? = nil, type: String? = nil, os: String? = nil) {
+        self.id = id.map { Self.plain($0) }
+        self.type = type.map { Self.plain($0) }
+        self.os = os.map { Self.plain($0) }
+    }
+
+    /// At most 128 characters without controls: it is shown in lists.
+    private static func plain(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }.prefix(128)))
+    }
+
+    /// Where a request comes from, as far as it may count as the owner's: the network and what the
+    /// app tells, so that a stranger elsewhere is another device.
+    func key(from address: String) -> String {
+        [network(of: address), id ?? "", type ?? "", os ?? ""].joined(separator: "\0")
+    }
+
+    /// An IPv6 host has a /64 to itself.
+    private func network(of address: String) -> String {
+        guard let parsed = IPAddress(address), parsed.bytes.count == 16,
+            let block = IPRange("\(address)/64")
+        else { return address }
+        return block.description
+    }
+}

@@ -1,0 +1,81 @@
+import JSON
+import Text
+
+/// What a mail will say, before it is put into words. Holds a one-time link, so it is stored
+/// sealed and never shown.
+package struct OutgoingMail: Sendable {
+    package enum Kind: String, Sendable {
+        case invite
+        case operatorLink = "operator_link"
+        case passwordReset = "password_reset"
+        /// To a new address of a user, which the link confirms.
+        case emailChange = "email_change"
+        /// To a user's old address; `message` is the new one.
+        case emailChanged = "email_changed"
+        /// To a user to whose account a sign-in was added; `message` says which.
+        case signInAdded = "sign_in_added"
+        /// To the inviter: the invited person, whose address is `message`, does not come.
+        case inviteDeclined = "invite_declined"
+        /// To both: an operator gave an account to the person who proved its address.
+        case accountGiven = "account_given"
+        /// The record that proves a domain is missing; `message` says which it is.
+        case domainLost = "domain_lost"
+
+        /// A person waits for it in front of a page.
+        var isUrgent: Bool {
+            switch self {
+            case .passwordReset, .operatorLink, .emailChange: true
+            case .invite, .domainLost, .emailChanged, .signInAdded, .inviteDeclined, .accountGiven:
+                false
+            }
+        }
+    }
+
+    package var kind: Kind
+    package var to: String
+    /// The tenant's name; nil at the platform.
+    package var tenantName: String?
+    package var link: String
+    /// Who asked the person in.
+    package var inviter: String?
+    package var role: String?
+    package var message: String?
+    package var expiresAt: Timestamp
+
+    package init(
+        _ kind: Kind, to: String, tenantName: String? = nil, link: String = "",
+        inviter: String? = nil, role: String? = nil, message: String? = nil,
+        expiresAt: Timestamp
+    ) {
+        self.kind = kind
+        self.to = to
+        self.tenantName = tenantName
+        self.link = link
+        self.inviter = inviter
+        self.role = role
+        self.message = message
+        self.expiresAt = expiresAt
+    }
+
+    /// What is sealed.
+    var bytes: [UInt8] {
+        func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+        return JSONValue.object([
+            .init("to", .string(to)), .init("tenant", text(tenantName)),
+            .init("link", .string(link)), .init("inviter", text(inviter)),
+            .init("role", text(role)), .init("message", text(message)),
+            .init("expires_at", .string(expiresAt.description)),
+        ]).encoded()
+    }
+
+    init?(_ kind: Kind, _ bytes: [UInt8]) {
+        guard let value = try? JSONValue(parsing: bytes), let to = value["to"]?.string,
+            let link = value["link"]?.string,
+            let end = value["expires_at"]?.string.flatMap({ Timestamp($0) })
+        else { return nil }
+        self.init(
+            kind, to: to, tenantName: value["tenant"]?.string, link: link,
+            inviter: value["inviter"]?.string, role: value["role"]?.string,
+            message: value["message"]?.string, expiresAt: end)
+    }
+}

@@ -1,0 +1,43 @@
+import Synchronization
+import Text
+
+/// What happened in the current minute, as this process saw it, counted by key.
+package final class MinuteCounters<Key: Hashable & Sendable>: Sendable {
+    private struct Minute {
+        var number: Int64 = -1
+        var counts: [Key: Int] = [:]
+    }
+
+    /// Keys beyond it are not remembered and count as seen once.
+    private let keyLimit: Int
+    private let minute = Mutex(Minute())
+
+    package init(keyLimit: Int = 100_000) {
+        self.keyLimit = keyLimit
+    }
+
+    /// Counts one; answers how many there were in this minute, this one included.
+    package func count(_ key: Key, at now: Timestamp) -> Int {
+        let number = now.microseconds / 60_000_000
+        return minute.withLock { minute in
+            if minute.number != number { minute = Minute(number: number) }
+            let count = (minute.counts[key] ?? 0) + 1
+            if count > 1 || minute.counts.count < keyLimit { minute.counts[key] = count }
+            return count
+        }
+    }
+
+    /// Counts one where fewer than `limit` were in this minute, and answers how many may still
+    /// come; nil, and nothing is counted, where the limit is used up: several keys may share one
+    /// count under limits of their own, and a refusal of one takes nothing from the others.
+    package func take(_ key: Key, limit: Int, at now: Timestamp) -> Int? {
+        let number = now.microseconds / 60_000_000
+        return minute.withLock { minute in
+            if minute.number != number { minute = Minute(number: number) }
+            let count = (minute.counts[key] ?? 0) + 1
+            guard count <= limit else { return nil }
+            if count > 1 || minute.counts.count < keyLimit { minute.counts[key] = count }
+            return limit - count
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Domain
+import Postgres
+import Text
+
+/// One stored line of an allow list.
+package struct CORSOriginRow: ListedRow {
+    package var tenant: UUID
+    package var id: UUID
+    /// Canonical.
+    package var origin: String
+    package var credentials: Bool
+    package var label: String?
+    package var expiresAt: Timestamp?
+    package var createdByType: String
+    package var createdByID: String
+    package var createdAt: Timestamp
+
+    static let columns: SQL =
+        """
+        tenant_id, id, origin, credentials, label, expires_at, created_by_type, created_by_id,
+        created_at
+        """
+
+    init(_ row: Row) throws(PostgresError) {
+        tenant = try row.get(0)
+        id = try row.get(1)
+        origin = try row.get(2)
+        credentials = try row.get(3)
+        label = try row.get(4)
+        expiresAt = try row.get(5)
+        createdByType = try row.get(6)
+        createdByID = try row.get(7)
+        createdAt = try row.get(8)
+    }
+}
+
+/// What is to be listed.
+package struct CORSOriginEntry: Sendable {
+    package var origin: Origin
+    package var credentials: Bool
+    package var label: String?
+    package var expiresAt: Timestamp?
+
+    package init(_ origin: Origin, credentials: Bool, label: String?, expiresAt: Timestamp?) {
+        self.origin = origin
+        self.credentials = credentials
+        self.label = label
+        self.expiresAt = expiresAt
+    }
+}

@@ -1,0 +1,136 @@
+import Cryptography
+import Postgres
+import Text
+
+/// A place in the database whose values are sealed and outlast a change of the secret key. What ends
+/// by itself within days (begun sign-ins, kept answers) is not among them.
+package enum SealedColumnKind: String, CaseIterable, Sendable {
+    case providerSecrets = "secrets of providers"
+    case clientSecrets = "secrets of clients"
+    case hookCredentials = "hook credentials"
+    case mail = "letters on their way"
+    case signingKeys = "signing keys"
+
+    /// One sealed value with what its context is made of.
+    struct Entry {
+        var key: String
+        var tenant: UUID
+        var sealed: [UInt8]
+
+        init(_ row: Row) throws(PostgresError) {
+            key = try row.get(0)
+            tenant = try row.get(1)
+            sealed = try row.get(2)
+        }
+
+        var id: UUID { UUID(key) ?? .platform }
+    }
+
+    /// Of every value: `key`, `tenant`, `sealed`.
+    private var source: SQL {
+        switch self {
+        case .providerSecrets:
+            """
+            SELECT id::text AS key, coalesce(tenant_id, \(UUID.platform)) AS tenant,
+                secret AS sealed FROM providers WHERE secret IS NOT NULL
+            """
+        case .clientSecrets:
+            "SELECT id::text AS key, tenant_id AS tenant, sealed FROM client_secrets"
+        case .hookCredentials:
+            "SELECT id::text AS key, \(UUID.platform) AS tenant, sealed FROM hook_credentials"
+        case .mail:
+            """
+            SELECT id::text AS key, tenant_id AS tenant, letter AS sealed FROM mail
+            WHERE letter IS NOT NULL
+            """
+        case .signingKeys:
+            "SELECT kid AS key, \(UUID.platform) AS tenant, sealed FROM signing_keys"
+        }
+    }
+
+    /// Values that were sealed with another key than these, a batch of them.
+    func entries(not ids: [[UInt8]], most: Int) -> SQL {
+        """
+        SELECT key, tenant, sealed FROM (\(source)) AS place
+        WHERE NOT substring(sealed FOR 4) = ANY (\(ids)) ORDER BY key LIMIT \(most)
+        """
+    }
+
+    func count(under id: [UInt8]) -> SQL {
+        "SELECT count(*) FROM (\(source)) AS place WHERE substring(sealed FOR 4) = \(id)"
+    }
+
+    /// Replaces a value, unless it was changed meanwhile.
+    func replace(_ entry: Entry, by sealed: [UInt8]) -> SQL {
+        switch self {
+        case .providerSecrets:
+            """
+            UPDATE providers SET secret = \(sealed)
+            WHERE id = \(entry.id) AND secret = \(entry.sealed)
+            """
+        case .clientSecrets:
+            """
+            UPDATE client_secrets SET sealed = \(sealed)
+            WHERE id = \(entry.id) AND sealed = \(entry.sealed)
+            """
+        case .hookCredentials:
+            """
+            UPDATE hook_credentials SET sealed = \(sealed)
+            WHERE id = \(entry.id) AND sealed = \(entry.sealed)
+            """
+        case .mail:
+            "UPDATE mail SET letter = \(sealed) WHERE id = \(entry.id) AND letter = \(entry.sealed)"
+        case .signingKeys:
+            """
+            UPDATE signing_keys SET sealed = \(sealed)
+            WHERE kid = \(entry.key) AND sealed = \(entry.sealed)
+            """
+        }
+    }
+
+    /// Takes away what no key opens any more.
+    func forget(except ids: [[UInt8]]) -> SQL {
+        switch self {
+        case .providerSecrets:
+            """
+            UPDATE providers SET secret = NULL
+            WHERE secret IS NOT NULL AND NOT substring(secret FOR 4) = ANY (\(ids))
+            """
+        case .clientSecrets:
+            "DELETE FROM client_secrets WHERE NOT substring(sealed FOR 4) = ANY (\(ids))"
+        case .hookCredentials:
+            "DELETE FROM hook_credentials WHERE NOT substring(sealed FOR 4) = ANY (\(ids))"
+        case .mail:
+            """
+            UPDATE mail SET letter = NULL, next_at = NULL, ended_at = now(), failure = 'dropped'
+            WHERE letter IS NOT NULL AND NOT substring(letter FOR 4) = ANY (\(ids))
+            """
+        case .signingKeys:
+            "DELETE FROM signing_keys WHERE NOT substring(sealed FOR 4) = ANY (\(ids))"
+        }
+    }
+
+    func open(_ entry: Entry, in database: Database) throws(CryptographyError) -> [UInt8] {
+        try sealer(database).open(entry.sealed, context: context(entry))
+    }
+
+    func seal(
+        _ plain: [UInt8], _ entry: Entry, in database: Database
+    ) throws(CryptographyError) -> [UInt8] {
+        try sealer(database).seal(plain, context: context(entry))
+    }
+
+    private func sealer(_ database: Database) -> Sealer {
+        self == .signingKeys ? database.signingKeySealer : database.sealer
+    }
+
+    private func context(_ entry: Entry) -> [UInt8] {
+        switch self {
+        case .providerSecrets: SealedColumn.providerSecret.context(entry.tenant, entry.id)
+        case .clientSecrets: SealedColumn.clientSecret.context(entry.tenant, entry.id)
+        case .hookCredentials: HookCredentialRow.context(entry.id)
+        case .mail: SealedColumn.mail.context(entry.tenant, entry.id)
+        case .signingKeys: Array(entry.key.utf8)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import API
+import Console
+import Deadlines
+import Domain
+import HTTP
+import JSON
+import Postgres
+import SignIn
+import Storage
+
+/// Everything that answers on our own host: health, the documents, the console, then `/v1`.
+struct HTTPSite: Sendable {
+    private let console: ConsoleFiles
+    private let dispatcher: Dispatcher
+    private let database: Database
+    private let mounts: Mounts
+    private let proxies: TrustedProxies
+    private let responseCache: ResponseCache
+    private let metrics: ServiceMetrics
+    private let drainState: DrainState
+    /// Nil where `/metrics` has a listener of its own.
+    private let metricsEndpoint: MetricsEndpoint?
+    private static let documents = ["/livez", "/readyz", "/healthz", "/docs", "/openapi.json"]
+    /// Balancers ask often and wait for little.
+    private static let readinessTime: Duration = .seconds(1)
+    /// Made when they are first asked for: nothing else of the start has to wait for them.
+    private static let document = OpenAPIDocument(endpoints: Routes.all, version: Version.current)
+    private static let documentation = StaticPage(
+        html: document.page, styleDigest: DocumentPage.styleDigest)
+
+    init(
+        console: ConsoleFiles, composition: Composition, responseCache: ResponseCache,
+        proxies: TrustedProxies, drainState: DrainState, showsMetrics: Bool
+    ) {
+        self.proxies = proxies
+        self.drainState = drainState
+        self.responseCache = responseCache
+        self.console = console
+        dispatcher = composition.dispatcher
+        database = composition.database
+        mounts = composition.mounts
+        metrics = composition.metrics
+        let authenticator = composition.authenticator
+        metricsEndpoint =
+            showsMetrics
+            ? MetricsEndpoint(metrics: metrics) { try await authenticator.principal(of: $0) } : nil
+    }
+
+    /// On a host that is bound to a client only that client answers.
+    func respond(to request: Request) async -> Response {
+        // Before anything is read: what changes from now on kills what is remembered.
+        let token = responseCache.token
+        return switch await mounts.target(proxies.unwrapped(request)) {
+        case .client(let request): await dispatcher.respond(to: request)
+        case .refused(let answer): answer
+        case .own(let request):
+            await responseCache.respond(to: request, since: token) { await ownResponse(to: $0) }
+        }
+    }
+
+    /// The same for a request that the server does not serve.
+    func refuse(_ request: Request, as error: HTTPError) async -> Response {
+        switch await mounts.target(proxies.unwrapped(request)) {
+        case .client(let request), .own(let request):
+            await dispatcher.refuse(request, as: error)
+        case .refused(let answer): answer
+        }
+    }
+
+    /// `isForAll`: no endpoint answered, so that it does not matter who asks.
+    private func ownResponse(to request: Request) async -> (answer: Response, isForAll: Bool) {
+        guard request.method == .get || request.method == .head else {
+            if let answer = answerToOtherMethods(request) { return (answer, isForAll: false) }
+            return (await dispatcher.respond(to: request), isForAll: false)
+        }
+        guard let (resource, page) = await ownResource(request) else {
+            let answer = await dispatcher.respond(to: request)
+            return (answer.compressed(for: request), isForAll: false)
+        }
+        var answer = page
+        if request.isTLS { answer.keepToTLS() }
+        metrics.record(operation: resource, status: answer.status)
+        return (answer, isForAll: true)
+    }
+
+    /// Our own pages are read and nothing else (RFC 9110 sections 9.3.7 and 15.5.6); `OPTIONS *` asks
+    /// what the server can do at all.
+    private func answerToOtherMethods(_ request: Request) -> Response? {
+        let isServer = sameBytes(request.path, "*")
+        let isDocument =
+            Self.documents.contains { sameBytes($0, request.path) }
+            || (metricsEndpoint != nil && sameBytes(request.path, "/metrics"))
+        guard isServer || isDocument || console.serves(request.path) else { return nil }
+        let allow = Field(
+            "allow",
+            isServer
+                ? Method.allCases.map(\.rawValue).joined(separator: ", ") : "GET, HEAD, OPTIONS")
+        var answer =
+            request.method == .options
+            ? Response(204, fields: [allow])
+            : Problem(
+                .methodNotAllowed, "\(request.method.rawValue) is not served here.", fields: [allow]
+            ).response(requestID: request.id)
+        answer.complete(id: request.id, isTLS: request.isTLS, isPrivate: false)
+        return answer
+    }
+
+    /// What a request may be refused for before its body has come; nil where it may be sent.
+    func precheck(_ request: Request) async -> Response? {
+        switch await mounts.target(proxies.unwrapped(request)) {
+        case .client(let request): return await dispatcher.precheck(request)
+        case .refused(let answer): return answer
+        case .own(let request):
+            if let answer = answerToOtherMethods(request) { return answer }
+            return await dispatcher.precheck(request)
+        }
+    }
+
+    /// The answer where the path is no endpoint's, and the name it is counted under.
+    private func ownResource(_ request: Request) async -> (String, Response)? {
+        switch request.path {
+        case "/livez": return ("/livez", Self.plain(200, "ok\n"))
+        case "/readyz", "/healthz": return ("/readyz", await ready(request))
+        case "/metrics":
+            guard let metricsEndpoint else { return nil }
+            return ("/metrics", await metricsEndpoint.respond(to: request))
+        case "/docs": return ("/docs", Self.documentation.response(for: request))
+        case "/openapi.json":
+            var answer = Response(200, type: "application/json", Self.document.bytes)
+            answer.set("access-control-allow-origin", "*")
+            answer.set("cache-control", "no-cache")
+            return ("/openapi.json", answer)
+        default: return console.response(for: request).map { ("/console", $0) }
+        }
+    }
+
+    /// 503 while the database cannot be asked or takes no writes: a balancer then sends nobody here.
+    private func ready(_ request: Request) async -> Response {
+        if drainState.hasBegun { return Self.notReady("the server is stopping") }
+        Deadline.current?.last(Self.readinessTime)
+        request.lateForm?.set { _ in Self.notReady("the database does not answer") }
+        do {
+            return try await database.app.takesWrites()
+                ? Self.plain(200, "ok\n") : Self.notReady("the database is read-only")
+        } catch {
+            return Self.notReady("the database cannot be asked")
+        }
+    }
+
+    private static func notReady(_ cause: String) -> Response {
+        var answer = plain(503, "\(cause)\n")
+        answer.set("retry-after", "1")
+        return answer
+    }
+
+    private static func plain(_ status: Int, _ text: String) -> Response {
+        var answer = Response(status, type: "text/plain; charset=utf-8", Array(text.utf8))
+        answer.set("cache-control", "no-store")
+        return answer
+    }
+}
+
+package enum Version {
+    package static let current = "0.1.0"
+}

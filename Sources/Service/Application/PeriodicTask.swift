@@ -1,0 +1,43 @@
+import Networking
+import Observability
+import Synchronization
+
+/// Does the same again and again, each time so long after the last was done, on one loop.
+final class PeriodicTask: Sendable {
+    private let loop: EventLoop
+    /// Nanoseconds.
+    private let interval: Int64
+    private let name: StaticString
+    private let logger: Logger
+    private let work: @Sendable () async throws -> Void
+    private let stopped = Atomic<Bool>(false)
+
+    /// `name` is what the log says when the work failed; the next round tries again.
+    init(
+        _ name: StaticString, every seconds: Int64, on loop: EventLoop, logger: Logger,
+        _ work: @escaping @Sendable () async throws -> Void
+    ) {
+        self.name = name
+        interval = seconds * 1_000_000_000
+        self.loop = loop
+        self.logger = logger
+        self.work = work
+    }
+
+    func start() { next() }
+    func stop() { stopped.store(true, ordering: .relaxed) }
+
+    private func next() {
+        loop.perform { [self] in
+            loop.after(interval) { [weak self] in
+                guard let self, !stopped.load(ordering: .relaxed) else { return }
+                loop.spawn {
+                    do { try await self.work() } catch {
+                        self.logger.log(.warning, self.name, [("fault", .text("\(error)"))])
+                    }
+                    self.next()
+                }
+            }
+        }
+    }
+}

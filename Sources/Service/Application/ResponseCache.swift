@@ -1,0 +1,143 @@
+import API
+import HTTP
+import Replication
+import Serving
+import Storage
+import Text
+
+/// Whole answers of the hottest requests (our own small pages, preflights that pass), given again
+/// without any of the ordinary steps. What depends on rows is remembered under the lease, and that it
+/// still holds is asked last, when the answer stands composed; so a process that was frozen before
+/// that moment gives none. They are counted as all others are.
+final class ResponseCache: Sendable {
+    private struct Answer: Sendable {
+        var status: Int
+        /// The lines of its fields, without the request's id.
+        var head: [UInt8]
+        var body: [UInt8]
+        var hasRequestID: Bool
+        /// What it is counted under.
+        var operation: String
+        /// Microseconds of the clock.
+        var until: Int64 = .max
+    }
+
+    private static let largestBody = 32 << 10
+
+    private let database: Database
+    private let enforcer: CORSPolicyEnforcer
+    private let metrics: ServiceMetrics
+    /// Few pages in few forms: whoever asks for one in ever new forms must not fill the memory.
+    private let pages: LeasedCache<ResponseCacheKey, Answer>
+    private let preflights: LeasedCache<ResponseCacheKey, Answer>
+
+    init(database: Database, enforcer: CORSPolicyEnforcer, metrics: ServiceMetrics) {
+        self.metrics = metrics
+        self.database = database
+        self.enforcer = enforcer
+        pages = LeasedCache(of: database.replica, capacity: 512)
+        preflights = LeasedCache(of: database.replica, capacity: 20_000)
+    }
+
+    private func answers(_ kind: ResponseCacheKey.Kind) -> LeasedCache<ResponseCacheKey, Answer> {
+        kind == .page ? pages : preflights
+    }
+
+    // MARK: giving
+
+    /// True when the answer was written.
+    func answer(_ request: FastRequest, _ writer: ResponseWriter) -> Bool {
+        guard
+            let key = ResponseCacheKey(
+                request.head, body: request.body, isTLS: request.isTLS)
+        else { return false }
+        guard let entry = answers(key.kind).found(key) else { return false }
+        let now = database.clock()
+        let length = writer.out.count
+        Self.write(entry.value, to: request, writer)
+        guard now.microseconds < entry.value.until,
+            database.replica.isFresh(entry.token, entry.tags)
+        else {
+            writer.out.truncate(to: length)
+            return false
+        }
+        metrics.record(operation: entry.value.operation, status: entry.value.status)
+        return true
+    }
+
+    private static func write(
+        _ answer: Answer, to request: FastRequest, _ writer: ResponseWriter
+    ) {
+        writer.begin(answer.status)
+        writer.out.append(answer.head)
+        if answer.hasRequestID { request.writeRequestID(to: writer) }
+        answer.body.withUnsafeBytes { writer.finish($0) }
+    }
+
+    // MARK: remembering
+
+    var token: Freshness.Token { database.replica.token }
+
+    /// Answers the ordinary way, and remembers the answer where that may be done: a page only where
+    /// it is for all. `token`: of before anything was read for it.
+    func respond(
+        to request: Request, since token: Freshness.Token,
+        by ordinary: (Request) async -> (answer: Response, isForAll: Bool)
+    ) async -> Response {
+        let key = request.body.withUnsafeBytes {
+            ResponseCacheKey(request, body: $0, isTLS: request.isTLS)
+        }
+        let (response, isForAll) = await ordinary(request)
+        if let key, key.kind == .preflight || isForAll {
+            store(response, to: request, key, token)
+        }
+        return response
+    }
+
+    private func store(
+        _ response: Response, to request: Request, _ key: ResponseCacheKey,
+        _ token: Freshness.Token
+    ) {
+        guard var answer = Self.rendered(response, operation: Self.operation(key, request)) else {
+            return
+        }
+        switch key.kind {
+        case .page:
+            guard answer.status == 200 else { return }
+            pages.keep(answer, for: key, token: token, tags: StorageCaches.hostTags)
+        case .preflight:
+            guard answer.status == 204, let until = enforcer.stands(until: request) else { return }
+            answer.until = until
+            preflights.keep(answer, for: key, token: token, tags: StorageCaches.originTags)
+        }
+    }
+
+    private static func operation(_ key: ResponseCacheKey, _ request: Request) -> String {
+        switch key.kind {
+        case .page: request.path.utf8.elementsEqual("/livez".utf8) ? "/livez" : "/console"
+        case .preflight: ServiceMetrics.preflight
+        }
+    }
+
+    private static func rendered(_ response: Response, operation: String) -> Answer? {
+        var body: [UInt8] = []
+        switch response.body {
+        case .empty: break
+        case .bytes(let bytes): body = bytes
+        case .stream: return nil
+        }
+        guard body.count <= largestBody else { return nil }
+        let out = OutputBuffer(capacity: 1024)
+        let writer = ResponseWriter(out: out)
+        for field in response.fields where field.name != "x-request-id" {
+            guard field.name != "set-cookie", !ResponseWriter.isOurs(field.name) else {
+                if field.name == "set-cookie" { return nil }
+                continue
+            }
+            writer.field(field.name, field.value)
+        }
+        return Answer(
+            status: response.status, head: Array(out.bytes), body: body,
+            hasRequestID: response.first("x-request-id") != nil, operation: operation)
+    }
+}

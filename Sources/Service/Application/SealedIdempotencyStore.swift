@@ -1,0 +1,76 @@
+import API
+import Cryptography
+import HTTP
+import Storage
+import Text
+
+/// Idempotent answers in the database. Those that hold a one-time secret are sealed under a key
+/// that needs both the server's secret and the header's value, of which only a hash is stored.
+struct SealedIdempotencyStore: IdempotencyStore {
+    private static let plain: UInt8 = 0
+    private static let sealed: UInt8 = 1
+
+    let database: Database
+    let keys: DerivedKeys
+
+    init(database: Database) {
+        self.database = database
+        keys = database.secrets.derive("kept answers")
+    }
+
+    func begin(_ claim: IdempotencyClaim) async throws -> IdempotencyClaim.State {
+        switch try await database.claimIdempotency(Self.row(claim)) {
+        case .fresh:
+            // Asked once the claim stands, so that a retry is answered whatever else is kept.
+            if try await database.isOverStoredResponses(Self.principal(claim)) {
+                try await abandon(claim)
+                return .overQuota(retryAfter: IdempotencyQuota.retryAfter)
+            }
+            return .fresh
+        case .inProgress: return .inProgress
+        case .mismatch: return .mismatch
+        case .kept(let bytes):
+            // The first answer may not have gone out yet: what it tells of is committed, and has
+            // to be obeyed as well.
+            try await database.awaitEarlierInvalidations()
+            let answer = Array(bytes.dropFirst())
+            guard bytes.first == Self.sealed else { return .replay(answer) }
+            return .replay(try sealer(claim).open(answer, context: Self.context(claim)))
+        }
+    }
+
+    func complete(
+        _ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool, with change: HeldChange
+    ) async throws {
+        let bytes =
+            sealed
+            ? [Self.sealed] + (try sealer(claim).seal(answer, context: Self.context(claim)))
+            : [Self.plain] + answer
+        try await database.storeResponse(bytes, of: Self.row(claim), with: change)
+        database.storedResponses.add(bytes.count, of: Self.principal(claim), at: database.clock())
+    }
+
+    func abandon(_ claim: IdempotencyClaim) async throws {
+        try await database.dropClaim(Self.row(claim))
+    }
+
+    private func sealer(_ claim: IdempotencyClaim) -> Sealer {
+        Sealer(keys.derive(salt: Array(claim.key.utf8), "kept answer"))
+    }
+
+    /// Binds a sealed answer to its request, so that it opens nowhere else.
+    private static func context(_ claim: IdempotencyClaim) -> [UInt8] {
+        Array("\(principal(claim)) \(claim.method.rawValue) \(claim.path)".utf8)
+    }
+
+    private static func principal(_ claim: IdempotencyClaim) -> String {
+        "\(claim.principal.kind.rawValue) \(claim.principal.id?.description ?? "")"
+    }
+
+    private static func row(_ claim: IdempotencyClaim) -> IdempotencyRow {
+        IdempotencyRow(
+            principal: principal(claim), method: claim.method.rawValue, path: claim.path,
+            keyHash: SHA256.hash(Array(claim.key.utf8)), bodyHash: SHA256.hash(claim.body),
+            claim: claim.id)
+    }
+}
