@@ -33,7 +33,7 @@ struct DocumentsTests {
 
     /// The program brings its own cluster up without the folder `deploy`.
     @Test func `a cluster of its own has the roles that the README's have`() {
-        let own = "Sources/Service/Application/PrivateCluster.swift"
+        let own = "Sources/Service/Application/Development/PrivateCluster.swift"
         let roles = ["deploy/roles.sql", own].map { file in
             SourceTree.text(file).split(separator: "\n").map { line in
                 String(line.drop { $0 == " " })

@@ -31,7 +31,7 @@ package final class NotificationListener: @unchecked Sendable {
     private let onNotify: @Sendable (String) -> Void
     private let onLost: @Sendable () -> Void
     private let onReady: @Sendable () -> Void
-    private var connection: Connection?
+    private var connection: PostgresConnection?
     private var isReady = false
     private var backoff = Backoff()
     private var faultLog = FaultLog()
@@ -70,13 +70,13 @@ package final class NotificationListener: @unchecked Sendable {
         Connector(configuration: configuration).connect(on: pool.loop) { [self] result in
             guard !pool.closed else { return }
             guard case .success(let established) = result, let handle = established.take(),
-                let connection = Connection(handle: handle, loop: pool.loop, statementLimit: 16)
+                let connection = PostgresConnection(handle: handle, loop: pool.loop, statementLimit: 16)
             else { return retry() }
             begin(connection)
         }
     }
 
-    private func begin(_ connection: Connection) {
+    private func begin(_ connection: PostgresConnection) {
         self.connection = connection
         pool.companions.append(connection)
         connection.onNotify = { [self] _, payload in onNotify(payload) }

@@ -10,15 +10,15 @@ final class Pool: @unchecked Sendable {
     let loop: EventLoop
     let configuration: PostgresConfiguration
     let connector: Connector
-    var readers: [Connection] = []
+    var readers: [PostgresConnection] = []
     var readersOpening = 0
     var waitingReads: [Statement] = []
     private var gathering: [() -> Void] = []
-    var idle: [Connection] = []
-    var writers: [Connection] = []
+    var idle: [PostgresConnection] = []
+    var writers: [PostgresConnection] = []
     var writersOpening = 0
     /// Writers that are handed out no more, closed when what is on its way has been answered.
-    var leaving: [Connection] = []
+    var leaving: [PostgresConnection] = []
     var waitingWriters: [Waiter] = []
     var backoff = Backoff()
     /// No connection is opened before this loop time.
@@ -30,7 +30,7 @@ final class Pool: @unchecked Sendable {
     var faultLog = FaultLog()
     private(set) var closed = false
     /// Connections kept by others, ended with the pool.
-    var companions: [Connection] = []
+    var companions: [PostgresConnection] = []
     /// What other loops look at to find one that can serve them.
     let openReaders = Atomic<Int>(0)
     let openWriters = Atomic<Int>(0)
@@ -40,7 +40,7 @@ final class Pool: @unchecked Sendable {
     struct Waiter {
         var since: Int64
         var deadline: Int64
-        var finish: (Connection?) -> Void
+        var finish: (PostgresConnection?) -> Void
     }
 
     init(configuration: PostgresConfiguration, loop: EventLoop) {
@@ -90,8 +90,8 @@ final class Pool: @unchecked Sendable {
         }
     }
 
-    private func leastLoaded() -> Connection? {
-        var best: Connection?
+    private func leastLoaded() -> PostgresConnection? {
+        var best: PostgresConnection?
         for reader in readers
         where reader.isOpen && reader.inFlight < configuration.pipelineLimit
             && reader.inFlight < best?.inFlight ?? .max
@@ -153,7 +153,7 @@ final class Pool: @unchecked Sendable {
 
     /// Hands out a connection for its holder alone, or nil after the acquire timeout, or at `latest`
     /// (loop time) where that is earlier.
-    func acquire(until latest: Int64, _ finish: @escaping (Connection?) -> Void) {
+    func acquire(until latest: Int64, _ finish: @escaping (PostgresConnection?) -> Void) {
         guard !closed else { return finish(nil) }
         while let connection = idle.popLast() {
             if connection.isOpen { return finish(connection) }
@@ -171,7 +171,7 @@ final class Pool: @unchecked Sendable {
     }
 
     /// Takes back a connection on which no transaction is open; closed ones are forgotten.
-    func release(_ connection: Connection) {
+    func release(_ connection: PostgresConnection) {
         guard connection.isOpen else { return }
         if closed { return connection.close("closing") }
         if writers.count > 1, leaving.isEmpty, shouldGiveBack(isIdle: waitingWriters.isEmpty) {

@@ -85,7 +85,7 @@ extension Pool {
         case .failure(let failure): cause = failure.cause
         case .success(let established):
             if let handle = established.take(),
-                let connection = Connection(
+                let connection = PostgresConnection(
                     handle: handle, loop: loop, statementLimit: configuration.statementLimit)
             {
                 backoff.reset()
@@ -102,7 +102,7 @@ extension Pool {
         openMissing()
     }
 
-    private func adopt(_ connection: Connection, reader: Bool) {
+    private func adopt(_ connection: PostgresConnection, reader: Bool) {
         connection.onCollateral = { [weak self] statement in
             self?.again(statement)
         }
@@ -154,7 +154,7 @@ extension Pool {
     // MARK: giving up
 
     /// Ends a connection on which nothing is on its way.
-    func retire(_ connection: Connection) {
+    func retire(_ connection: PostgresConnection) {
         connection.close(Self.idleCause)
     }
 

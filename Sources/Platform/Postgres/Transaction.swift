@@ -18,13 +18,13 @@ package struct Transaction: Sendable {
 /// `@unchecked Sendable`: its state is touched on the pool's loop only.
 final class TransactionSession: @unchecked Sendable {
     private let pool: Pool
-    private let connection: Connection
+    private let connection: PostgresConnection
     /// Sent ahead of the first statement, in the same round trip.
     private var prelude: [String]
     private var begun = false
     private var ended = false
 
-    init(pool: Pool, connection: Connection, prelude: [String]) {
+    init(pool: Pool, connection: PostgresConnection, prelude: [String]) {
         self.pool = pool
         self.connection = connection
         self.prelude = prelude

@@ -11,7 +11,7 @@ package struct FastRequest {
     package var isTLS: Bool
     /// Monotonic nanoseconds of the loop.
     package let now: Int64
-    let connection: Connection
+    let connection: HTTPConnection
 
     /// Writes the `x-request-id` field: the client's own when it is well-formed, else a new one.
     package func writeRequestID(to writer: ResponseWriter) {
@@ -57,11 +57,11 @@ package struct LateAnswer: Sendable {
     package let whenLate: LateForm
     private let deadline: Deadline
     private let turn: UInt64
-    fileprivate let connection: LoopBound<Connection>
+    fileprivate let connection: LoopBound<HTTPConnection>
 
     fileprivate init(
         requestID: String, whenLate: LateForm, deadline: Deadline, turn: UInt64,
-        connection: LoopBound<Connection>
+        connection: LoopBound<HTTPConnection>
     ) {
         self.requestID = requestID
         self.whenLate = whenLate

@@ -2,7 +2,7 @@
 /// before it is known whether there is anybody who wants to ask.
 struct Handshakes {
     private struct Entry {
-        weak var connection: Connection?
+        weak var connection: HTTPConnection?
     }
 
     private let limit: Int
@@ -13,7 +13,7 @@ struct Handshakes {
     }
 
     /// With too many half done, the oldest are closed: a handshake takes milliseconds.
-    mutating func begin(_ connection: Connection) {
+    mutating func begin(_ connection: HTTPConnection) {
         entries.append(Entry(connection: connection))
         guard entries.count > limit else { return }
         entries.removeAll { $0.connection?.isInHandshake != true }

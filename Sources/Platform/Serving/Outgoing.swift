@@ -48,7 +48,7 @@ struct Outgoing {
     }
 
     /// Returns when the socket has taken all, or the connection is closed.
-    static func drained(_ connection: LoopBound<Connection>) async {
+    static func drained(_ connection: LoopBound<HTTPConnection>) async {
         guard !connection.value.outgoing.isEmpty else { return }
         await withUnsafeContinuation { connection.value.outgoing.waiter = $0 }
     }

@@ -28,7 +28,7 @@ final class Worker {
     /// Whether a connection's bytes are being served: until they are, the writer and the receive
     /// buffer are that connection's alone.
     var serving = false
-    private var connections: [Int32: Connection] = [:]
+    private var connections: [Int32: HTTPConnection] = [:]
     private var handshakes: Handshakes
     /// The most connections since free memory was given back.
     private var most = 0
@@ -98,7 +98,7 @@ final class Worker {
             slots.give()
             return
         }
-        let connection = Connection(
+        let connection = HTTPConnection(
             socket: Socket(descriptor: descriptor, tls: session), worker: self)
         connections[descriptor] = connection
         most = max(most, connections.count)

@@ -47,7 +47,7 @@ struct Asset: Sendable {
     /// `If-Match`, by strong comparison (RFC 9110 §13.1.1).
     private static func names(_ value: String, _ tag: String) -> Bool {
         value.utf8.split(separator: UInt8(ascii: ",")).contains { item in
-            let item = Bytes.trim(Array(item))
+            let item = AssetBytes.trim(Array(item))
             return item == [UInt8(ascii: "*")] || item.elementsEqual(tag.utf8)
         }
     }
@@ -56,7 +56,7 @@ struct Asset: Sendable {
     private func isKnown(_ tag: String, _ values: [String]) -> Bool {
         for value in values {
             for item in value.utf8.split(separator: UInt8(ascii: ",")) {
-                var item = Bytes.trim(Array(item))
+                var item = AssetBytes.trim(Array(item))
                 if item == [UInt8(ascii: "*")] { return true }
                 if item.starts(with: "W/".utf8) { item.removeFirst(2) }
                 if item.elementsEqual(tag.utf8) { return true }

@@ -34,7 +34,7 @@ package struct ConsoleFiles: Sendable {
                     "\(directory)/\(file.path): no content type is known for it")
             }
             if type == ContentType.html {
-                let text = Bytes.replace(Self.placeholder, by: prefix, in: file.bytes)
+                let text = AssetBytes.replace(Self.placeholder, by: prefix, in: file.bytes)
                 pages[file.path] = Asset(text, type: type)
             } else {
                 assets[prefix + file.path] = Asset(file.bytes, type: type)

@@ -1,5 +1,5 @@
 /// Small work on bytes, where text must not be compared by canonical equivalence.
-enum Bytes {
+enum AssetBytes {
     static func trim(_ bytes: [UInt8]) -> [UInt8] {
         let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
         guard let first = bytes.firstIndex(where: { !isBlank($0) }),

@@ -7,7 +7,7 @@ import Text
 /// flush; answers come back in order and are matched to the queue of what was sent.
 ///
 /// `@unchecked Sendable`: touched on its loop's thread only.
-final class Connection: @unchecked Sendable {
+final class PostgresConnection: @unchecked Sendable {
     private enum Expected {
         case control(Statement?)
         /// Without which the connection is of no use.

@@ -2,7 +2,7 @@ import HTTP
 import Networking
 
 /// From a response to the output buffer.
-extension Connection {
+extension HTTPConnection {
     func prepareWriter() {
         worker.writer.prepare(
             isHead: answersHead, isHTTP10: answersHTTP10, closes: closesAfterAnswer,
@@ -37,7 +37,7 @@ extension Connection {
     }
 
     static func stream(
-        _ next: @Sendable () async throws -> [UInt8]?, to bound: LoopBound<Connection>
+        _ next: @Sendable () async throws -> [UInt8]?, to bound: LoopBound<HTTPConnection>
     ) async {
         do {
             while let piece = try await next() {

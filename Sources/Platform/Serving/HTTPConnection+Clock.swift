@@ -4,7 +4,7 @@ import Networking
 
 /// One deadline for each request: when it is over, the server answers in place of the handler, whose
 /// own answer is dropped when it comes.
-extension Connection {
+extension HTTPConnection {
     /// A handler may shorten its time to this: the first look at the clock.
     private static let firstLook: Int64 = 900_000_000
 

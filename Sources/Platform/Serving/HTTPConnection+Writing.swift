@@ -2,7 +2,7 @@ import HTTP
 import Networking
 
 /// From the output buffer to the socket.
-extension Connection {
+extension HTTPConnection {
     func flush() {
         let out = worker.writer.out
         guard out.count > 0 else { return endIfDone() }

@@ -3,7 +3,7 @@ import HTTP
 import Networking
 
 /// From received bytes to a handled request.
-extension Connection {
+extension HTTPConnection {
     /// Serves what it can of `bytes` and returns how many it used.
     func ingest(_ bytes: UnsafeRawBufferPointer) -> Int {
         var at = 0

@@ -4,7 +4,7 @@ import Networking
 /// One client's connection: a state machine that serves one request at a time. While a handler is
 /// suspended nothing is read on: answers keep their order, and a fast sender waits in its socket.
 /// It holds no buffer while idle. Confined to its loop.
-final class Connection {
+final class HTTPConnection {
     enum Phase {
         /// Between requests, or within a head.
         case head

@@ -3,7 +3,7 @@ import HTTP
 import Networking
 
 /// A client that holds its body back until it is told to send it (RFC 9110 section 10.1.1).
-extension Connection {
+extension HTTPConnection {
     func awaitBody() {
         phase = .body
         deadline = worker.loop.now + worker.configuration.bodyTime
