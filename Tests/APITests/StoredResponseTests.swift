@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Postgres
@@ -107,7 +108,7 @@ import Text
         let change = HeldChange()
         try await HeldChange.$current.withValue(change) {
             try await storage.scope(tenant.id).change(by: .system) { change in
-                try await change.audit("probe", AuditTarget("tenant", tenant.id, "late"))
+                try await change.audit(.tenantUpdated, AuditTarget("tenant", tenant.id, "late"))
             }
         }
         var next = late

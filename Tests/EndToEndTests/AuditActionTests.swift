@@ -1,10 +1,11 @@
+import Domain
 import Foundation
 import TestSupport
 import Testing
 
-/// Of no action is it forgotten to ask what a replica remembers after it.
+/// Each audit action is decided: it invalidates what replicas cache, or it need not.
 struct AuditActionTests {
-    /// Actions that take back nothing a replica remembers, and why.
+    /// Actions that revoke nothing that a replica caches, and why.
     private static let harmless = [
         "api_key.created": "new", "user.created": "new", "tenant.created": "new",
         "cors_origin.created": "new", "domain.created": "a claim alone counts for nothing",
@@ -26,10 +27,9 @@ struct AuditActionTests {
         "user.email_change_ended": "nothing had changed before it was confirmed",
         "user.password_link_made": "gives a way to set a password, and takes none",
         "client.secret_changed": "what Gatehouse sends to a provider, and lets nobody in by itself",
-        "user.read": "a permission in the words of an app, and no action",
     ]
 
-    /// Actions whose withdrawal another test shows: its file and its name.
+    /// Actions whose revocation another test shows: its file and its name.
     private static let elsewhere = [
         "user.password_changed": (
             "EndToEndTests/SignedOutEverywhereTests.swift",
@@ -46,63 +46,37 @@ struct AuditActionTests {
         ),
     ]
 
-    /// Made of a verb at run time in one place: no literal names them.
-    private static let composed: Set = ["tenant.resumed", "tenant.restored"]
-
-    /// Whose actions change what a replica may answer from its memory for.
-    private static let remembered: Set = [
+    /// Nouns whose actions change what a replica may answer from its cache.
+    private static let cached: Set = [
         "api_key", "user", "tenant", "cors_origin", "policy", "domain", "client",
     ]
 
     /// What is read from the database each time.
-    private static let unremembered: Set = [
+    private static let uncached: Set = [
         "decisions", "hook_credential", "identity", "invite", "link_grant", "operator", "provider",
         "session", "sign_up",
     ]
 
-    @Test func `of every noun that is audited it is decided whether a replica remembers it`() throws
-    {
-        let folder = TestCluster.root + "/Sources/Product"
-        var found: Set<String> = []
-        let names = FileManager.default.enumerator(atPath: folder)
-        while let name = names?.nextObject() as? String {
-            guard name.hasSuffix(".swift") else { continue }
-            let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
-            for match in text.matches(of: /(?:audit\(|action: )\s*"([a-z_]+)\./) {
-                found.insert(String(match.output.1))
-            }
-        }
-        #expect(found == Self.remembered.union(Self.unremembered))
+    @Test func `of every noun that is audited it is decided whether a replica caches it`() {
+        let nouns = Set(AuditAction.allCases.map(Self.noun))
+        #expect(nouns == Self.cached.union(Self.uncached))
     }
 
-    @Test func `of every action it is decided whether it withdraws, and where that is shown`()
-        throws
-    {
-        let folder = TestCluster.root + "/Sources/Product"
-        var found: Set<String> = []
-        var places: [String] = []
-        let names = FileManager.default.enumerator(atPath: folder)
-        while let name = names?.nextObject() as? String {
-            guard name.hasSuffix(".swift") else { continue }
-            let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
-            for literal in text.components(separatedBy: "\"") {
-                let parts = literal.components(separatedBy: ".")
-                guard parts.count > 1, Self.remembered.contains(parts[0]) else { continue }
-                if parts[1].hasPrefix("\\(") { places.append(name) }
-                let isWord = parts[1].utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x5F }
-                if parts.count == 2, isWord, !parts[1].isEmpty { found.insert(literal) }
-            }
-        }
-        #expect(places == ["API/Tenants/TenantEndpoints.swift"], "who else composes an action?")
+    @Test func `of every action it is decided whether it revokes, and where that is shown`() throws {
+        let found = Set(
+            AuditAction.allCases.filter { Self.cached.contains(Self.noun($0)) }.map(\.rawValue))
         let shown = InvalidatedCacheTests.actions
         let decided = shown.union(Self.harmless.keys).union(Self.elsewhere.keys)
-        #expect(found.subtracting(decided).isEmpty, "undecided")
-        #expect(decided.subtracting(found) == Self.composed, "no more there")
+        #expect(decided == found)
         #expect(shown.isDisjoint(with: Self.harmless.keys))
         for (file, name) in Self.elsewhere.values {
             let path = "\(TestCluster.root)/Tests/\(file)"
             let text = try String(contentsOfFile: path, encoding: .utf8)
             #expect(text.contains("`\(name)`"), "\(file)")
         }
+    }
+
+    private static func noun(_ action: AuditAction) -> String {
+        String(action.rawValue.prefix { $0 != "." })
     }
 }

@@ -70,7 +70,8 @@ package final class NotificationListener: @unchecked Sendable {
         Connector(configuration: configuration).connect(on: pool.loop) { [self] result in
             guard !pool.closed else { return }
             guard case .success(let established) = result, let handle = established.take(),
-                let connection = PostgresConnection(handle: handle, loop: pool.loop, statementLimit: 16)
+                let connection = PostgresConnection(
+                    handle: handle, loop: pool.loop, statementLimit: 16)
             else { return retry() }
             begin(connection)
         }

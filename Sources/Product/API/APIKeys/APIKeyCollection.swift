@@ -56,7 +56,7 @@ struct APIKeyCollection: Sendable {
     /// Changes the path's key under its lock: permission, `If-Match`, then the body. A key changes
     /// such keys alone as lie within it.
     func change(
-        _ call: Call, _ right: Right, action: String,
+        _ call: Call, _ right: Right, action: AuditAction,
         _ body: @Sendable (APIKeyRow, Timestamp) throws -> APIKey
     ) async throws -> APIKeyRow {
         let id = try call.id()

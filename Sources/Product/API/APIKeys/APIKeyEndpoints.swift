@@ -180,7 +180,7 @@ enum APIKeyEndpoints {
             handle: { call in
                 let catalogue = try await collection.catalogue(call)
                 let tenant = try collection.tenantID(call)
-                let row = try await collection.change(call, .writeKeys, action: "api_key.updated") {
+                let row = try await collection.change(call, .writeKeys, action: .apiKeyUpdated) {
                     row, now in
                     try call.input.checkRepeated(against: row.json(at: call.now))
                     var input = APIKeyInput(call, tenant: tenant)
@@ -218,7 +218,7 @@ enum APIKeyEndpoints {
                 let row =
                     call.input.flag("made_by")
                     ? try await revokeWithMade(call, collection, reason)
-                    : try await collection.change(call, .revokeKeys, action: "api_key.revoked") {
+                    : try await collection.change(call, .revokeKeys, action: .apiKeyRevoked) {
                         $0.key.revoked(at: $1, reason: reason)
                     }
                 return .ok(row.json(at: call.now), etag: row.etag)

@@ -40,7 +40,7 @@ enum APIKeyRotationEndpoints {
                 else { throw Problem.notFound("tenant") }
                 let grace = Int64(call.input.optionalInt("grace_seconds") ?? 0)
                 let tenant = try collection.tenantID(call)
-                let row = try await collection.change(call, .writeKeys, action: "api_key.rotated") {
+                let row = try await collection.change(call, .writeKeys, action: .apiKeyRotated) {
                     row, now in
                     // The new secret is as good as a new key with these scopes.
                     try APIKeyInput.requireGiveable(row.key.scopes, call, tenant)
@@ -89,7 +89,7 @@ enum APIKeyRotationEndpoints {
                 let isCut = name == "cut"
                 let tenant = try collection.tenantID(call)
                 let row = try await collection.change(
-                    call, .writeKeys, action: isCut ? "api_key.cut" : "api_key.rolled_back"
+                    call, .writeKeys, action: isCut ? .apiKeyCut : .apiKeyRolledBack
                 ) { row, now in
                     // An old secret made to last is as good as a new key with these scopes.
                     if !isCut { try APIKeyInput.requireGiveable(row.key.scopes, call, tenant) }

@@ -141,7 +141,6 @@ package struct Dispatcher: Sendable {
             exchange.fault = problem.cause
             return problem
         }
-        if let convertible = error as? any ProblemConvertible { return convertible.problem }
         if var problem = hooks.problem(error) {
             if problem.status >= 500 { exchange.fault = "\(error)" }
             if problem.status == 503 {

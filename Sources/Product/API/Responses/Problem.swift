@@ -134,8 +134,3 @@ extension FieldError {
         ])
     }
 }
-
-/// An error from below that knows how it is answered.
-package protocol ProblemConvertible: Error {
-    var problem: Problem { get }
-}

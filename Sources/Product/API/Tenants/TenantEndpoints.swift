@@ -82,15 +82,17 @@ enum TenantEndpoints {
 
     private static let suspend = verb(
         "suspend", "Refuses every sign-in, session and key of the tenant at once.", "suspended",
-        .suspendTenant)
+        .suspendTenant, .tenantSuspended)
     private static let resume = verb(
         "resume", "Ends a suspension; the tenant's own owner ends one of the tenant's own side.",
-        "active", .suspendTenant)
+        "active", .suspendTenant, .tenantResumed)
     private static let restore = verb(
-        "restore", "Brings a deleted tenant back, for 30 days.", "active", .deleteTenant)
+        "restore", "Brings a deleted tenant back, for 30 days.", "active", .deleteTenant,
+        .tenantRestored)
 
     private static func verb(
-        _ name: String, _ summary: String, _ status: String, _ right: Right
+        _ name: String, _ summary: String, _ status: String, _ right: Right,
+        _ action: AuditAction
     ) -> Endpoint {
         Endpoint(
             .post, "/v1/tenants/{tenant}/\(name)", id: "\(name)Tenant", tag: "Tenants",
@@ -108,7 +110,7 @@ enum TenantEndpoints {
                     throw Problem(.tenantSuspended, "The platform suspended the tenant.")
                 }
                 return try await change.setTenantStatus(
-                    row, status, action: "tenant.\(name)\(name.hasSuffix("e") ? "d" : "ed")",
+                    row, status, action: action,
                     by: call.principal.platform ? .platform : .tenant)
             }
         }
@@ -132,7 +134,7 @@ enum TenantEndpoints {
         else { throw Problem.forbidden("The right \(right.rawValue) is missing.") }
         if purges { return try await purge(call) }
         _ = try await change(call) { change, row in
-            try await change.setTenantStatus(row, "deleted", action: "tenant.deleted")
+            try await change.setTenantStatus(row, "deleted", action: .tenantDeleted)
         }
         return .noContent
     }

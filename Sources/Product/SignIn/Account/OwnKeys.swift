@@ -51,7 +51,7 @@ extension ClientCall {
             let secret = row.key.environment == .live ? secrets.live : secrets.test
             let next = try APIKeyRotation.rotate(
                 row.key, to: secret.stored, grace: 0, now: change.now)
-            let saved = try await change.saveAPIKey(row, as: next, action: "api_key.rotated")
+            let saved = try await change.saveAPIKey(row, as: next, action: .apiKeyRotated)
             return (saved, secret)
         }
     }
@@ -65,7 +65,7 @@ extension ClientCall {
             var next = row.key
             next.name = name ?? next.name
             next.scopes = scopes ?? next.scopes
-            return try await change.saveAPIKey(row, as: next, action: "api_key.updated")
+            return try await change.saveAPIKey(row, as: next, action: .apiKeyUpdated)
         }
     }
 
@@ -75,7 +75,7 @@ extension ClientCall {
         try await scope.change(by: actor(user, caller)) { change in
             let row = try await change.lockAPIKey(id)
             let next = row.key.revoked(at: change.now, reason: nil)
-            _ = try await change.saveAPIKey(row, as: next, action: "api_key.revoked")
+            _ = try await change.saveAPIKey(row, as: next, action: .apiKeyRevoked)
         }
     }
 

@@ -41,7 +41,7 @@ package struct ClientCall: Sendable {
             let id = key.id
         else { return }
         try await scope.change(by: clientActor) {
-            try await $0.audit("api_key.leaked", AuditTarget("api_key", id, key.name))
+            try await $0.audit(.apiKeyLeaked, AuditTarget("api_key", id, key.name))
         }
     }
 

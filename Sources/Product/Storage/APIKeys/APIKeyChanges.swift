@@ -42,13 +42,13 @@ extension Change {
         var changes = AuditChanges()
         changes.add("scopes", .null, .array(key.scopes.map(JSONValue.string)))
         changes.add("owner", nil, ownerType)
-        try await audit("api_key.created", AuditTarget("api_key", key.id, key.name), changes)
+        try await audit(.apiKeyCreated, AuditTarget("api_key", key.id, key.name), changes)
         return try rows.only(APIKeyRow.init)
     }
 
     /// Writes what differs.
     package func saveAPIKey(
-        _ row: APIKeyRow, as next: APIKey, action: String
+        _ row: APIKeyRow, as next: APIKey, action: AuditAction
     ) async throws -> APIKeyRow {
         let old = next.previous
         let rows = try await query(

@@ -109,7 +109,7 @@ extension Change {
         for row in rows {
             targets.append(AuditTarget("api_key", try row.get(0), try row.get(1)))
         }
-        try await audit("api_key.revoked", ofEach: targets, changes)
+        try await audit(.apiKeyRevoked, ofEach: targets, changes)
         return targets.count
     }
 
@@ -121,7 +121,7 @@ extension Change {
             RETURNING \(HookCredentialRow.columns)
             """)
         let targets = try rows.all(HookCredentialRow.init).map(\.target)
-        if !targets.isEmpty { try await audit("hook_credential.deleted", ofEach: targets) }
+        if !targets.isEmpty { try await audit(.hookCredentialDeleted, ofEach: targets) }
     }
 
     private func ids(_ rows: Rows) throws -> [UUID] {

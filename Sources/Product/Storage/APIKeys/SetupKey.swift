@@ -31,7 +31,7 @@ extension Database {
                     code: "conflict", detail: "A tenant holds the locator of this key.", id: nil)
             }
             try await change.audit(
-                "api_key.created", AuditTarget("api_key", id, "Setup key"))
+                .apiKeyCreated, AuditTarget("api_key", id, "Setup key"))
             return true
         }
     }

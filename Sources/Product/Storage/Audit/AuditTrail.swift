@@ -42,7 +42,7 @@ extension Change {
     /// Writes the audit row of this transaction: no row, no 2xx. What the action may have made
     /// untrue in the memory of replicas is forgotten everywhere before the change returns.
     package func audit(
-        _ action: String, _ target: AuditTarget, _ changes: AuditChanges = AuditChanges()
+        _ action: AuditAction, _ target: AuditTarget, _ changes: AuditChanges = AuditChanges()
     ) async throws {
         invalidations.add(action, target, of: tenant)
         try await query(
@@ -51,14 +51,15 @@ extension Change {
                 actor_name, action, target_type, target_id, target_name, request_id, ip, changes,
                 decision_id)
             VALUES (\(tenant), \(UUID.ordered(at: now)), \(now), \(actor.type), \(actor.id),
-                \(actor.name), \(action), \(target.type), \(target.id), \(target.name),
+                \(actor.name), \(action.rawValue), \(target.type), \(target.id), \(target.name),
                 \(actor.requestID), \(actor.ip), \(changes.document), \(actor.decisionID))
             """)
     }
 
     /// One row for each of many targets of the same action, by one statement.
     package func audit(
-        _ action: String, ofEach targets: [AuditTarget], _ changes: AuditChanges = AuditChanges()
+        _ action: AuditAction, ofEach targets: [AuditTarget],
+        _ changes: AuditChanges = AuditChanges()
     ) async throws {
         for target in targets { invalidations.add(action, target, of: tenant) }
         try await query(
@@ -66,7 +67,7 @@ extension Change {
             INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
                 actor_name, action, target_type, target_id, target_name, request_id, ip, changes)
             SELECT \(tenant), event.id, \(now), \(actor.type), \(actor.id), \(actor.name),
-                \(action), event.type, event.target, event.name, \(actor.requestID), \(actor.ip),
+                \(action.rawValue), event.type, event.target, event.name, \(actor.requestID), \(actor.ip),
                 \(changes.document)
             FROM unnest(\(targets.map { _ in UUID.ordered(at: now) }), \(targets.map(\.type)),
                 \(targets.map(\.id)), \(targets.map(\.name))) AS event (id, type, target, name)

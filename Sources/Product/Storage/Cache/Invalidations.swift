@@ -1,3 +1,4 @@
+import Domain
 import Postgres
 import Replication
 import Synchronization
@@ -12,23 +13,6 @@ package final class Invalidations: Sendable {
         var published: Replica.PublishedInvalidation?
     }
 
-    /// Actions that touch nothing that is remembered, or make only what was never remembered (keys
-    /// and people are remembered while they are good). Every other action, one that is not known
-    /// here too, gives a notice: to forget one here costs time and never truth.
-    private static let invalidatesNothing: Set<String> = [
-        "api_key.created", "session.started", "user.created", "user.activated",
-        "decisions.expired", "identity.bound", "identity.linked", "identity.removed",
-        "identity.unlinked",
-        "invite.accepted", "invite.created", "invite.other_address", "invite.resent",
-        "invite.revoked", "invite.updated", "link_grant.created", "link_grant.used",
-        "link_grant.refused", "operator.confirmed",
-        "operator.created", "operator.deleted", "operator.password_reset", "operator.reset_offered",
-        "operator.signed_in", "operator.signed_out", "operator.updated", "provider.created",
-        "provider.deleted", "provider.secret_changed", "provider.updated", "sign_up.bound",
-        "sign_up.chosen", "sign_up.completed", "sign_up.declined", "sign_up.deferred",
-        "sign_up.reserved",
-    ]
-
     /// More, and the whole tenant is forgotten.
     private static let limit = 100
 
@@ -39,17 +23,15 @@ package final class Invalidations: Sendable {
         self.replica = replica
     }
 
-    func add(_ action: String, _ target: AuditTarget, of tenant: UUID) {
-        if Self.invalidatesNothing.contains(action) { return }
-        let kind = action.prefix { $0 != "." }
-        // Of a key or a user only what hangs on it; of anything else all that hangs on the tenant.
-        let isOne = kind == "api_key" || kind == "user" || kind == "session"
-        if isOne, let id = UUID(target.id) {
-            add(CacheTag(id), of: tenant)
-        } else {
-            add(CacheTag(tenant), of: tenant)
-            add(.anyTenant, of: tenant)
+    func add(_ action: AuditAction, _ target: AuditTarget, of tenant: UUID) {
+        switch action.invalidates {
+        case .nothing: return
+        case .target:
+            if let id = UUID(target.id) { return add(CacheTag(id), of: tenant) }
+        case .tenant: break
         }
+        add(CacheTag(tenant), of: tenant)
+        add(.anyTenant, of: tenant)
     }
 
     func add(_ tag: CacheTag, of tenant: UUID) {

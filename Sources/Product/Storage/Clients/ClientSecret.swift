@@ -1,4 +1,5 @@
 import Cryptography
+import Domain
 import Postgres
 import Text
 
@@ -69,7 +70,7 @@ extension Change {
         }
         var changes = AuditChanges()
         changes.add("secret_set", "\(had != nil)", "\(isSet)")
-        try await audit("client.secret_changed", client.target, changes)
+        try await audit(.clientSecretChanged, client.target, changes)
         return isSet
     }
 }

@@ -125,7 +125,7 @@ extension Change {
         changes.add("hosts", Self.list(row.hosts), Self.list(next.hosts))
         changes.add("redirect_uris", Self.list(row.redirectURIs), Self.list(next.redirectURIs))
         changes.add("settings", row.settings, next.settings)
-        try await audit("client.updated", next.target, changes)
+        try await audit(.clientUpdated, next.target, changes)
         return try rows.only { try ClientRow($0) }
     }
 

@@ -69,11 +69,11 @@ extension Change {
             return .unchanged
         case (true, .some):
             try await setLost(domain, since: nil, lookAfter: Database.domainCheckSeconds)
-            try await audit("domain.found", AuditTarget("domain", domain.id, domain.domain))
+            try await audit(.domainFound, AuditTarget("domain", domain.id, domain.domain))
             return .found
         case (false, nil):
             try await setLost(domain, since: now, lookAfter: Database.lostDomainCheckSeconds)
-            try await audit("domain.lost", AuditTarget("domain", domain.id, domain.domain))
+            try await audit(.domainLost, AuditTarget("domain", domain.id, domain.domain))
             return .lost
         case (false, .some(let since))
         where now < since.adding(seconds: Database.domainGraceSeconds):
@@ -114,7 +114,7 @@ extension Change {
         try await query("SELECT directory_release_domain(\(domain.domain))")
         var changes = AuditChanges()
         changes.add("status", "verified", "pending")
-        try await audit("domain.lapsed", AuditTarget("domain", domain.id, domain.domain), changes)
+        try await audit(.domainLapsed, AuditTarget("domain", domain.id, domain.domain), changes)
     }
 
     /// Tells who may change the tenant's policy that the record of a domain is missing, and what

@@ -45,7 +45,7 @@ extension Change {
         var changes = AuditChanges()
         changes.add("include_subdomains", nil, "\(includeSubdomains)")
         try await audit(
-            "domain.created", AuditTarget("domain", domain.id, domain.domain), changes)
+            .domainCreated, AuditTarget("domain", domain.id, domain.domain), changes)
         return domain
     }
 
@@ -79,7 +79,7 @@ extension Change {
         changes.add("status", domain.status, "verified")
         changes.add("method", nil, method)
         try await audit(
-            "domain.verified", AuditTarget("domain", domain.id, domain.domain), changes)
+            .domainVerified, AuditTarget("domain", domain.id, domain.domain), changes)
         return try rows.only(DomainRow.init)
     }
 
@@ -87,6 +87,6 @@ extension Change {
     package func removeDomain(_ domain: DomainRow) async throws {
         try await query("DELETE FROM domains WHERE tenant_id = \(tenant) AND id = \(domain.id)")
         try await query("SELECT directory_release_domain(\(domain.domain))")
-        try await audit("domain.deleted", AuditTarget("domain", domain.id, domain.domain))
+        try await audit(.domainDeleted, AuditTarget("domain", domain.id, domain.domain))
     }
 }

@@ -39,7 +39,7 @@ extension Change {
             RETURNING \(InviteRow.columns)
             """)
         let edited = try rows.only(InviteRow.init)
-        try await audit("invite.updated", invite.target, changes)
+        try await audit(.inviteUpdated, invite.target, changes)
         if next.role != invite.role { try await giveRowOfInvite(edited.emailKey, next.role) }
         try await rewriteMail(.invite, about: invite.id, in: database) {
             $0.role = edited.role.rawValue
@@ -66,7 +66,7 @@ extension Change {
             var changes = AuditChanges()
             changes.add("role", try found.get(2, as: String.self), role)
             try await audit(
-                "invite.updated", AuditTarget("invite", found.get(0), found.get(1)), changes)
+                .inviteUpdated, AuditTarget("invite", found.get(0), found.get(1)), changes)
         }
     }
 
@@ -86,7 +86,7 @@ extension Change {
             var changes = AuditChanges()
             changes.add("role", try found.get(2, as: String.self), role.rawValue)
             try await audit(
-                "user.updated", AuditTarget("user", found.get(0), found.get(1)), changes)
+                .userUpdated, AuditTarget("user", found.get(0), found.get(1)), changes)
         }
     }
 

@@ -111,7 +111,7 @@ extension Change {
         var changes = AuditChanges()
         changes.add("role", nil, role.rawValue)
         changes.add("expires_at", nil, invite.expiresAt.description)
-        try await audit("invite.created", invite.target, changes)
+        try await audit(.inviteCreated, invite.target, changes)
         return InviteResult(outcome: .created, invite: invite, token: token)
     }
 
@@ -241,7 +241,7 @@ extension Change {
         changes.add("role", invite.role.rawValue, renewed.role.rawValue)
         changes.add("expires_at", invite.expiresAt.description, renewed.expiresAt.description)
         changes.add("delivery", invite.delivery, renewed.delivery)
-        try await audit("invite.resent", invite.target, changes)
+        try await audit(.inviteResent, invite.target, changes)
         return InviteResult(outcome: .resent, invite: renewed, token: token)
     }
 
@@ -255,7 +255,7 @@ extension Change {
         try await dropMail(.invite, about: invite.id)
         var changes = AuditChanges()
         changes.add("status", invite.status(at: now).rawValue, "revoked")
-        try await audit("invite.revoked", invite.target, changes)
+        try await audit(.inviteRevoked, invite.target, changes)
         return try rows.only(InviteRow.init)
     }
 

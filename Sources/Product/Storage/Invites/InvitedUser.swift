@@ -77,7 +77,7 @@ extension Change {
         var changes = AuditChanges()
         changes.add("status", nil, "pending")
         changes.add("role", nil, role.rawValue)
-        try await audit("user.created", AuditTarget("user", id, email.original), changes)
+        try await audit(.userCreated, AuditTarget("user", id, email.original), changes)
         return id
     }
 
@@ -106,6 +106,6 @@ extension Change {
                 AND NOT EXISTS (
                 SELECT 1 FROM invites WHERE tenant_id = \(tenant) AND email_key = \(emailKey))
             """)
-        try await audit("user.removed", AuditTarget("user", id, try row.get(1)))
+        try await audit(.userRemoved, AuditTarget("user", id, try row.get(1)))
     }
 }

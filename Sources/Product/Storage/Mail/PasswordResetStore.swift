@@ -27,7 +27,7 @@ extension Database {
                 isMailed: false)
             let named = try await change.switching(to: person.tenant ?? .platform)
             try await named.audit(
-                "operator.reset_offered", AuditTarget("operator", person.id, person.email))
+                .operatorResetOffered, AuditTarget("operator", person.id, person.email))
             return person
         }
     }
@@ -73,7 +73,7 @@ extension Database {
             let named = try await change.switching(to: person.tenant ?? .platform)
                 .acting(as: actor)
             try await named.audit(
-                "operator.password_reset", AuditTarget("operator", id, person.email))
+                .operatorPasswordReset, AuditTarget("operator", id, person.email))
             if try link.get(1, as: Bool.self) { try await named.confirmOperator(id) }
             return person
         }
@@ -133,7 +133,7 @@ extension Database {
             let actor = Actor(
                 type: "user", id: user.description, name: email, requestID: requestID, ip: ip)
             try await change.acting(as: actor).audit(
-                "user.password_reset", AuditTarget("user", user, email))
+                .userPasswordReset, AuditTarget("user", user, email))
             return true
         }
     }

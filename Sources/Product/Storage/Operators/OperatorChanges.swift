@@ -48,7 +48,7 @@ extension Change {
         guard let row = rows.first else { return nil }
         var changes = AuditChanges()
         changes.add("role", nil, role)
-        try await audit("operator.created", AuditTarget("operator", id, email), changes)
+        try await audit(.operatorCreated, AuditTarget("operator", id, email), changes)
         return try OperatorRow(row)
     }
 
@@ -70,7 +70,7 @@ extension Change {
         guard let email: String = try rows.first?.get(0) else { return }
         var changes = AuditChanges()
         changes.add("confirmed", .bool(false), .bool(true))
-        try await audit("operator.confirmed", AuditTarget("operator", id, email), changes)
+        try await audit(.operatorConfirmed, AuditTarget("operator", id, email), changes)
     }
 
     /// A link that works once, in this transaction. `isMailed`: it goes to the operator's address and
@@ -133,13 +133,13 @@ extension Change {
             try await query("DELETE FROM operator_links WHERE operator_id = \(row.id)")
         }
         try await audit(
-            "operator.updated", AuditTarget("operator", row.id, row.email), changes)
+            .operatorUpdated, AuditTarget("operator", row.id, row.email), changes)
         return try rows.only(OperatorRow.init)
     }
 
     /// Sessions and links end with the row.
     package func deleteOperator(_ row: OperatorRow) async throws {
         try await query("DELETE FROM operators WHERE id = \(row.id)")
-        try await audit("operator.deleted", AuditTarget("operator", row.id, row.email))
+        try await audit(.operatorDeleted, AuditTarget("operator", row.id, row.email))
     }
 }

@@ -50,7 +50,7 @@ extension Database {
                     \(change.now), \(change.now), \(change.now.adding(seconds: Self.sessionSeconds)))
                 """)
             try await change.audit(
-                "operator.signed_in", AuditTarget("operator", person.id, person.email))
+                .operatorSignedIn, AuditTarget("operator", person.id, person.email))
         }
     }
 
@@ -60,7 +60,7 @@ extension Database {
         try await scope(person.tenant ?? .platform).change(by: actor) { change in
             try await change.query("DELETE FROM operator_sessions WHERE id = \(id)")
             try await change.audit(
-                "operator.signed_out", AuditTarget("operator", person.id, person.email))
+                .operatorSignedOut, AuditTarget("operator", person.id, person.email))
         }
     }
 

@@ -100,7 +100,7 @@ extension Change {
                 id: try holder.first?.get(0, as: UUID.self))
         }
         try await audit(
-            "cors_origin.created", AuditTarget("cors_origin", id, entry.origin.canonical))
+            .corsOriginCreated, AuditTarget("cors_origin", id, entry.origin.canonical))
         return try CORSOriginRow(row)
     }
 
@@ -116,11 +116,11 @@ extension Change {
                 expires_at = \(entry.expiresAt) WHERE tenant_id = \(tenant) AND id = \(row.id)
             """)
         try await audit(
-            "cors_origin.updated", AuditTarget("cors_origin", row.id, row.origin), changes)
+            .corsOriginUpdated, AuditTarget("cors_origin", row.id, row.origin), changes)
     }
 
     package func removeOrigin(_ row: CORSOriginRow) async throws {
         try await query("DELETE FROM cors_origins WHERE tenant_id = \(tenant) AND id = \(row.id)")
-        try await audit("cors_origin.deleted", AuditTarget("cors_origin", row.id, row.origin))
+        try await audit(.corsOriginDeleted, AuditTarget("cors_origin", row.id, row.origin))
     }
 }

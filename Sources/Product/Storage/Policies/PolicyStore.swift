@@ -99,7 +99,7 @@ extension Change {
         for member in policy.document.members ?? [] {
             changes.add(member.name, before[member.name] ?? .null, member.value)
         }
-        try await audit("policy.updated", AuditTarget("policy", tenant, "policy"), changes)
+        try await audit(.policyUpdated, AuditTarget("policy", tenant, "policy"), changes)
         return try await self.policy()
     }
 }

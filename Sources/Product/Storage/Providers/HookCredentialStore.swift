@@ -104,7 +104,7 @@ extension Change {
             RETURNING \(HookCredentialRow.columns)
             """)
         let row = try rows.only(HookCredentialRow.init)
-        try await audit("hook_credential.created", row.target)
+        try await audit(.hookCredentialCreated, row.target)
         return (row, secret)
     }
 
@@ -118,6 +118,6 @@ extension Change {
         guard let row = try rows.first.map(HookCredentialRow.init) else {
             throw StorageFailure.notFound("hook credential")
         }
-        try await audit("hook_credential.deleted", row.target)
+        try await audit(.hookCredentialDeleted, row.target)
     }
 }

@@ -60,7 +60,7 @@ extension Change {
         var changes = AuditChanges()
         changes.add("secret_set", "\(row.hasSecret)", "\(sealed != nil)")
         try await audit(
-            "provider.secret_changed", AuditTarget("provider", row.id, row.name), changes)
+            .providerSecretChanged, AuditTarget("provider", row.id, row.name), changes)
         return try rows.only(ProviderRow.init)
     }
 }

@@ -100,7 +100,7 @@ extension Change {
             ON CONFLICT DO NOTHING RETURNING \(ProviderRow.columns)
             """)
         guard let row = rows.first else { throw Self.taken }
-        try await audit("provider.created", AuditTarget("provider", id, name))
+        try await audit(.providerCreated, AuditTarget("provider", id, name))
         return try ProviderRow(row)
     }
 
@@ -138,13 +138,13 @@ extension Change {
         for member in document.members ?? [] {
             changes.add(member.name, row.document[member.name] ?? .null, member.value)
         }
-        try await audit("provider.updated", AuditTarget("provider", row.id, name), changes)
+        try await audit(.providerUpdated, AuditTarget("provider", row.id, name), changes)
         return try rows.only(ProviderRow.init)
     }
 
     package func deleteProvider(_ row: ProviderRow) async throws {
         try await query("DELETE FROM providers WHERE id = \(row.id)")
-        try await audit("provider.deleted", AuditTarget("provider", row.id, row.name))
+        try await audit(.providerDeleted, AuditTarget("provider", row.id, row.name))
     }
 
     private static var taken: StorageFailure {

@@ -22,7 +22,7 @@ extension Change {
         let tenant = try row.get(0, as: UUID?.self) ?? .platform
         let tenantChange = try await switching(to: tenant)
         try await tenantChange.audit(
-            "sign_up.bound", AuditTarget("identity", tenant, key.provider.rawValue))
+            .signUpBound, AuditTarget("identity", tenant, key.provider.rawValue))
     }
 
     /// Binds a `sub` to an identity of this tenant: of a native name the first and no other, of an
@@ -55,7 +55,7 @@ extension Change {
             WHERE tenant_id = \(tenant) AND id = \(identity)
             """)
         try await audit(
-            "identity.bound", AuditTarget("identity", identity, key.provider.rawValue))
+            .identityBound, AuditTarget("identity", identity, key.provider.rawValue))
     }
 }
 

@@ -111,7 +111,7 @@ extension FactsReading {
             SET expires_at = excluded.expires_at, declined_at = excluded.declined_at
             """)
         try await tenantChange.audit(
-            "sign_up.declined",
+            .signUpDeclined,
             AuditTarget("identity", tenant, attempt.identity.provider.rawValue))
     }
 }

@@ -47,17 +47,17 @@ struct EffectWriting: Sendable {
         case .createUser(let status, let role, let source):
             try await create(status, role, source)
         case .activateUser(let user, let role):
-            try await settle(user, "active", role, "user.activated")
+            try await settle(user, "active", role, .userActivated)
         case .admitByAssertion(let user, let role):
-            try await settle(user, "active", role, "user.activated", provesAddress: false)
+            try await settle(user, "active", role, .userActivated, provesAddress: false)
         case .approveUser(let user, let role):
-            try await settle(user, "active", role, "user.approved")
+            try await settle(user, "active", role, .userApproved)
         case .awaitApproval(let user, let role):
-            try await settle(user, "pending", role, "user.approval_requested")
+            try await settle(user, "pending", role, .userApprovalRequested)
         case .tombstoneIdentity(let identity):
             try await change.query(
                 "DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(identity)")
-            try await audit("identity.removed", "identity", identity, identity.description)
+            try await audit(.identityRemoved, "identity", identity, identity.description)
         case .linkIdentity(let user): try await link(user)
         case .acceptInvite(let invite, let role, let downgraded):
             var changes = AuditChanges()
@@ -68,17 +68,17 @@ struct EffectWriting: Sendable {
             try await accept(invite, AuditChanges())
         case .auditOtherAddress(let invite):
             try await change.audit(
-                "invite.other_address", AuditTarget("invite", invite, attempt.email?.key ?? ""))
+                .inviteOtherAddress, AuditTarget("invite", invite, attempt.email?.key ?? ""))
         case .consumeLinkGrant(let grant):
             guard try await change.consumeLinkGrant(grant) else { throw ProvisioningRace() }
-            try await audit("link_grant.used", "link_grant", grant, grant.description)
+            try await audit(.linkGrantUsed, "link_grant", grant, grant.description)
         case .reserve, .endReservation, .recordChoices, .removeChoice:
             try await keep(effect)
         }
     }
 
     private func audit(
-        _ action: String, _ type: String, _ id: UUID, _ name: String,
+        _ action: AuditAction, _ type: String, _ id: UUID, _ name: String,
         _ changes: AuditChanges = AuditChanges()
     ) async throws {
         try await change.audit(action, AuditTarget(type, id, name), changes)
@@ -90,7 +90,7 @@ struct EffectWriting: Sendable {
         try await change.query(
             "DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(user) AND status = 'pending'")
         try await change.query("SELECT user_search_drop(\(user))")
-        try await audit("user.removed", "user", user, attempt.email?.key ?? "")
+        try await audit(.userRemoved, "user", user, attempt.email?.key ?? "")
     }
 
     private func wipe(_ user: UUID) async throws {
@@ -117,7 +117,7 @@ struct EffectWriting: Sendable {
                 provider: try row.get(0), issuer: try row.get(1), subject: try row.get(2))
             try await change.query("SELECT directory_remove_person(\(key))")
         }
-        try await audit("user.credentials_wiped", "user", user, attempt.email?.key ?? "")
+        try await audit(.userCredentialsWiped, "user", user, attempt.email?.key ?? "")
     }
 
     private mutating func create(
@@ -142,12 +142,12 @@ struct EffectWriting: Sendable {
         var changes = AuditChanges()
         changes.add("role", nil, role.rawValue)
         changes.add("status", nil, status.rawValue)
-        try await audit("user.created", "user", id, email.display, changes)
+        try await audit(.userCreated, "user", id, email.display, changes)
     }
 
     /// A row that waited gets its person. The name that was there stays.
     private func settle(
-        _ user: UUID, _ status: String, _ role: UserRole, _ action: String,
+        _ user: UUID, _ status: String, _ role: UserRole, _ action: AuditAction,
         provesAddress: Bool? = nil
     ) async throws {
         let proves = provesAddress ?? self.provesAddress
@@ -214,7 +214,7 @@ struct EffectWriting: Sendable {
             try await change.tellOfSignIn(
                 at: key.provider.rawValue, user, email, in: database)
         }
-        try await audit("identity.linked", "identity", id, key.provider.rawValue)
+        try await audit(.identityLinked, "identity", id, key.provider.rawValue)
     }
 
     private func address(of user: UUID) async throws(PostgresError) -> String? {
@@ -237,6 +237,6 @@ struct EffectWriting: Sendable {
         guard let row = rows.first else { throw ProvisioningRace() }
         var changes = changes
         changes.add("status", "pending", "accepted")
-        try await audit("invite.accepted", "invite", invite, try row.get(0), changes)
+        try await audit(.inviteAccepted, "invite", invite, try row.get(0), changes)
     }
 }

@@ -28,7 +28,7 @@ extension EffectWriting {
                 RETURNING number
                 """)
             try await trim(caller, address, number: made.only { try $0.get(0) })
-            try await change.audit("sign_up.reserved", target)
+            try await change.audit(.signUpReserved, target)
         case .endReservation(let caller):
             try await change.query(
                 """
@@ -36,7 +36,7 @@ extension EffectWriting {
                     AND provider = \(key.provider.rawValue) AND issuer = \(key.issuer)
                     AND subject = \(key.subject)
                 """)
-            try await change.audit("sign_up.completed", target)
+            try await change.audit(.signUpCompleted, target)
         case .recordChoices(let tenants):
             let end = now.adding(seconds: Provisioning.choicesFor)
             for id in tenants {
@@ -49,14 +49,14 @@ extension EffectWriting {
                     SET email_key = excluded.email_key, expires_at = excluded.expires_at
                     """)
             }
-            try await change.audit("sign_up.deferred", target)
+            try await change.audit(.signUpDeferred, target)
         case .removeChoice(let tenant):
             try await change.query(
                 """
                 DELETE FROM pending_choices
                 WHERE identity = ANY (person_keys(\(identityKey))) AND tenant_id = \(tenant)
                 """)
-            try await change.audit("sign_up.chosen", target)
+            try await change.audit(.signUpChosen, target)
         default: break
         }
     }

@@ -166,7 +166,7 @@ extension Database {
         let key = reading.attempt.identity
         if let identity = verdict.nameGivenAnew {
             try await tenantChange.audit(
-                "identity.name_given_anew", AuditTarget("identity", identity, key.subject))
+                .identityNameGivenAnew, AuditTarget("identity", identity, key.subject))
         }
         // An event's word binds only what it links: a token is the pool's own.
         guard verdict.outcome == .existing, reading.call.isInPerson, let alias = reading.call.alias,

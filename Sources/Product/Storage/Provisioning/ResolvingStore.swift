@@ -116,13 +116,13 @@ extension Change {
             try await invalidate(identity, database)
             try await bar(identity, of: user)
             try await audit(
-                "identity.unlinked",
+                .identityUnlinked,
                 AuditTarget("identity", identity.id, "\(identity.provider) \(identity.subject)"))
             if let email = identity.email, !publicView.contains(email) { publicView.append(email) }
         }
         var changes = AuditChanges()
         changes.add("email_verified_at", nil, now.description)
-        try await audit("user.account_given", user.target, changes)
+        try await audit(.userAccountGiven, user.target, changes)
         let linked = try await linkIdentity(
             user, provider: decision.provider, issuer: decision.issuer,
             subject: decision.subject, email: decision.email,
@@ -167,7 +167,7 @@ extension Change {
             "SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
         var changes = AuditChanges()
         changes.add("email", user.email, moved.email)
-        try await audit("user.email_changed", moved.target, changes)
+        try await audit(.userEmailChanged, moved.target, changes)
         return moved
     }
 }

@@ -93,7 +93,7 @@ extension Database {
                 var changes = AuditChanges()
                 changes.add("removed", .null, .int(count))
                 try await change.audit(
-                    "decisions.expired", AuditTarget("tenant", tenant, "decisions"), changes)
+                    .decisionsExpired, AuditTarget("tenant", tenant, "decisions"), changes)
             }
             return count
         }

@@ -25,7 +25,7 @@ extension Change {
                 \(session.tokenHash), \(now), \(now), \(actor.ip), \(session.userAgent),
                 \(now.adding(seconds: session.seconds)))
             """)
-        try await audit("session.started", row.target)
+        try await audit(.sessionStarted, row.target)
         return row
     }
 
@@ -73,7 +73,7 @@ extension Change {
         case .only(let session): try await endSessions(of: row, except: session)
         case .all: break
         }
-        try await audit("user.password_changed", row.target)
+        try await audit(.userPasswordChanged, row.target)
         return row
     }
 
@@ -92,7 +92,7 @@ extension Change {
             UPDATE sessions SET elevated_until = NULL
             WHERE tenant_id = \(tenant) AND user_id = \(user.id)
             """)
-        try await audit(hash == nil ? "user.pin_removed" : "user.pin_set", user.target)
+        try await audit(hash == nil ? .userPinRemoved : .userPinSet, user.target)
         return true
     }
 
@@ -112,6 +112,6 @@ extension Change {
             DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user.id)
                 AND id IS DISTINCT FROM \(kept)
             """)
-        if ended.affected > 0 { try await audit("session.ended", user.target) }
+        if ended.affected > 0 { try await audit(.sessionEnded, user.target) }
     }
 }

@@ -61,7 +61,7 @@ extension Database {
             }
             if words >= Self.tenantBatch { return .more }
             try await change.query("DELETE FROM tenants WHERE id = \(tenant)")
-            try await change.audit("tenant.purged", AuditTarget("tenant", tenant, name))
+            try await change.audit(.tenantPurged, AuditTarget("tenant", tenant, name))
             return .done
         }
     }
@@ -79,6 +79,6 @@ extension Change {
                 updated_at = \(now)
             WHERE id = \(tenant)
             """)
-        try await audit("tenant.purge_begun", AuditTarget("tenant", tenant, row.name))
+        try await audit(.tenantPurgeBegun, AuditTarget("tenant", tenant, row.name))
     }
 }

@@ -74,7 +74,7 @@ extension Database {
                 VALUES (\(id), \(slug), \(name), \(locator), \(change.now), \(change.now))
                 RETURNING \(TenantRow.columns)
                 """)
-            try await change.audit("tenant.created", AuditTarget("tenant", id, name))
+            try await change.audit(.tenantCreated, AuditTarget("tenant", id, name))
             return try rows.only(TenantRow.init)
         }
     }
@@ -117,13 +117,13 @@ extension Change {
     }
 
     package func renameTenant(_ row: TenantRow, to name: String) async throws -> TenantRow {
-        try await updateTenant(row, action: "tenant.updated", name: name, status: row.status)
+        try await updateTenant(row, action: .tenantUpdated, name: name, status: row.status)
     }
 
     /// `status`: active, suspended or deleted. The same status again changes nothing. 409 for a
     /// tenant that was deleted too long ago to come back.
     package func setTenantStatus(
-        _ row: TenantRow, _ status: String, action: String, by side: TenantSide = .platform
+        _ row: TenantRow, _ status: String, action: AuditAction, by side: TenantSide = .platform
     ) async throws -> TenantRow {
         if row.status == status {
             try await takeOverSuspension(row, side)
@@ -142,7 +142,7 @@ extension Change {
     }
 
     private func updateTenant(
-        _ row: TenantRow, action: String, name: String, status: String, side: TenantSide? = nil
+        _ row: TenantRow, action: AuditAction, name: String, status: String, side: TenantSide? = nil
     ) async throws -> TenantRow {
         // The days count from the deletion: another change of a deleted tenant keeps its time.
         let deletedAt: Timestamp? = status == "deleted" ? row.deletedAt ?? now : nil

@@ -38,7 +38,7 @@ extension Change {
         }
         var changes = AuditChanges()
         changes.add("suspended_by", TenantSide.tenant.rawValue, TenantSide.platform.rawValue)
-        try await audit("tenant.suspended", AuditTarget("tenant", tenant, row.name), changes)
+        try await audit(.tenantSuspended, AuditTarget("tenant", tenant, row.name), changes)
     }
 }
 

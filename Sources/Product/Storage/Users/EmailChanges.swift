@@ -37,14 +37,14 @@ extension Change {
             about: user.id, in: database)
         var changes = AuditChanges()
         changes.add("email", user.email, email.original)
-        try await audit("user.email_change_asked", user.target, changes)
+        try await audit(.userEmailChangeAsked, user.target, changes)
         return end
     }
 
     /// What was asked for and waits ends; nothing where nothing waits.
     package func cancelEmailChange(of user: UserRow) async throws {
         guard try await endEmailChange(of: user) else { return }
-        try await audit("user.email_change_ended", user.target)
+        try await audit(.userEmailChangeEnded, user.target)
     }
 
     /// Whether there was one. Its mail is not sent any more.
@@ -121,7 +121,7 @@ extension Change {
             about: user.id, in: database)
         var changes = AuditChanges()
         changes.add("email", user.email, email)
-        try await audit("user.email_changed", changed.target, changes)
+        try await audit(.userEmailChanged, changed.target, changes)
         return changed
     }
 

@@ -39,7 +39,7 @@ extension Change {
         if !profile.isEmpty {
             try await editClientProfile(of: id, at: client, profile)
         }
-        try await audit("user.created", user.target, user.firstState)
+        try await audit(.userCreated, user.target, user.firstState)
         var next = row
         next.settings = .object(
             (row.settings.members ?? []).filter { !sameBytes($0.name, "admin_sign_up") })

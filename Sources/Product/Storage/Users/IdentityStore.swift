@@ -38,7 +38,7 @@ extension Change {
         try await query("SELECT directory_add_person(\(key))")
         if isByHand { try await endBar(on: (provider, issuer, subject)) }
         try await tellOfSignIn(at: provider, user.id, user.email, in: database)
-        try await audit("identity.linked", AuditTarget("identity", id, "\(provider) \(subject)"))
+        try await audit(.identityLinked, AuditTarget("identity", id, "\(provider) \(subject)"))
         return (try await touch(user), id)
     }
 
@@ -82,7 +82,7 @@ extension Change {
         try await query(
             "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user.id)")
         try await audit(
-            "identity.unlinked",
+            .identityUnlinked,
             AuditTarget("identity", id, "\(identity.provider) \(identity.subject)"))
         _ = try await touch(user)
     }

@@ -25,7 +25,7 @@ extension Change {
             VALUES (\(tenant), \(UUID.random()), \(TenantToken.hash(grant.token)), \(user.id),
                 \(now), \(grant.expiresAt), \(actor.type), \(actor.id))
             """)
-        try await audit("link_grant.created", user.target)
+        try await audit(.linkGrantCreated, user.target)
         return grant
     }
 

@@ -50,7 +50,7 @@ extension Change {
     /// A grant that its maker brought; the audit names it.
     func auditRefusedGrant(_ grant: UUID) async throws {
         try await audit(
-            "link_grant.refused", AuditTarget("link_grant", grant, grant.description))
+            .linkGrantRefused, AuditTarget("link_grant", grant, grant.description))
     }
 
     /// Adds a proved sign-in to the user whom the grant names, whatever its address. One statement
@@ -90,7 +90,7 @@ extension Change {
             user, provider: signIn.provider, issuer: signIn.issuer, subject: signIn.subject,
             email: signIn.email, isAssertedByTenant: signIn.isAssertedByTenant, database: database)
         try await audit(
-            "link_grant.used", AuditTarget("link_grant", grant.id, grant.id.description))
+            .linkGrantUsed, AuditTarget("link_grant", grant.id, grant.id.description))
         return .linked(linked)
     }
 }

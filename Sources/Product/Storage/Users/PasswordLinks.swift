@@ -40,7 +40,7 @@ extension Change {
             UPDATE users SET must_change_password = true
             WHERE tenant_id = \(tenant) AND id = \(user.id)
             """)
-        try await audit("user.password_link_made", user.target)
+        try await audit(.userPasswordLinkMade, user.target)
         return link
     }
 }

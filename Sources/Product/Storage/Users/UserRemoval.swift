@@ -21,7 +21,7 @@ extension Change {
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
         try await endEmailChange(of: row)
         let before = row.status == "suspended" ? "suspended" : row.status
-        _ = try await setStatus(row, "deleted", before: before, action: "user.deleted")
+        _ = try await setStatus(row, "deleted", before: before, action: .userDeleted)
     }
 
     /// Removes the person's data for good: row, identities, sessions, search text, invites to the
@@ -56,7 +56,7 @@ extension Change {
             try await query(
                 "SELECT directory_remove_person(\(database.personKey(emailKey: row.emailKey)))")
         }
-        try await audit("user.purged", AuditTarget("user", row.id, ""))
+        try await audit(.userPurged, AuditTarget("user", row.id, ""))
     }
 
     func invalidate(_ identity: IdentityRow, _ database: Database) async throws {
@@ -77,7 +77,7 @@ extension Change {
         changes.add("status", "pending", "revoked")
         for invite in revoked {
             try await audit(
-                "invite.revoked", AuditTarget("invite", invite.get(0), invite.get(1)), changes)
+                .inviteRevoked, AuditTarget("invite", invite.get(0), invite.get(1)), changes)
         }
     }
 }

@@ -90,6 +90,6 @@ extension Change {
         let ended = try await query(sql).affected
         if id != nil, ended == 0 { throw StorageFailure.notFound("session") }
         if id == nil { try await signOut(user) }
-        if ended > 0 || id == nil { try await audit("session.ended", user.target) }
+        if ended > 0 || id == nil { try await audit(.sessionEnded, user.target) }
     }
 }

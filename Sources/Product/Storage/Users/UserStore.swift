@@ -24,7 +24,7 @@ extension Change {
         try await query("SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
         let row = try await lockUser(id)
         try await putInSearch(row)
-        try await audit("user.created", row.target, row.firstState)
+        try await audit(.userCreated, row.target, row.firstState)
         return row
     }
 
@@ -56,7 +56,7 @@ extension Change {
             """)
         let edited = try rows.only(UserRow.init)
         try await putInSearch(edited)
-        try await audit("user.updated", edited.target, changes)
+        try await audit(.userUpdated, edited.target, changes)
         if edited.role != row.role { try await giveInviteOfRow(edited, role) }
         return edited
     }
@@ -70,7 +70,7 @@ extension Change {
         try require(row, row.status != "deleted")
         try await revokeInvites(to: row)
         return try await setStatus(
-            row, "suspended", before: row.status, action: "user.suspended")
+            row, "suspended", before: row.status, action: .userSuspended)
     }
 
     /// Back to what the suspension interrupted.
@@ -80,7 +80,7 @@ extension Change {
         try await requireReachable(row)
         return try await setStatus(
             row, row.statusBefore == "pending" ? "pending" : "active", before: nil,
-            action: "user.resumed")
+            action: .userResumed)
     }
 
     /// Lets somebody in who signed up and waits for an operator's word.
@@ -88,7 +88,7 @@ extension Change {
         if row.status == "active" { return row }
         try require(
             row, row.status == "pending" && ["approval", "sign_up"].contains(row.source))
-        return try await setStatus(row, "active", before: nil, action: "user.approved")
+        return try await setStatus(row, "active", before: nil, action: .userApproved)
     }
 
     /// Brings a user back who was deleted less than 30 days ago.
@@ -115,12 +115,12 @@ extension Change {
         var changes = AuditChanges()
         changes.add("status", row.status, status)
         try await markKeys(of: row.id, ownerDeletedAt: nil)
-        try await audit("user.restored", row.target, changes)
+        try await audit(.userRestored, row.target, changes)
         return try UserRow(restored)
     }
 
     func setStatus(
-        _ row: UserRow, _ status: String, before: String?, action: String
+        _ row: UserRow, _ status: String, before: String?, action: AuditAction
     ) async throws -> UserRow {
         let deletedAt: Timestamp? = status == "deleted" ? now : nil
         let rows = try await query(
@@ -158,7 +158,7 @@ extension Change {
         for row in rows {
             let id: UUID = try row.get(0)
             try await query("SELECT user_search_drop(\(id))")
-            try await audit("user.removed", AuditTarget("user", id, row.get(1)))
+            try await audit(.userRemoved, AuditTarget("user", id, row.get(1)))
         }
     }
 

@@ -20,7 +20,7 @@ extension Authenticator {
                     ip: request.remoteAddress)
                 try await database.scope(key.tenant).change(by: actor) {
                     try await $0.audit(
-                        "api_key.leaked", AuditTarget("api_key", key.id, key.name))
+                        .apiKeyLeaked, AuditTarget("api_key", key.id, key.name))
                 }
             }
             throw Problem(.invalidRequest, "A credential must not stand in the address.")

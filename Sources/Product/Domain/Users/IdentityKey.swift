@@ -31,25 +31,3 @@ package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { "\(provider.rawValue) \(issuer) \(subject)" }
 }
-
-/// A sign-in of a user at a provider.
-package struct Identity: Sendable, Equatable {
-    package var id: UUID
-    package var userID: UUID
-    package var key: IdentityKey
-    package var email: String?
-    package var createdAt: Timestamp
-    package var lastUsedAt: Timestamp?
-
-    package init(
-        id: UUID, userID: UUID, key: IdentityKey, email: String?, createdAt: Timestamp,
-        lastUsedAt: Timestamp? = nil
-    ) {
-        self.id = id
-        self.userID = userID
-        self.key = key
-        self.email = email
-        self.createdAt = createdAt
-        self.lastUsedAt = lastUsedAt
-    }
-}

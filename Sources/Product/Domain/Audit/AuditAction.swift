@@ -1,0 +1,144 @@
+/// What one row of the audit trail says was done: the noun of its target and a past participle.
+package enum AuditAction: String, Sendable, CaseIterable {
+    case apiKeyCreated = "api_key.created"
+    case apiKeyCut = "api_key.cut"
+    case apiKeyLeaked = "api_key.leaked"
+    case apiKeyRevoked = "api_key.revoked"
+    case apiKeyRolledBack = "api_key.rolled_back"
+    case apiKeyRotated = "api_key.rotated"
+    case apiKeyUpdated = "api_key.updated"
+
+    case clientSecretChanged = "client.secret_changed"
+    case clientUpdated = "client.updated"
+
+    case corsOriginCreated = "cors_origin.created"
+    case corsOriginDeleted = "cors_origin.deleted"
+    case corsOriginUpdated = "cors_origin.updated"
+
+    case decisionsExpired = "decisions.expired"
+
+    case domainCreated = "domain.created"
+    case domainDeleted = "domain.deleted"
+    case domainFound = "domain.found"
+    case domainLapsed = "domain.lapsed"
+    case domainLost = "domain.lost"
+    case domainVerified = "domain.verified"
+
+    case hookCredentialCreated = "hook_credential.created"
+    case hookCredentialDeleted = "hook_credential.deleted"
+
+    case identityBound = "identity.bound"
+    case identityLinked = "identity.linked"
+    case identityNameGivenAnew = "identity.name_given_anew"
+    case identityRemoved = "identity.removed"
+    case identityUnlinked = "identity.unlinked"
+
+    case inviteAccepted = "invite.accepted"
+    case inviteCreated = "invite.created"
+    case inviteOtherAddress = "invite.other_address"
+    case inviteResent = "invite.resent"
+    case inviteRevoked = "invite.revoked"
+    case inviteUpdated = "invite.updated"
+
+    case linkGrantCreated = "link_grant.created"
+    case linkGrantRefused = "link_grant.refused"
+    case linkGrantUsed = "link_grant.used"
+
+    case operatorConfirmed = "operator.confirmed"
+    case operatorCreated = "operator.created"
+    case operatorDeleted = "operator.deleted"
+    case operatorPasswordReset = "operator.password_reset"
+    case operatorResetOffered = "operator.reset_offered"
+    case operatorSignedIn = "operator.signed_in"
+    case operatorSignedOut = "operator.signed_out"
+    case operatorUpdated = "operator.updated"
+
+    case policyUpdated = "policy.updated"
+
+    case providerCreated = "provider.created"
+    case providerDeleted = "provider.deleted"
+    case providerSecretChanged = "provider.secret_changed"
+    case providerUpdated = "provider.updated"
+
+    case sessionEnded = "session.ended"
+    case sessionStarted = "session.started"
+
+    case signUpBound = "sign_up.bound"
+    case signUpChosen = "sign_up.chosen"
+    case signUpCompleted = "sign_up.completed"
+    case signUpDeclined = "sign_up.declined"
+    case signUpDeferred = "sign_up.deferred"
+    case signUpReserved = "sign_up.reserved"
+
+    case tenantCreated = "tenant.created"
+    case tenantDeleted = "tenant.deleted"
+    case tenantPurgeBegun = "tenant.purge_begun"
+    case tenantPurged = "tenant.purged"
+    case tenantRestored = "tenant.restored"
+    case tenantResumed = "tenant.resumed"
+    case tenantSuspended = "tenant.suspended"
+    case tenantUpdated = "tenant.updated"
+
+    case userAccountGiven = "user.account_given"
+    case userActivated = "user.activated"
+    case userApprovalRequested = "user.approval_requested"
+    case userApproved = "user.approved"
+    case userCreated = "user.created"
+    case userCredentialsWiped = "user.credentials_wiped"
+    case userDeleted = "user.deleted"
+    case userEmailChangeAsked = "user.email_change_asked"
+    case userEmailChangeEnded = "user.email_change_ended"
+    case userEmailChanged = "user.email_changed"
+    case userPasswordChanged = "user.password_changed"
+    case userPasswordLinkMade = "user.password_link_made"
+    case userPasswordReset = "user.password_reset"
+    case userPinRemoved = "user.pin_removed"
+    case userPinSet = "user.pin_set"
+    case userPurged = "user.purged"
+    case userRemoved = "user.removed"
+    case userRestored = "user.restored"
+    case userResumed = "user.resumed"
+    case userSuspended = "user.suspended"
+    case userUpdated = "user.updated"
+
+    /// What replicas must drop from their caches before the change returns.
+    package enum Invalidation: Sendable {
+        /// The action touches nothing that is cached, or makes what was never cached: only active
+        /// keys, users and tenants are.
+        case nothing
+        /// What depends on the target alone.
+        case target
+        /// Whatever depends on the tenant.
+        case tenant
+    }
+
+    package var invalidates: Invalidation {
+        switch self {
+        case .apiKeyCreated, .decisionsExpired, .identityBound, .identityLinked,
+            .identityRemoved, .identityUnlinked, .inviteAccepted, .inviteCreated,
+            .inviteOtherAddress, .inviteResent, .inviteRevoked, .inviteUpdated,
+            .linkGrantCreated, .linkGrantRefused, .linkGrantUsed, .operatorConfirmed,
+            .operatorCreated, .operatorDeleted, .operatorPasswordReset,
+            .operatorResetOffered, .operatorSignedIn, .operatorSignedOut, .operatorUpdated,
+            .providerCreated, .providerDeleted, .providerSecretChanged, .providerUpdated,
+            .sessionStarted, .signUpBound, .signUpChosen, .signUpCompleted, .signUpDeclined,
+            .signUpDeferred, .signUpReserved, .userActivated, .userCreated:
+            .nothing
+        case .apiKeyCut, .apiKeyLeaked, .apiKeyRevoked, .apiKeyRolledBack, .apiKeyRotated,
+            .apiKeyUpdated, .sessionEnded, .userAccountGiven, .userApprovalRequested,
+            .userApproved, .userCredentialsWiped, .userDeleted, .userEmailChangeAsked,
+            .userEmailChangeEnded, .userEmailChanged, .userPasswordChanged,
+            .userPasswordLinkMade, .userPasswordReset, .userPinRemoved, .userPinSet,
+            .userPurged, .userRemoved, .userRestored, .userResumed, .userSuspended,
+            .userUpdated:
+            .target
+        case .clientSecretChanged, .clientUpdated, .corsOriginCreated, .corsOriginDeleted,
+            .corsOriginUpdated, .domainCreated, .domainDeleted, .domainFound, .domainLapsed,
+            .domainLost, .domainVerified, .hookCredentialCreated, .hookCredentialDeleted,
+            .identityNameGivenAnew, .policyUpdated, .tenantCreated, .tenantDeleted,
+            .tenantPurgeBegun, .tenantPurged, .tenantRestored, .tenantResumed,
+            .tenantSuspended, .tenantUpdated:
+            .tenant
+        }
+    }
+}
