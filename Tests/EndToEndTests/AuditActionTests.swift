@@ -62,7 +62,8 @@ struct AuditActionTests {
         #expect(nouns == Self.cached.union(Self.uncached))
     }
 
-    @Test func `of every action it is decided whether it revokes, and where that is shown`() throws {
+    @Test func `of every action it is decided whether it revokes, and where that is shown`() throws
+    {
         let found = Set(
             AuditAction.allCases.filter { Self.cached.contains(Self.noun($0)) }.map(\.rawValue))
         let shown = InvalidatedCacheTests.actions
