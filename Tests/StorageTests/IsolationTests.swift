@@ -92,6 +92,25 @@ struct IsolationTests {
         await database.drop()
     }
 
+    @Test func `every function that runs as its owner looks at temporary objects last`()
+        async throws
+    {
+        let database = try await TestDatabase.make()
+        let administrator = database.client(as: database.administrator)
+        let rows = try await administrator.read(
+            """
+            SELECT proname::text, coalesce(array_to_string(proconfig, ';'), '') FROM pg_proc
+            WHERE prosecdef AND pronamespace = 'public'::regnamespace
+            """)
+        #expect(rows.count > 10)
+        for row in rows {
+            let (name, settings): (String, String) = (try row.get(0), try row.get(1))
+            #expect(settings.contains(/search_path=[^;]*, "?pg_temp"?(;|$)/), "\(name): \(settings)")
+        }
+        await administrator.close()
+        await database.drop()
+    }
+
     @Test func `the app role owns nothing and may not change what was recorded`() async throws {
         let service = try await TestService.make()
         let app = service.storage.app
