@@ -121,8 +121,8 @@ let package = Package(
         tests(
             "StorageTests",
             [
-                "Storage", "Application", "Cryptography", "Domain", "HTTP", "JSON", "Postgres",
-                "Text",
+                "Storage", "Application", "Cryptography", "Deadlines", "Domain", "HTTP", "JSON",
+                "Postgres", "Text",
                 "TestSupport",
             ]),
         tests(

@@ -87,6 +87,8 @@ struct DecisionViewTests {
 
     @Test func `the reference that a person was told finds the decision`() async throws {
         try await Stage.run { stage in
+            // Another decision, which none of the questions means.
+            _ = try await stage.scene.google("2", "bob@ex.com", more: #","tenant":"acme""#)
             let refused = try await stage.scene.google(
                 "1", "eve@stranger.example", more: #","tenant":"acme""#)
             let reference = refused.json["reference"]?.string ?? "-"
@@ -111,6 +113,38 @@ struct DecisionViewTests {
             #expect(later.json["items"]?.array?.isEmpty == true)
             let decision = try await stage.decision(id?.string)
             #expect(decision["request_id"]?.string?.isEmpty == false, "\(decision)")
+        }
+    }
+
+    @Test func `the platform finds a decision by its id, another tenant does not`() async throws {
+        try await Stage.run { stage in
+            let refused = try await stage.scene.google("1", "eve@stranger.example")
+            let id = try #require(refused.json["decision_id"]?.string)
+            let found = try await stage.get("/v1/search?q=\(id)")
+            let items = found.json["items"]?.array ?? []
+            #expect(items.map { $0["type"]?.string } == ["decision"], "\(found.text)")
+            #expect(items.first?["id"]?.string == id)
+            let foreign = try await stage.get(
+                "/v1/search?q=\(id)", as: .tenantAdmin(stage.other.tenant))
+            #expect(foreign.json["items"]?.array?.isEmpty == true, "\(foreign.text)")
+        }
+    }
+
+    @Test func `decisions are listed by several outcomes and between two times`() async throws {
+        try await Stage.run { stage in
+            try await stage.scene.invite("ann@ex.com")
+            let linked = try await stage.scene.google("1", "ann@ex.com")
+            #expect(linked.json["outcome"]?.string == "linked", "\(linked.text)")
+            let refused = try await stage.scene.google("2", "eve@stranger.example")
+            #expect(refused.json["outcome"]?.string == "refused", "\(refused.text)")
+            for (query, count) in [
+                ("outcome=linked,refused", 2), ("outcome=refused", 1), ("outcome=deferred", 0),
+                ("since=2000-01-01T00:00:00.000Z", 2), ("since=2099-01-01T00:00:00.000Z", 0),
+                ("until=2000-01-01T00:00:00.000Z", 0), ("until=2099-01-01T00:00:00.000Z", 2),
+            ] {
+                let list = try await stage.get("/v1/provisioning/decisions?\(query)")
+                #expect(list.json["items"]?.array?.count == count, "\(query): \(list.text)")
+            }
         }
     }
 
@@ -171,6 +205,19 @@ struct DecisionViewTests {
             let inviter = try await stage.get("/v1/tenants/other/\(twin)/\(id)")
             #expect(inviter.json["email"]?.isNull == true, "\(inviter.text)")
             #expect(inviter.json["reference"]?.isNull == true)
+        }
+    }
+
+    @Test func `a tenant hears nothing of a person who never signed in to it`() async throws {
+        try await Stage.run { stage in
+            try await stage.scene.row("ann@ex.com")
+            try await stage.other.row("ann@ex.com")
+            let deferred = try await stage.scene.google("1", "ann@ex.com")
+            #expect(deferred.json["outcome"]?.string == "deferred", "\(deferred.text)")
+            for slug in ["acme", "other"] {
+                let list = try await stage.get("/v1/tenants/\(slug)/provisioning/decisions")
+                #expect(list.json["items"]?.array?.isEmpty == true, "\(list.text)")
+            }
         }
     }
 

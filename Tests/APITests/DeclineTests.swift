@@ -186,4 +186,36 @@ struct DeclineTests {
             #expect(try await stage.count("invites WHERE status = 'revoked'") == 1)
         }
     }
+
+    @Test func `declining is run again where another's rows came in between`() async throws {
+        try await Self.run { stage in
+            _ = try await stage.invite("acme")
+            // The first try ends as where another transaction has changed the same rows.
+            let administrator = stage.service.database.client(
+                as: stage.service.database.administrator)
+            for statement: SQL in [
+                "CREATE SEQUENCE tries",
+                """
+                CREATE FUNCTION lose_first() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+                BEGIN
+                    IF nextval('public.tries') = 1 THEN
+                        RAISE 'lost' USING ERRCODE = '40001';
+                    END IF;
+                    RETURN NEW;
+                END $$
+                """,
+                """
+                CREATE TRIGGER lose_first BEFORE INSERT ON pending_choices
+                FOR EACH ROW EXECUTE FUNCTION lose_first()
+                """,
+            ] { _ = try await administrator.query(statement) }
+            let declined = try await stage.decline("acme")
+            #expect(declined.outcome == "deferred", "\(declined.text)")
+            let tries = try await administrator.read("SELECT last_value FROM tries")
+            #expect(try tries[0].get(0, as: Int.self) == 2)
+            await administrator.close()
+            #expect(try await stage.count("audit_events WHERE action = 'sign_up.declined'") == 1)
+            #expect(try await stage.count("invites WHERE status = 'revoked'") == 1)
+        }
+    }
 }

@@ -99,6 +99,28 @@ import Text
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a decision without a tenant forgets the address unless another tenant knows it`(
+        isKnownElsewhere: Bool
+    ) async throws {
+        try await Self.run { scene, user in
+            let lost = try await scene.google("lost", Self.address, tenant: "nowhere")
+            #expect(lost.json["reason"]?.string == "no_tenant", "\(lost.text)")
+            if isKnownElsewhere {
+                try await scene.service.makeTenant("other")
+                try await scene.service.manage(
+                    .post, "/v1/tenants/other/users", #"{"email":"\#(Self.address)"}"#)
+            }
+            try await scene.purge(user)
+            let decision = try await scene.service.send(
+                .get, "/v1/provisioning/decisions/\(lost.json["decision_id"]?.string ?? "")",
+                as: .platformOwner)
+            #expect(decision.status == 200, "\(decision.text)")
+            let left = decision.json["email"]?.string
+            #expect(left == (isKnownElsewhere ? Self.address : nil), "\(decision.text)")
+        }
+    }
+
     @Test func `a tenant's purge of a person reaches no other tenant's records`() async throws {
         try await Self.run { scene, user in
             let other = try await scene.service.makeTenant("other")

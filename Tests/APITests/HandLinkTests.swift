@@ -59,6 +59,17 @@ struct HandLinkTests {
         }
     }
 
+    @Test func `a hand link proves no address, not even the row's own`() async throws {
+        try await Self.run { scene in
+            let user = try await Self.user(scene, "ann@ex.com")
+            _ = try await Self.link(scene, user, "7")
+            let answer = try await scene.google("7", "ann@ex.com", verified: false)
+            #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
+            #expect(answer.json["user"]?["id"]?.string == user)
+            #expect(answer.json["user"]?["email_verified_at"]?.isNull == true, "\(answer.text)")
+        }
+    }
+
     @Test func `a tenant's operator admits by hand where that tenant is asked and nowhere else`()
         async throws
     {

@@ -188,6 +188,32 @@ struct HookLimitTests {
         }
     }
 
+    @Test func `who is over the limit hears so while the person is locked`() async throws {
+        try await PoolStage.run { stage in
+            stage.clock.startMinute()
+            try await stage.invite(Self.ann)
+            func claim(_ number: Int) async throws -> TestAnswer {
+                try await stage.service.send(
+                    .post, "/v1/hooks/pre-signup",
+                    json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","#
+                        + #""subject":"\#(number)","email":"\#(Self.ann)","#
+                        + #""email_verified":true}"#, as: .platformOwner)
+            }
+            for number in 0...30 { _ = try await claim(number) }
+            #expect(try await claim(31).outcome == "refused rate_limited")
+            let storage = stage.service.storage
+            try await storage.scope(stage.victim.id).change(by: .system) { change in
+                for table in ["users", "invites"] {
+                    try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
+                }
+                let key = [0x65] + storage.personKey(emailKey: Self.ann)
+                try await change.query("INSERT INTO provisioning_locks (key) VALUES (\(key))")
+                let held = try await claim(32)
+                #expect(held.outcome == "refused rate_limited", "\(held.text)")
+            }
+        }
+    }
+
     @Test func `a long name keeps nobody out`() async throws {
         try await PoolStage.run { stage in
             try await stage.invite(Self.ann)

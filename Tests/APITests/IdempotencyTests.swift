@@ -72,6 +72,22 @@ struct IdempotencyTests {
         #expect(outer.first("x-inner") == "409")
     }
 
+    @Test func `what may have been written is not run again under its key`() async throws {
+        let endpoint = Endpoint(
+            .post, "/v1/tenants/{tenant}/lost", id: "lost", tag: "Things", summary: "",
+            access: .principal, answers: [.noContent], idempotent: true
+        ) { _ in throw Problem.commitUnknown }
+        let dispatcher = try Dispatcher(
+            endpoints: [endpoint], services: Services(), hooks: fixture.hooks())
+        let request = Request(
+            .post, "/v1/tenants/acme/lost",
+            fields: [Field("authorization", "writer"), Field(key[0].0, key[0].1)])
+        for code in ["commit_unknown", "request_in_progress"] {
+            let answer = await dispatcher.respond(to: request)
+            #expect(try answer.code() == code)
+        }
+    }
+
     @Test(arguments: ["", "é", "\u{7F}", String(repeating: "k", count: 256)])
     func `a malformed key is 400`(value: String) async throws {
         let response = try await fixture.send(

@@ -212,6 +212,12 @@ import Text
         #expect(try await uses() == none + [4])
         #expect(try await verdict(service, asked, as: who) == "valid")
         #expect(try await uses() == none + [5])
+        // The overview counts the calls that came with a key too, not only what was asked about.
+        let overview = try await service.send(.get, "/v1/stats/overview", as: .platformOwner)
+        let verified = try #require(overview.json["key_verifications"]?.int)
+        #expect(verified == 4)
+        let all = try #require(overview.json["key_uses"]?.int)
+        #expect(all > verified, "\(overview.text)")
         clock.advance(seconds: 86_400)
         #expect(
             try await verdict(service, asked, more: #","scopes":["pop3"]"#, as: who)

@@ -25,6 +25,24 @@ import Text
         await scene.service.stop()
     }
 
+    @Test func `an operator's own grant is none for a sign-in of the operator's address`()
+        async throws
+    {
+        let scene = try await ProvisioningScene.make()
+        // The operator is a user of the tenant as well.
+        let own = "owner-\(scene.tenant.id)@operators.example"
+        let user = try await scene.row(own)
+        #expect(try await scene.google("1", own).json["outcome"]?.string == "linked")
+        let grant = try await scene.service.send(
+            .post, "/v1/tenants/acme/users/\(user)/link-grants", as: .tenantAdmin(scene.tenant))
+        let token = try #require(grant.json["token"]?.string, "\(grant.text)")
+        let refused = try await scene.google("2", own, more: #","link_grant":"\#(token)""#)
+        #expect(refused.json["reason"]?.string == "identity_link_required", "\(refused.text)")
+        #expect(try await scene.count("audit_events WHERE action = 'link_grant.refused'") == 1)
+        #expect(try await scene.count("link_grants WHERE used_at IS NOT NULL") == 0)
+        await scene.service.stop()
+    }
+
     @Test func `a grant that a native sign-up brings is used when its address is proved`()
         async throws
     {

@@ -105,6 +105,48 @@ struct MailFairnessTests {
         }
     }
 
+    @Test func `a request that fails holds up none of the others, and is answered later`()
+        async throws
+    {
+        try await Self.run { service, sink in
+            let acme = try #require(try await service.storage.tenant("acme"))
+            for number in 0..<5 {
+                _ = try await service.makeUser(
+                    "good\(number)@example.com", name: "Good", password: "correct horse battery",
+                    in: acme)
+            }
+            func ask(_ email: String) async throws {
+                let answer = try await service.send(
+                    .post, "/v1/password-resets", json: #"{"email":"\#(email)","tenant":"acme"}"#)
+                #expect(answer.status == 202, "\(answer.text)")
+            }
+            for number in 0..<20 { try await ask("bad\(number)@example.com") }
+            for number in 0..<5 { try await ask("good\(number)@example.com") }
+            let administrator = service.database.client(as: service.database.administrator)
+            for statement: SQL in [
+                """
+                CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE 'not this one'; END $$
+                """,
+                """
+                CREATE TRIGGER fail BEFORE UPDATE ON reset_asks FOR EACH ROW
+                WHEN (OLD.email_key LIKE 'bad%' AND NEW.next_at IS NULL) EXECUTE FUNCTION fail()
+                """,
+            ] { _ = try await administrator.query(statement) }
+            await #expect(throws: (any Error).self) {
+                try await service.composition.resetAnswers.round()
+            }
+            try await service.composition.postman?.round()
+            let told = (0..<5).map { "<good\($0)@example.com>" }
+            #expect(sink.mails.flatMap(\.to).sorted() == told)
+            _ = try await administrator.query("DROP TRIGGER fail ON reset_asks")
+            await administrator.close()
+            _ = try await service.storage.app.query(
+                "UPDATE reset_asks SET next_at = created_at WHERE next_at IS NOT NULL")
+            #expect(try await service.composition.resetAnswers.round() == 20)
+        }
+    }
+
     @Test func `more requests than may wait are told to come again, whatever the address`()
         async throws
     {

@@ -97,6 +97,24 @@ struct NearestYesTests {
         }
     }
 
+    @Test func `of a decision that looked at two tenants each reader hears of their own`()
+        async throws
+    {
+        try await Self.run { scene in
+            let other = ProvisioningScene(
+                service: scene.service, tenant: try await scene.service.makeTenant("other"))
+            _ = try await other.row("ann@ex.com", source: "approval")
+            let user = try await scene.row("ann@ex.com")
+            try await scene.service.manage(.post, "\(Self.acme)/users/\(user)/suspend", "{}")
+            let refused = try await scene.google("1", "ann@ex.com")
+            #expect(refused.json["reason"]?.string == "user_suspended", "\(refused.text)")
+            let told = try await Self.asked(scene, refused, as: .tenantAdmin(scene.tenant))
+            #expect(Self.changes(told).first == "resume_user", "\(told)")
+            let named = (told["would_admit"]?.array ?? []).compactMap { $0["tenant_id"]?.string }
+            #expect(Set(named) == [scene.tenant.id.description], "\(told)")
+        }
+    }
+
     @Test func `it waits for nobody's row, and is one of the caller's dry runs`() async throws {
         let clock = TestClock()
         try await Self.run(clock: clock) { scene in

@@ -143,4 +143,57 @@ struct ProvisioningRetryTests {
         #expect(try await scene.count("link_grants") == 0)
         await scene.service.stop()
     }
+
+    @Test func `sessions, a PIN, links and sign-ins of a waiting row die with its password`()
+        async throws
+    {
+        let scene = try await ProvisioningScene.make()
+        let id = try await scene.row("bob@ex.com")
+        let stranger = scene.service.storage.personKey(
+            provider: "github", issuer: "https://github.com", subject: "9")
+        try await scene.service.storage.scope(scene.tenant.id).change(by: .system) { change in
+            let end = change.now.adding(seconds: 600)
+            try await change.query(
+                """
+                UPDATE users SET password_hash = 'x', pin_hash = 'x'
+                WHERE tenant_id = \(change.tenant)
+                """)
+            try await change.query(
+                """
+                INSERT INTO sessions (tenant_id, id, user_id, client, token_hash, created_at,
+                    last_seen_at, expires_at)
+                VALUES (\(change.tenant), \(UUID.random()), \(id), 'immich', 'x', \(change.now),
+                    \(change.now), \(end))
+                """)
+            try await change.query(
+                """
+                INSERT INTO password_resets (tenant_id, id, token_hash, user_id, created_at,
+                    expires_at)
+                VALUES (\(change.tenant), \(UUID.random()), \([1] as [UInt8]), \(id),
+                    \(change.now), \(end))
+                """)
+            try await change.query(
+                """
+                INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject,
+                    created_at)
+                VALUES (\(change.tenant), \(UUID.random()), \(id), 'github',
+                    'https://github.com', '9', \(change.now))
+                """)
+            try await change.query("SELECT directory_add_person(\(stranger))")
+        }
+        func isKnown() async throws -> Bool {
+            let rows = try await scene.service.storage.app.read(
+                "SELECT directory_tenants_of(\(stranger))")
+            return !rows.isEmpty
+        }
+        #expect(try await isKnown())
+        let answer = try await scene.google("1", "bob@ex.com")
+        #expect(answer.json["user"]?["id"]?.string == id.description, "\(answer.text)")
+        #expect(try await scene.count("users WHERE pin_hash IS NOT NULL") == 0)
+        #expect(try await scene.count("sessions") == 0)
+        #expect(try await scene.count("password_resets WHERE used_at IS NULL") == 0)
+        #expect(try await scene.count("identities WHERE provider = 'github'") == 0)
+        #expect(try await !isKnown())
+        await scene.service.stop()
+    }
 }

@@ -68,6 +68,53 @@ import Text
         await scene.service.stop()
     }
 
+    @Test func `while the database is away one tenant's are tried, and all are written later`()
+        async throws
+    {
+        let clock = TestClock()
+        let scene = try await ProvisioningScene.make(clock: { clock.now })
+        var places = [scene]
+        for slug in ["one", "two"] {
+            places.append(
+                ProvisioningScene(
+                    service: scene.service, tenant: try await scene.service.makeTenant(slug)))
+        }
+        for place in places {
+            let slug = place.tenant.slug
+            try await place.row("ann@\(slug).example")
+            for _ in 0..<2 {
+                clock.advance(seconds: 600)
+                let answer = try await place.google(
+                    slug, "ann@\(slug).example", more: #","event_id":"\#(clock.now)""#)
+                #expect(answer.json["tenant"]?["slug"]?.string == slug, "\(answer.text)")
+            }
+        }
+        let administrator = scene.service.database.client(
+            as: scene.service.database.administrator)
+        for statement: SQL in [
+            "CREATE SEQUENCE tries",
+            """
+            CREATE FUNCTION be_away() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+            BEGIN
+                PERFORM nextval('public.tries');
+                RAISE 'away' USING ERRCODE = '53300';
+            END $$
+            """,
+            "CREATE TRIGGER away BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION be_away()",
+        ] { _ = try await administrator.query(statement) }
+        await scene.service.storage.writeSignIns()
+        let tries = try await administrator.read("SELECT last_value FROM tries")
+        #expect(try tries[0].get(0, as: Int.self) == 1)
+        _ = try await administrator.query("DROP TRIGGER away ON users")
+        await administrator.close()
+        await scene.service.storage.writeSignIns()
+        for (number, place) in places.enumerated() {
+            let last = clock.now.adding(seconds: Int64(number - 2) * 1200)
+            #expect(try await place.count("users WHERE last_sign_in_at = \(last)") == 1)
+        }
+        await scene.service.stop()
+    }
+
     @Test func `a dry run is no sign-in`() async throws {
         let clock = TestClock()
         let scene = try await ProvisioningScene.make(clock: { clock.now })

@@ -67,15 +67,21 @@ def test_a_pasted_id_opens_what_it_is_of_and_nothing_else_is_made_up(console):
     person = console.api("POST", f"/tenants/{one['id']}/users", {"email": "by-id@acme.example"})
     decision = console.api("GET", "/provisioning/decisions")["items"][0]["id"]
     page = console.go(f"/console/t/{one['slug']}/users")
+    search = re.compile(r"/v1/search\?")
+    asked = []
+    page.route(search, asked.append)
     for text, heading in ((person["id"], "Profile"), (decision, "Rule by rule"), (one["id"], None)):
         page.keyboard.press("Control+k")
-        page.locator(".palette input").fill(text)
+        with page.expect_request(search):
+            page.locator(".palette input").fill(text)
         # At once, before the answer: what is found is opened.
         page.keyboard.press("Enter")
+        asked.pop().continue_()
         expect(page.locator(".palette")).to_have_count(0)
         if heading:
             expect(page.get_by_role("heading", name=heading)).to_be_visible()
     expect(page.locator("main h1")).to_have_text("Id Works")
+    page.unroute_all()
     page.keyboard.press("Control+k")
     page.locator(".palette input").fill("00000000-0000-4000-8000-000000000000")
     expect(page.locator(".palette").get_by_role("option")).to_have_text("Nothing found")

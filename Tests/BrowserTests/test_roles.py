@@ -2,7 +2,8 @@
 from places import all_pages
 from playwright.sync_api import expect
 
-ROLES = ("owner", "admin", "developer", "support", "auditor")
+# Those with the fewest rights first: what is missed is seen soonest.
+ROLES = ("support", "auditor", "developer", "admin", "owner")
 
 
 def walk(console, role, tenant=None):
@@ -33,20 +34,17 @@ def walk(console, role, tenant=None):
 
 
 def test_each_page_opens_in_each_role_of_the_platform(console):
-    wrong = []
     for role in ROLES:
-        more, hidden = walk(console, role)
-        wrong += more
+        wrong, hidden = walk(console, role)
+        assert not wrong, "\n".join(wrong)
         assert (role in ("owner", "admin")) <= (hidden <= {"/console/operators"}), (role, hidden)
-    assert not wrong, "\n".join(wrong)
 
 
 def test_each_page_opens_in_each_role_of_a_tenant(console):
     demo = console.api("GET", "/tenants/demo")["id"]
-    wrong = []
     for role in ROLES:
-        wrong += walk(console, role, demo)[0]
-    assert not wrong, "\n".join(wrong)
+        wrong, _ = walk(console, role, demo)
+        assert not wrong, "\n".join(wrong)
 
 
 def test_a_role_without_bulk_actions_sees_the_rows_of_keys_and_invites(console):

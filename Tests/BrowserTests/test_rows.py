@@ -6,9 +6,10 @@ from test_keyboard import press
 
 LISTS = ["/console/tenants", "/console/operators", "/console/providers", "/console/t/{}/users", "/console/t/{}/invites", "/console/t/{}/keys",
          "/console/t/{}/domains", "/console/t/{}/origins", "/console/t/{}/clients", "/console/t/{}/decisions"]
-# Which of the row's buttons cannot be clicked where they stand.
+# Which of the row's buttons cannot be clicked where they stand. Only the page is scrolled, and only down: a table that
+# is wider than its place stays as it is shown.
 COVERED = """() => [...document.querySelectorAll("main td.end button")].filter((one) => {
-    one.scrollIntoView({block: "center"})
+    scrollBy(0, one.getBoundingClientRect().top - innerHeight / 2)
     const at = one.getBoundingClientRect()
     const hit = document.elementFromPoint(at.x + at.width / 2, at.y + at.height / 2)
     return at.right > innerWidth || !one.contains(hit)
@@ -197,6 +198,8 @@ def test_of_a_deleted_tenant_and_user_nothing_is_made_or_ended(console):
     console.api("DELETE", f"{path}/users/{user['id']}")
     page = console.go(f"/console/t/{one['slug']}/users/{user['id']}")
     expect(page.locator(".note.danger")).to_contain_text(re.compile(r"can be restored until \w+ \d+, \d{4}"))
+    note, card = (page.locator(each).first.bounding_box() for each in ("main .note.danger", "main .two .card"))
+    assert note["y"] + note["height"] + 8 <= card["y"], (note, card)
     for name in ("Unlink", "End all", "Link grant", "Edit"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)
     expect(page.get_by_role("button", name="Restore")).to_be_visible()

@@ -194,6 +194,17 @@ def test_a_tenant_is_chosen_by_its_name_for_an_operator_and_a_provider(console):
     page.get_by_role("dialog").get_by_role("button", name="Done").click()
     row = page.get_by_role("row", name=re.compile(one["slug"]))
     expect(row.get_by_role("link", name="Picked Works")).to_be_visible()
+    console.go("/console/providers?new=1")
+    console.field("Name").fill("Staff of Picked")
+    console.field("Issuer").fill(f"https://{one['slug']}.example")
+    console.field("Client id").fill("x")
+    field = console.field("Only for this tenant")
+    field.press_sequentially("Picked")
+    expect(page.locator("datalist option").first).to_have_attribute("value", one["slug"])
+    field.fill(one["slug"])
+    page.get_by_role("dialog").get_by_role("button", name="Add provider").click()
+    row = page.get_by_role("row", name=re.compile("Staff of Picked"))
+    expect(row.get_by_role("link", name="Picked Works")).to_be_visible()
 
 
 def test_a_list_and_a_page_come_back_by_themselves_after_being_offline(console):
@@ -255,8 +266,10 @@ def test_names_are_spelled_the_same_in_cells_filters_and_changes(console):
     assert "_" not in label
     expect(page.locator("tbody")).to_contain_text(label)
     verified(console, one, f"{one['slug']}.example", sign_up="domain")
-    key = console.api("POST", f"{path}/api-keys", {"name": "Ends", "scopes": ["keys:verify"], "expires_at": "2099-01-02T03:04:05.000Z"})
+    key = console.api("POST", f"{path}/api-keys", {"name": "Ends", "scopes": ["keys:verify"]})
+    console.api("PATCH", f"{path}/api-keys/{key['id']}", {"expires_at": "2099-01-02T03:04:05.000Z"})
     console.go(f"/console/t/{one['slug']}/audit?target={key['id']}")
+    expect(page.locator("tbody")).to_contain_text(re.compile(r"Jan \d, 2099"))
     expect(page.locator("tbody")).not_to_contain_text("2099-01-02T03:04:05")
     console.go(f"/console/t/{one['slug']}/policy")
     versions = page.locator(".card").filter(has=page.get_by_role("heading", name="Versions"))

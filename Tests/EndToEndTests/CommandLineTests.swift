@@ -15,7 +15,7 @@ import Testing
         let program = TestCluster.root + "/.build/debug/gatehouse"
         let command = ["env", "-u", "GATEHOUSE_TEST_DATABASE"] + settings + [program] + words
         do {
-            return Outcome(code: 0, text: try Shell.run(command))
+            return Outcome(code: 0, text: try Shell.run(["timeout", "60"] + command))
         } catch let failure as Shell.Failure {
             return Outcome(code: failure.code >> 8, text: failure.output)
         }
@@ -85,7 +85,7 @@ import Testing
             log=$(mktemp)
             seen() { timeout 30 tail -n +1 -f "$log" | grep -q -m1 "$1"; }
             env -u GATEHOUSE_TEST_DATABASE \(words.map { "'\($0)'" }.joined(separator: " ")) \(program) serve >"$log" 2>&1 &
-            seen '"serving"' && kill -HUP $! && seen 'nothing to read again' && kill -TERM $!
+            seen '"serving"' && kill -HUP $! && seen 'nothing to read again' && kill -TERM $! || kill -KILL $!
             wait $!
             echo "rc $?"
             cat "$log"
@@ -242,10 +242,41 @@ import Testing
         await database.drop()
     }
 
-    @Test func `a refused address and a port in use are told in words`() throws {
-        let address = try gatehouse(
-            ["setup", "--email", "bad"], ["GATEHOUSE_DATABASE_URL=x", "GATEHOUSE_SECRET_KEY=y"])
-        #expect(address.code == 1 && !address.text.contains("noSingleAt"))
+    @Test func `an address that is none is refused in words`() async throws {
+        let database = try await TestDatabase.make()
+        for words in [["operator", "reset", "--email", "bad"], ["setup", "--email", "bad"]] {
+            let refused = try gatehouse(words, settings(database))
+            #expect(refused.code == 1 && refused.text.contains("--email "), "\(refused.text)")
+            #expect(!refused.text.contains("noSingleAt"), "\(refused.text)")
+        }
+        await database.drop()
+    }
+
+    @Test func `check says that PostgreSQL has no room for what the process may open`()
+        async throws
+    {
+        let database = try await TestDatabase.make()
+        let found = try gatehouse(
+            ["check"], settings(database) + ["GATEHOUSE_DATABASE_CONNECTIONS=10000"])
+        #expect(found.code == 1)
+        #expect(
+            found.text.contains("failed  connections: this process opens 10000 at most"),
+            "\(found.text)")
+        await database.drop()
+    }
+
+    @Test func `check says what is wrong with a certificate in words`() async throws {
+        let database = try await TestDatabase.make()
+        let found = try gatehouse(
+            ["check"],
+            settings(database) + [
+                "GATEHOUSE_TLS_CERT=/none/chain.pem", "GATEHOUSE_TLS_KEY=/none/key.pem",
+            ])
+        #expect(found.code == 1)
+        #expect(
+            found.text.contains("failed  tls: /none/chain.pem is no certificate chain in PEM"),
+            "\(found.text)")
+        await database.drop()
     }
 
     /// Without NOINHERIT the app role would read across tenants, whatever the policies say.

@@ -65,4 +65,31 @@ import Testing
         await running.stop()
         proxy.stop()
     }
+
+    @Test func `one time holds for all that a request waits for`() async throws {
+        let database = try await TestDatabase.make()
+        let proxy = SilentProxy(to: database.app)
+        let running = try await RunningService(over: database) {
+            $0.appConninfo = proxy.passing(database.app)
+            $0.platformConninfo = proxy.passing(database.platform)
+            $0.publicURL = "http://gate.example"
+        }
+        let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
+        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        let bearer = ["Authorization: Bearer \(secret.text)"]
+        let quick = try running.send("POST", "/v1/hooks/pre-signup", body: Self.attempt, fields: bearer)
+        #expect(quick.status == 200, "\(quick)")
+        // No answer of the database is late by itself; all those of one attempt together are.
+        proxy.delay(milliseconds: 700)
+        let clock = ContinuousClock()
+        let start = clock.now
+        let answer = try await OwnThread.run {
+            try running.send("POST", "/v1/hooks/pre-signup", body: Self.attempt, fields: bearer)
+        }
+        #expect(answer.status == 503, "\(answer)")
+        #expect(clock.now - start < .milliseconds(2800))
+        proxy.pass()
+        await running.stop()
+        proxy.stop()
+    }
 }

@@ -35,6 +35,21 @@ import Testing
         await running.stop()
     }
 
+    @Test func `what cannot be read is refused by a problem of our own type`() async throws {
+        let running = try await RunningService()
+        for (path, field, status) in [
+            (String(repeating: "a", count: 9000), "b", 414),
+            ("livez", String(repeating: "b", count: 33_000), 431),
+        ] {
+            let answer = try running.exchange("GET /\(path) HTTP/1.1\r\nA: \(field)\r\n\r\n")
+            #expect(answer.status == status)
+            #expect(
+                answer.body.contains(#""type":"urn:gatehouse:problem:invalid_request""#),
+                "\(answer.body)")
+        }
+        await running.stop()
+    }
+
     @Test func `If-Match is kept on files`() async throws {
         let running = try await RunningService()
         let tag = try #require(running.send("GET", "/console/").first("etag"))

@@ -46,6 +46,18 @@ struct ServerFaultTests {
         }
     }
 
+    @Test func `who gets no connection for writes is not ready, though reads go on`()
+        async throws
+    {
+        try await withDatabase(transactionsPerLoop: 0, acquireTimeout: 200) { postgres, _ in
+            let one: Int = try await postgres.one("SELECT 1")
+            #expect(one == 1)
+            await #expect { try await postgres.takesWrites() } throws: {
+                ($0 as? PostgresError)?.isUnavailable == true
+            }
+        }
+    }
+
     @Test(arguments: [
         ("53100", "postgres.disk_full"), ("53200", "postgres.out_of_memory"),
         ("57P03", "postgres.cannot_connect_now"), ("53300", "postgres.too_many_connections"),

@@ -2,12 +2,13 @@ import Glibc
 import Synchronization
 
 /// Passes bytes between clients on 127.0.0.1 and a PostgreSQL on a unix socket, and can swallow them
-/// all, as a network does that loses every packet.
+/// all, as a network does that loses every packet, or pass them late.
 package final class SilentProxy: Sendable {
     package let port: Int
     private let listener: Int32
     private let target: String
     private let isSilent = Atomic<Bool>(false)
+    private let latency = Atomic<UInt32>(0)
     private let pairs = Mutex<[(Int32, Int32)]>([])
 
     /// `conninfo`: words of libpq with `host`, the socket's folder, and `port` perhaps.
@@ -27,9 +28,15 @@ package final class SilentProxy: Sendable {
     /// From now on nothing goes through, in either direction; what came is lost.
     package func swallow() { isSilent.store(true, ordering: .sequentiallyConsistent) }
 
+    /// From now on what the server sends comes so much later, as over a long or crowded way.
+    package func delay(milliseconds: UInt32) {
+        latency.store(milliseconds, ordering: .sequentiallyConsistent)
+    }
+
     /// Bytes go through again, on new connections: of the old ones some are missing.
     package func pass() {
         isSilent.store(false, ordering: .sequentiallyConsistent)
+        latency.store(0, ordering: .sequentiallyConsistent)
         let old = pairs.withLock { pairs in
             defer { pairs = [] }
             return pairs
@@ -57,19 +64,21 @@ package final class SilentProxy: Sendable {
             }
             pairs.withLock { $0.append((client, server)) }
             for (from, to) in [(client, server), (server, client)] {
-                OwnThread.start { [self] in pump(from, to) }
+                OwnThread.start { [self] in pump(from, to, isAnswer: from == server) }
             }
         }
     }
 
     /// The descriptors stay open until the process ends: a test opens a few, and a number that is
     /// used again would be another connection's.
-    private func pump(_ from: Int32, _ to: Int32) {
+    private func pump(_ from: Int32, _ to: Int32, isAnswer: Bool) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(from, &buffer, buffer.count, 0)
             guard count > 0 else { break }
             if isSilent.load(ordering: .sequentiallyConsistent) { continue }
+            let wait = latency.load(ordering: .sequentiallyConsistent)
+            if isAnswer, wait > 0 { usleep(wait * 1000) }
             guard Glibc.send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
         }
         if !isSilent.load(ordering: .sequentiallyConsistent) { shutdown(to, Int32(SHUT_RDWR)) }

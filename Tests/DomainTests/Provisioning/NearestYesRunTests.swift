@@ -1,0 +1,22 @@
+import Testing
+import Text
+
+@testable import Domain
+
+/// How often the rules are asked for what would admit.
+struct NearestYesRunTests {
+    @Test func `the rules are asked for one attempt twelve times at most`() {
+        var scene = Scene()
+        for number: UInt64 in 1...20 {
+            scene = scene.tenant(UUID(high: 1, low: number)) {
+                $0.user = Scene.user(.suspended, id: UUID(high: 2, low: number))
+            }
+        }
+        #expect(scene.answer == "refused user_suspended")
+        let told = Provisioning.wouldAdmit(
+            scene.attempt, facts: scene.facts, refused: .userSuspended, now: Scene.now)
+        // Of each tenant two changes are tried, and resuming alone admits.
+        #expect(told.count == 6)
+        #expect(told.allSatisfy { $0.change == .resumeUser })
+    }
+}

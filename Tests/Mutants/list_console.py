@@ -1,0 +1,386 @@
+"""What the console's review found: crashes by role, acts out of sight, falsehoods, what is lost, wrong names."""
+from mutant import mutant
+
+ASKED = "browser:test_what_ends_a_secret_or_a_link_is_asked_first"
+AT_1280 = "browser:test_every_act_of_every_row_can_be_reached_at_1280_pixels"
+SECOND = "browser:test_of_two_who_publish_the_second_sees_what_the_first_did_and_goes_on_top"
+PASTED = "browser:test_a_pasted_id_opens_what_it_is_of_and_nothing_else_is_made_up"
+NUMBERS = "browser:test_each_number_is_that_of_its_list"
+MODES = "browser:test_a_mode_of_the_policy_says_what_it_asks_for_and_warns_without_a_domain"
+AUTHORITY = "browser:test_a_refusal_for_want_of_authority_says_so_and_what_to_do"
+NO_TENANT = "browser:test_a_tenant_that_is_not_there_does_not_stay_in_the_navigation"
+FILES = "browser:test_what_is_downloaded_has_a_name_and_a_form_that_a_program_reads"
+SLUGS = "browser:test_a_slug_is_made_of_letters_with_marks_and_asked_for_without_latin_ones"
+CHOSEN = "browser:test_a_tenant_is_chosen_by_its_name_for_an_operator_and_a_provider"
+GONE = "browser:test_of_a_deleted_tenant_and_user_nothing_is_made_or_ended"
+OFFLINE = "browser:test_a_list_and_a_page_come_back_by_themselves_after_being_offline"
+TIMES = "browser:test_times_go_on_and_the_exact_one_is_in_sight"
+NAMES = "browser:test_names_are_spelled_the_same_in_cells_filters_and_changes"
+ERRORS = "browser:test_an_error_says_what_it_is_about_at_its_field"
+LEFT = "browser:test_leaving_an_edited_page_asks_and_keeps_a_draft"
+SURVIVES = "browser:test_a_policy_and_a_new_key_survive_the_end_of_the_session_too"
+NO_SECRET = "browser:test_a_draft_holds_no_secret_and_ends_with_the_sign_out"
+ESCAPED = "browser:test_escape_keeps_what_was_typed_for_the_next_time_and_cancel_does_not"
+TYPED = "browser:test_what_was_typed_is_there_again_after_the_session_ended"
+MATCHING = "browser:test_all_that_match_are_chosen_beyond_the_page_and_their_number_is_typed"
+UNFILTERED = "browser:test_a_filter_that_the_server_does_not_take_is_said_by_its_name"
+OWN_OVERVIEW = "browser:test_the_overview_of_a_tenants_admin_is_in_the_navigation_and_speaks_of_that_tenant"
+PHONE = "browser:test_targets_on_a_phone_are_large_enough"
+STALE = "PolicyTests/`a policy on an older version is a 412 that names the one in force`"
+BY_ID = "DecisionViewTests/`the platform finds a decision by its id, another tenant does not`"
+LISTED = "DecisionViewTests/`decisions are listed by several outcomes and between two times`"
+USES = "KeyVerificationTests/`the uses of a key are counted by the day`"
+MIDNIGHT = "OverviewTests/`a day of the overview begins at midnight of the time zone`"
+
+CHOOSER = ("Public/lib/ui.js",
+           "const chosen = spec.bulk && !page.isGone ? choice({ ...spec, named, all: everyOne }, again) : null",
+           "const chosen = spec.bulk && !page.isGone && choice({ ...spec, named, all: everyOne }, again)")
+
+MUTANTS = [
+    mutant("B1", "a list without bulk actions calls what is not there",
+           "browser:test_a_role_without_bulk_actions_sees_the_rows_of_keys_and_invites", CHOOSER),
+    mutant("B1", "a page crashes in a role of the platform",
+           "browser:test_each_page_opens_in_each_role_of_the_platform", CHOOSER),
+    mutant("B1", "the navigation of a tenant's operator leads where they may not go",
+           "browser:test_each_page_opens_in_each_role_of_a_tenant",
+           ("Public/app.js", 'may("readPolicy") && place("Providers"', 'place("Providers"')),
+
+    mutant("B2", "the acts of a row go out of sight with a wide table", AT_1280,
+           ("Public/styles/main.css",
+            "overflow: visible; position: sticky; inset-inline-end: 0; z-index: 1 }", "overflow: visible }")),
+    mutant("B2", "the menu of a row opens without the focus", AT_1280,
+           ("Public/lib/menu.js", "\titems[0].focus()\n", "")),
+    mutant("B2", "the menu of a row reaches beyond the window", AT_1280,
+           ("Public/lib/menu.js",
+            "menu.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`",
+            "menu.style.left = `${at.left}px`")),
+
+    mutant("B3", "whoever was not refused was let in",
+           "browser:test_a_decision_says_what_happened_for_each_outcome",
+           ("Public/lib/reasons.js", "\t: say(OUTCOMES[outcome] ?? words(outcome)))",
+            '\t: say(outcome === "refused" ? "Was turned away." : "Was let in."))')),
+    mutant("B3", "who waits for approval was let in",
+           "browser:test_who_waits_for_approval_was_not_let_in",
+           ("Public/pages/decisions.js",
+            'const waits = person?.status === "pending" && person.source === "approval"', "const waits = false")),
+
+    mutant("B4", "a stale policy is refused for its read-only version", STALE,
+           ("Sources/Product/API/Policies/PolicyEndpoints.swift",
+            "    private static func check(_ call: Call, _ current: PolicyRow) throws {\n        do {",
+            "    private static func check(_ call: Call, _ current: PolicyRow) throws {\n"
+            "        if MUTATED { try call.input.checkRepeated(against: current.json) }\n        do {")),
+    mutant("B4", "who publishes second is not told of the first", SECOND,
+           ("Public/pages/tenant/policy.js", "if (error.status !== 412) return false", "return false")),
+    mutant("B4", "mine on top undoes what the other published", SECOND,
+           ("Public/pages/tenant/policy.js", "act(() => publish(current, values))",
+            "act(() => publish(current, { ...seen, ...values, version: current.version }))")),
+    mutant("B4", "a third who publishes in between is not told of", SECOND,
+           ("Public/pages/tenant/policy.js",
+            "if (error.status === 412) return part(node, () => drawClash(page, node, { seen, values, publish, done }))",
+            "")),
+    mutant("B4", "who takes the newest keeps the own change",
+           "browser:test_one_may_take_the_newest_policy_and_drop_the_own_change",
+           ("Public/pages/tenant/policy.js", "done: (...made) => (built.forget(), done(...made))", "done")),
+    mutant("B4", "an edit of a user is lost once another edited it",
+           "browser:test_an_edit_of_what_another_changed_is_saved_on_top_of_it",
+           ("Public/lib/form.js",
+            'error.status === 412 && refresh && button("Save mine on top", onTop, { look: ".tiny" }),', "")),
+
+    mutant("B5", "what was typed is not kept", TYPED,
+           ("Public/lib/form.js", '\tif (kept) node.addEventListener("input", kept.keep)\n', "")),
+    mutant("B5", "the form is not open again after the sign-in", TYPED,
+           ("Public/app.js",
+            'const again = document.querySelector("dialog[data-new]") && !query().new '
+            "? { ...query(), new: 1 } : query()", "const again = query()")),
+    mutant("B5", "a policy is lost with the session", SURVIVES,
+           ("Public/pages/tenant/policy.js", 'values: one, draft: "policy", done,', "values: one, done,")),
+    mutant("B5", "a new key is lost with the session", SURVIVES,
+           ("Public/pages/tenant/new-key.js", 'draft: isFilled ? null : "new key"', "draft: null")),
+    mutant("B5", "Escape throws away twenty addresses", ESCAPED,
+           ("Public/lib/form.js", "if (!isOver && draft && built.isEdited()) toast(",
+            "built.forget()\n\t\tif (!isOver && draft && built.isEdited()) toast(")),
+    mutant("B5", "what was cancelled comes back", ESCAPED,
+           ("Public/lib/form.js", "const giveUp = () => (forget(), cancel())", "const giveUp = () => cancel()")),
+    mutant("B5", "an edited policy is left without a question", LEFT,
+           ("Public/app.js", "if (!samePage && !mayLeave && current?.isEdited?.() && event.cancelable) {",
+            "if (false) {")),
+    mutant("B5", "an edited policy is reloaded without a question", LEFT,
+           ("Public/app.js", 'addEventListener("beforeunload", event => {\n'
+            "\tif (!mayLeave && current?.isEdited?.()) event.preventDefault()\n})\n", "")),
+    mutant("B5", "a draft holds the secret", NO_SECRET,
+           ("Public/lib/form.js",
+            'const isKept = ({ field }) => field.type !== "password" && !SECRET.test(field.name)',
+            "const isKept = () => true")),
+    mutant("B5", "drafts stay after the sign-out", NO_SECRET,
+           ("Public/lib/core.js", "\tsessionStorage.clear()\n", "")),
+
+    mutant("B6", "every id is a decision's first", PASTED,
+           ("Public/lib/palette.js", "wantsFirst = false\n\t\tdraw(known, {",
+            'wantsFirst = false\n\t\tif (UUID.test(text)) known.unshift(entry("Decision", "branch", text, '
+            "`decisions/${text}`))\n\t\tdraw(known, {")),
+    mutant("B6", "Enter before the answer opens nothing", PASTED,
+           ("Public/lib/palette.js", "\t\tif (wantsFirst && entries.length) enter(entries[0])\n", "")),
+    mutant("B6", "the platform does not find a decision by its id", BY_ID,
+           ("Sources/Product/API/Overview/SearchEndpoint.swift",
+            "if items.isEmpty { items = try await decision(text, call) }",
+            "if items.isEmpty, !MUTATED { items = try await decision(text, call) }")),
+
+    mutant("B7", "the admitted lead to those made anew", NUMBERS,
+           ("Public/pages/overview.js", 'decisions("created,linked,existing,reserved")', 'decisions("created")')),
+    mutant("B7", "the refused of a week lead to those of all time", NUMBERS,
+           ("Public/pages/overview.js", "search({ outcome, since: data.since, until: data.until })",
+            "search({ outcome })")),
+    mutant("B7", "the tenants lead to a list with the deleted ones", NUMBERS,
+           ("Public/pages/overview.js", '"/console/tenants?status=active,suspended"', '"/console/tenants"')),
+    mutant("B7", "the users lead to the tenants", NUMBERS,
+           ("Public/pages/overview.js", 'href: own("users") }', 'href: own("users") || "/console/tenants" }')),
+    mutant("B7", "the overview shows verifications alone",
+           "browser:test_every_use_of_a_key_counts",
+           ("Public/pages/overview.js", "number(data.key_uses)", "number(data.key_verifications)")),
+    mutant("B7", "uses by key are not counted, verifications are", USES,
+           ("Sources/Product/Storage/APIKeys/KeyUses.swift",
+            "default: KeyUses.Hour(start: hour.start)].uses += hour.uses",
+            "default: KeyUses.Hour(start: hour.start)].uses += MUTATED ? hour.verified : hour.uses")),
+    mutant("B7", "of several outcomes the first is listed", LISTED,
+           ("Sources/Product/Storage/Provisioning/DecisionStore.swift",
+            "                outcomes.count == 1\n", "                MUTATED || outcomes.count == 1\n")),
+    mutant("B7", "decisions are listed from before the period", LISTED,
+           ("Sources/Product/Storage/Provisioning/DecisionStore.swift",
+            'if let since { sql += " AND created_at >= \\(since)" }',
+            'if let since, !MUTATED { sql += " AND created_at >= \\(since)" }')),
+    mutant("B7", "decisions are listed from after the period", LISTED,
+           ("Sources/Product/Storage/Provisioning/DecisionStore.swift",
+            'if let until { sql += " AND created_at < \\(until)" }',
+            'if let until, !MUTATED { sql += " AND created_at < \\(until)" }')),
+
+    mutant("B8", "the chart has days of UTC under the reader's labels",
+           "browser:test_the_days_are_those_of_the_readers_zone",
+           ("Public/pages/overview.js", "search({ window, time_zone: ZONE })", "search({ window })"),
+           ("Public/pages/overview.js", '{ month: "short", day: "numeric", timeZone }',
+            '{ month: "short", day: "numeric" }')),
+    mutant("B8", "a day begins at midnight of UTC", MIDNIGHT,
+           ("Sources/Product/Storage/Overview/OverviewStore.swift",
+            "try await overviewStarts(window, at: now)",
+            'try await overviewStarts(MUTATED ? .days(7, zone: "UTC") : window, at: now)')),
+    mutant("B8", "a period begins at midnight of UTC",
+           "browser:test_a_period_is_chosen_by_days_of_the_readers_zone",
+           ("Public/lib/ui.js", "asked: text => new Date(`${text}T00:00`).toISOString() },",
+            "asked: text => new Date(`${text}T00:00Z`).toISOString() },")),
+
+    mutant("B9", "a row loses the focus when the table is drawn anew",
+           "browser:test_a_row_keeps_the_focus_when_the_table_is_drawn_anew",
+           ("Public/lib/dialog.js", "if (!place || !isLost) return\n", "return\n")),
+    mutant("B9", "the next page has the focus nowhere",
+           "browser:test_the_next_page_has_the_focus_at_its_table",
+           ("Public/lib/ui.js", "\t\ttable.focus({ preventScroll: true })\n", "")),
+
+    mutant("B10", "a rotated key is rolled back at once", ASKED,
+           ("Public/pages/tenant/keys.js", 'text: "Roll back", run: () => rollBack(path, one, reload)',
+            'text: "Roll back", run: () => api(`${path}/rollback`, { method: "POST" }).then(reload)')),
+    mutant("B10", "an old secret is cut at once", ASKED,
+           ("Public/pages/tenant/keys.js", 'text: "Cut old", run: () => cut(path, one, reload)',
+            'text: "Cut old", run: () => api(`${path}/cut`, { method: "POST" }).then(reload)')),
+    mutant("B10", "an invite is revoked at once", ASKED,
+           ("Public/pages/tenant/invites.js", 'text: "Revoke", run: () => revoke(path, one, reload)',
+            'text: "Revoke", run: () => api(`${path}/${one.id}/revoke`, { method: "POST" }).then(reload)')),
+    mutant("B10", "the link of an invite is replaced at once", ASKED,
+           ("Public/pages/tenant/invites.js",
+            'run: () => resend(one, { title: t`Resend the invite of ${one.email}?`, act: "Resend" }, reload)',
+            'run: () => api(`${path}/${one.id}/resend`, { method: "POST" }).then(reload)')),
+
+    mutant("B11", "what was done to many cannot be taken back",
+           "browser:test_many_that_were_suspended_or_deleted_together_come_back_by_z",
+           ("Public/lib/chooser.js",
+            "if (one.back && done.length) undoable(said, () => takeBack(node, one, done, spec))\n\telse toast(",
+            "toast(")),
+    mutant("B11", "those who wait are approved one by one",
+           "browser:test_those_who_wait_are_approved_together",
+           ("Public/pages/tenant/users.js",
+            '\t\t\tmay("editUsers") && { text: "Approve", fits: isWaiting, run: post("approve") },\n', "")),
+    mutant("B11", "no more than a page can be chosen", MATCHING,
+           ("Public/lib/ui.js",
+            "const isMore = every.checked && whole && (!whole.exact || whole.value > items.length)",
+            "const isMore = false")),
+    mutant("B11", "many are changed without their number", MATCHING,
+           ("Public/lib/chooser.js", "type: items.length > WIDE ? String(items.length) : null", "type: null")),
+
+    mutant("B12", "by approval everyone waits", MODES,
+           ("Public/pages/tenant/policy.js",
+            "Approval: addresses of verified domains, once an operator approves each",
+            "Approval: everyone waits for a yes")),
+    mutant("B12", "a mode does not say what it asks for", MODES,
+           ("Public/pages/tenant/policy.js", 'fill(node, text && h("p.hint", text))', "fill(node)")),
+    mutant("B12", "no warning where there is no verified domain", MODES,
+           ("Public/pages/tenant/policy.js", 'if (mode !== "domain" && mode !== "approval") return', "return")),
+
+    mutant("B13", "a provider without authority is an address that is not verified", AUTHORITY,
+           ("Public/lib/reasons.js", 'const lacksAuthority = ({ reason, trace }) => reason === "email_unverified"',
+            'const lacksAuthority = ({ reason, trace }) => reason === "never"')),
+    mutant("B13", "the steps of a trace contradict each other", AUTHORITY,
+           ("Public/lib/reasons.js", '"Does anything vouch for the address?"', '"Is the address vouched for?"'),
+           ("Public/lib/reasons.js", '"May the people of a verified domain come in?"', '"Is the domain verified?"')),
+    mutant("B13", "the step of the domain does not say what lacked", AUTHORITY,
+           ("Public/lib/reasons.js",
+            '"not authoritative": "The domain is verified, but the provider is not its authority.",', "")),
+    mutant("B13", "a trace has bare ids", AUTHORITY,
+           ("Public/lib/reasons.js",
+            '(names.has(part) ? h("a", { href: names.get(part).href }, user(names.get(part).name)) '
+            ": part && user(part)))", "part && user(part))")),
+
+    mutant("B14", "joiners of Persian and emoji are escaped",
+           "browser:test_names_with_joiners_are_written_as_they_are",
+           ("Public/lib/core.js",
+            "\tif (isJoiner && BEFORE_JOINER.test(whole.slice(0, at)) && AFTER_JOINER.test(whole.slice(at + 1))) "
+            "return char\n", "")),
+    mutant("B14", "joiners between Latin letters are not seen",
+           "browser:test_names_with_joiners_are_written_as_they_are",
+           ("Public/lib/core.js",
+            "if (isJoiner && BEFORE_JOINER.test(whole.slice(0, at)) && AFTER_JOINER.test(whole.slice(at + 1))) "
+            "return char", "if (isJoiner) return char")),
+
+    mutant("B15", "Ctrl K is dead without Latin letters",
+           "browser:test_letter_keys_work_on_a_layout_without_latin_letters",
+           ("Public/app.js", "const key = letterOf(event)", "const { key } = event")),
+    mutant("B15", "letter keys are dead without Latin letters",
+           "browser:test_letter_keys_work_on_a_layout_without_latin_letters",
+           ("Public/app.js", "!/^[/?a-zA-Z]$/.test(key)) return", "!/^[/?a-zA-Z]$/.test(event.key)) return")),
+    mutant("B15", "a Mac is offered Ctrl K",
+           "browser:test_on_a_mac_the_palette_is_offered_by_its_own_key",
+           ("Public/app.js", 'isMac ? "⌘ K" : "Ctrl K"', '"Ctrl K"')),
+
+    mutant("B16", "a tenant is kept before it is known", NO_TENANT,
+           ("Public/app.js", '\tconst tab = location.pathname.split("/")[4] ?? "users"\n',
+            '\tconst tab = location.pathname.split("/")[4] ?? "users"\n\tkeep("tenant", slug)\n'),
+           ("Public/app.js", '\tif (kept().tenant === slug) keep("tenant", null)\n', "")),
+    mutant("B16", "the navigation leads into the tenant of the address", NO_TENANT,
+           ("Public/app.js", "const known = slug => (unknown.has(slug) ? null : slug)", "const known = slug => slug")),
+    mutant("B16", "no link leads back from what is not there", NO_TENANT,
+           ("Public/app.js",
+            'const link = error.status === 404 && (await import("./lib/gone.js")).wayBack(route, unknown)',
+            "const link = null")),
+    mutant("B16", "no link leads from a lost user to the users", NO_TENANT,
+           ("Public/lib/gone.js", "if (slug && !unknown.has(slug)) {", "if (false) {")),
+
+    mutant("B17", "a filter that is not taken is a red panel", UNFILTERED,
+           ("Public/lib/ui.js", "if (!wrong.length) return state(", "return state(")),
+    mutant("B17", "an order that is not known is a red panel", UNFILTERED,
+           ("Public/lib/ui.js",
+            'if (error.errors?.some(one => one.pointer === "?sort")) return change({ sort: "" }, { replace: true })',
+            "")),
+    mutant("B17", "decisions are not found by a part or a reference",
+           "browser:test_a_refusal_is_found_by_the_reference_that_the_person_was_told",
+           ("Public/pages/decisions.js", '\t\tsearch: "Part of an address, or a reference",\n', "")),
+
+    mutant("B18", "the file begins with a dot", FILES,
+           ("Public/lib/dialog.js", 'name: "gatehouse.env"', 'name: ".env"')),
+    mutant("B18", "the links of invites are one variable", FILES,
+           ("Public/pages/tenant/invites.js",
+            "\t\tfile: {\n"
+            '\t\t\tname: "invites.csv", type: "text/csv", label: "Download CSV",\n'
+            '\t\t\ttext: line("email", "link") + '
+            'linked.map(one => line(one.email, one.invite.accept_url)).join(""),\n'
+            "\t\t},\n", '\t\tname: "INVITES",\n')),
+
+    mutant("B19", "marks become dashes", SLUGS,
+           ("Public/pages/tenants.js", '.replace(/\\p{M}/gu, "")', "")),
+    mutant("B19", "letters without parts become dashes", SLUGS,
+           ("Public/pages/tenants.js", 'one => LATIN[one] ?? "-"', '() => "-"')),
+    mutant("B19", "an empty slug is not explained", SLUGS,
+           ("Public/pages/tenants.js",
+            "\t\thint.textContent = say(name.value.trim() && !slug.value ? BY_HAND : HINT)\n", "")),
+
+    mutant("B20", "an operator's tenant is not offered", CHOSEN,
+           ("Public/pages/operators.js", '"Only this tenant", { type: "tenant", hint:', '"Only this tenant", { hint:')),
+    mutant("B20", "a provider's tenant is not offered", CHOSEN,
+           ("Public/pages/providers.js", '"Only for this tenant", { type: "tenant", hint:',
+            '"Only for this tenant", { hint:')),
+    mutant("B20", "the slug is sent where an id is wanted", CHOSEN,
+           ("Public/lib/form.js", 'settle: type === "tenant" ? () => settleTenant(control) : null,', "settle: null,")),
+    mutant("B20", "an operator is of one tenant, without its name", CHOSEN,
+           ("Public/pages/operators.js",
+            "\ttenantOf(id).then(one => link.replaceChildren(user(one.name)), () => {})\n", "")),
+
+    mutant("B21", "a role that may not is offered the form of a key",
+           "browser:test_a_role_that_may_not_create_keys_is_told_so_before_the_form",
+           ("Public/pages/tenant/new-key.js", 'if (!may("writeKeys")) {', "if (false) {")),
+    mutant("B21", "a tenant's admin has no overview in the navigation", OWN_OVERVIEW,
+           ("Public/app.js", 'place("Overview", "", "home", "o", true),',
+            '!scope() && place("Overview", "", "home", "o", true),')),
+    mutant("B21", "a tenant's admin is to open a tenant", OWN_OVERVIEW,
+           ("Public/pages/overview.js", '!scope() && may("createTenant")\n\t\t\t&& { look: "building"',
+            '{ look: "building"')),
+    mutant("B21", "a deleted tenant offers what it cannot do", GONE,
+           ("Public/app.js", 'const isGone = one.status === "deleted"', "const isGone = false")),
+    mutant("B21", "a deleted user offers what it cannot do", GONE,
+           ("Public/pages/tenant/user.js", 'const lives = one.status !== "deleted" && !page.isGone',
+            "const lives = !page.isGone")),
+
+    mutant("B22", "a list stays offline", OFFLINE,
+           ("Public/lib/core.js",
+            '\tif (again && error?.status === 0) addEventListener("online", '
+            "() => body.isConnected && again(), { once: true })\n", "")),
+    mutant("B22", "a list that failed speaks of what was typed", OFFLINE,
+           ("Public/lib/core.js",
+            'detail: method === "GET" ? "It is asked again by itself once the connection is back."\n\t\t\t\t: ',
+            "detail: ")),
+    mutant("B22", "a dialog does not say that one is offline", OFFLINE,
+           ("Public/lib/form.js", "\tif (status === 0) return t`${say(title)}. ${say(message)}`\n", "")),
+
+    mutant("B23", "times stand still", TIMES,
+           ("Public/lib/core.js", "\t\tif (node.textContent !== said) node.textContent = said\n", "")),
+    mutant("B23", "the exact time is a tooltip in the log and a decision", TIMES,
+           ("Public/lib/core.js",
+            "export const moment = iso => [h(\"time\", { dateTime: iso, "
+            "title: new Said(full.format(new Date(iso))) }, exact(iso)),\n"
+            '\th("span.sub", h("time", { dateTime: iso, "data-ago": "" }, ago(iso)))]',
+            "export const moment = iso => time(iso)")),
+    mutant("B23", "exact times cannot be chosen", TIMES,
+           ("Public/lib/core.js", 'const isExact = kept().times === "exact"', "const isExact = false")),
+
+    mutant("B24", "a language without a file is a blank page",
+           "browser:test_a_language_without_a_catalogue_is_english",
+           ("Public/app.js", ".then(one => speak(one.default), () => {})", ".then(one => speak(one.default))")),
+
+    mutant("B25", "providers have two spellings", NAMES,
+           ("Public/lib/core.js", "const NAMES = { ...PROVIDERS, api_key:", "const NAMES = { api_key:")),
+    mutant("B25", "reasons stand as codes in cells", NAMES,
+           ("Public/pages/decisions.js", 'only("reason", one.reason, words(one.reason))',
+            'only("reason", one.reason, one.reason)')),
+    mutant("B25", "times stand raw in changes", NAMES,
+           ("Public/pages/audit.js",
+            '\tif (ISO.test(value)) return day(value, { dateStyle: "medium", timeStyle: "medium" })\n', "")),
+    mutant("B25", "codes stand raw in changes", NAMES,
+           ("Public/pages/audit.js", "return CODES.test(field) ? words(value) : String(value)",
+            "return String(value)")),
+    mutant("B25", "a change of the policy has other names than its form", NAMES,
+           ("Public/pages/audit.js", "labels[field] ?? words(field)", "words(field)")),
+
+    mutant("B26", "an error of an address stands at no field", ERRORS,
+           ("Public/pages/tenant/invites.js", ', also: ["email", "invites"] }', " }")),
+    mutant("B26", "too many addresses are told by the server's words", ERRORS,
+           ("Public/pages/tenant/invites.js",
+            "\t\tif (values.emails.length > MOST) throw tooMany(values.emails.length)\n", "")),
+    mutant("B26", "a slug that is taken is told at no field", ERRORS,
+           ("Public/lib/form.js", "if (error.status === 409 && !error.errors) {", "if (false) {")),
+    mutant("B26", "an error does not say which line", ERRORS,
+           ("Public/lib/form.js", "return lines?.[at] ? t`“${lines[at]}” ${say(detail)}` : detail",
+            "return detail")),
+    mutant("B26", "a floor is said as over",
+           "browser:test_a_total_that_is_a_floor_is_said_as_one",
+           ("Public/lib/core.js", "t`at least ${count(value.value, ...noun)}`",
+            "t`over ${count(value.value, ...noun)}`")),
+    mutant("B26", "until when a user can be restored is not said", GONE,
+           ("Public/pages/tenant/user.js", "t`the account can be restored until ${restorableUntil(one)}.`",
+            '"it can be restored for 30 days."')),
+    mutant("B26", "what is said of a deleted user touches the card", GONE,
+           ("Public/styles/main.css",
+            ".head, .tabs, .field, form > details, .note, dialog .lead { margin-block-end: 16px }",
+            ".head, .tabs, .field, form > details, dialog .lead { margin-block-end: 16px }")),
+
+    mutant("B27", "the box of a row is small on a phone", PHONE,
+           ("Public/lib/ui.js", 'return h("td.pick", h("label.target", box))', 'return h("td.pick", box)')),
+    mutant("B27", "links are low on a phone", PHONE,
+           ("Public/styles/main.css",
+            ".stack :is(a.main, a.only, .who a), .head a, .card dd a, .feed a, .trace a, .crumbs a "
+            "{ display: inline-block; min-height: 28px; min-width: 28px; align-content: center }", "")),
+]
