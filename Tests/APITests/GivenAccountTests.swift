@@ -38,7 +38,7 @@ struct GivenAccountTests {
     private static func run(_ body: (Stage) async throws -> Void) async throws {
         let (sink, clock) = (SMTPSink(), TestClock())
         let service = try await TestService.make(
-            outside: Outside(
+            externalServices: ExternalServices(
                 mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example"))),
             clock: { clock.now })
         do {
@@ -50,7 +50,7 @@ struct GivenAccountTests {
             let token = try #require(invite["token"]?.string, "\(invite)")
             let accepted = try await service.send(
                 .post, "/v1/invites/accept",
-                json: #"{"token":"\#(token)","password":"a door that opens once","name":"Ann"}"#)
+                json: #"{"token":"\#(token)","password":"a entry point that opens once","name":"Ann"}"#)
             let user = accepted.json["user"]?["id"]?.string.flatMap { UUID($0) }
             let refused = try await service.send(
                 .post, "/v1/hooks/pre-signup",
@@ -114,7 +114,7 @@ struct GivenAccountTests {
             }
             let late = try await stage.service.send(
                 .post, "/v1/password-resets/confirm",
-                json: #"{"token":"\#(reset)","password":"another door that opens"}"#)
+                json: #"{"token":"\#(reset)","password":"another entry point that opens"}"#)
             #expect(late.status == 404, "\(late.text)")
             // The password's own sign-in does not come back by itself.
             #expect(try await stage.count("barred_identities WHERE provider = 'password'") == 1)
@@ -138,8 +138,8 @@ struct GivenAccountTests {
             }
             _ = try await stage.give()
             stage.clock.advance(seconds: 3 * 86_400 + seconds)
-            let postman = try #require(stage.service.composition.postman)
-            while try await postman.round() > 0 {}
+            let mailSender = try #require(stage.service.composition.mailSender)
+            while try await mailSender.round() > 0 {}
             let told = stage.sink.mails.filter {
                 $0.header("Subject")?.contains("has a new owner") == true
             }

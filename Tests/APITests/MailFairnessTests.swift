@@ -136,7 +136,7 @@ struct MailFairnessTests {
             await #expect(throws: (any Error).self) {
                 try await service.composition.resetAnswers.round()
             }
-            try await service.composition.postman?.round()
+            try await service.composition.mailSender?.round()
             let told = (0..<5).map { "<good\($0)@example.com>" }
             #expect(sink.mails.flatMap(\.to).sorted() == told)
             _ = try await administrator.query("DROP TRIGGER fail ON reset_asks")
