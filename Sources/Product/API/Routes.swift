@@ -1,4 +1,4 @@
-/// The whole site map: every noun's endpoints, one line each.
+/// The whole site map: every resource's endpoints, one line each.
 package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all

@@ -2,29 +2,29 @@ import API
 import Domain
 import HTTP
 
-/// One app's server, exactly as the app expects it: its routes as data, its form of a refusal, and
-/// its words for what the core refuses. It decodes, calls the core and encodes; it decides nothing.
+/// One app's server, exactly as the app expects it: its routes as data, its error format, and its
+/// texts for the core's refusals. It decodes, calls the core and encodes; it decides nothing.
 package struct Contract: Sendable {
-    /// As it stands in paths: `/t/{tenant}/{name}/…`.
+    /// The name in paths: `/t/{tenant}/{name}/…`.
     package var name: String
-    /// Header fields that its pages send beside the common ones; lower case.
+    /// Header fields that its pages send besides the common ones; lower case.
     package var headers: [String] = []
-    /// The cookie that carries its session's token, where it has one.
+    /// The cookie that carries its session's token, if it has one.
     package var cookie: String?
     /// The other cookies that it sets.
     package var otherCookies: [String] = []
-    /// Kinds of the provider that the setting `client_id` is of.
+    /// Kinds of providers to which the setting `client_id` applies.
     package var providerKinds = ClientDescription.signInKinds
-    /// Its own settings, beside those that every client has.
+    /// Its own settings, besides those of every client.
     package var settings: [FieldShape] = []
-    /// A least length of passwords that this app's people are used to, where it has one.
+    /// The app's own minimum password length, if it has one.
     package var leastPassword: (@Sendable (ClientCall) -> Int?)?
     package var routes: [ContractRoute]
     /// A refusal in the app's own form; `Problem.detail` is the text that the app shows.
     package var encode: @Sendable (Problem, Request) -> Response
-    /// The app's words for what the core refuses; nil takes the core's.
+    /// The app's texts for the core's refusals; nil uses the core's.
     package var explain: @Sendable (SignInRefusal) -> Problem? = { _ in nil }
-    /// Gives a refusal what depends on the client's settings.
+    /// Adds to a refusal what depends on the client's settings.
     package var refine: @Sendable (Problem, ClientCall) -> Problem = { problem, _ in problem }
 
     var description: ClientDescription {
@@ -56,11 +56,11 @@ package struct ContractRoute: Sendable {
 
     var method: Method
     var path: String
-    /// May be read by any origin's pages, and looks at no credential.
+    /// Readable by any origin's pages; ignores credentials.
     var isPublic: Bool
-    /// Bytes; more is 413.
+    /// Bytes; a larger body is 413.
     var maxBody: Int
-    /// As an endpoint's.
+    /// Same as an endpoint's.
     var time: Duration
     var handle: Handler
 

@@ -2,7 +2,7 @@ import API
 import Domain
 import HTTP
 
-/// Every client contract: one line each, and nothing else names them.
+/// Every client contract: one line each, and no other code names them.
 package enum Contracts {
     static let all: [Contract] = [
         Immich.contract,
@@ -25,7 +25,7 @@ package enum Contracts {
         }
     }
 
-    /// A refusal on a contract's path in its own form; nil elsewhere.
+    /// A refusal on a contract's path in its own form; nil for other paths.
     package static func encode(_ problem: Problem, _ request: Request) -> Response? {
         guard let name = CORSScope.client(of: request.path) else { return nil }
         return all.first { sameBytes($0.name, name) }?.encode(problem, request)

@@ -4,23 +4,23 @@ import HTTP
 import Storage
 import Text
 
-/// Where a request belongs, by its host: to our own host, or to the client that is bound to it,
-/// whose contract then answers at the root.
+/// The target of a request by its host: our own host, or the client that is bound to it, whose
+/// contract then answers at the root.
 package struct Mounts: Sendable {
     package enum Target: Sendable {
-        /// Ours; `/t/{tenant}/{client}/…` leads to the contracts.
+        /// Our own host; `/t/{tenant}/{client}/…` leads to the contracts.
         case own(Request)
-        /// A bound host's, with the client's mount in front of the path.
+        /// A bound host, with the client's mount before the path.
         case client(Request)
         case refused(Response)
     }
 
-    /// Balancers and supervisors ask by address.
+    /// Load balancers and supervisors use an address as the host.
     private static let health = ["/livez", "/readyz", "/healthz", "/metrics"]
 
     private let database: Database
     private let own: [String]
-    /// The server is reached on this machine alone, so that the platform may bind its other ports.
+    /// The server is reached only on this machine, so that the platform may bind its other ports.
     private let isLocal: Bool
 
     /// `publicURL`: its host is our own; on a loopback address every spelling of it is.
@@ -31,7 +31,7 @@ package struct Mounts: Sendable {
         isLocal = address?.isLoopback ?? true
     }
 
-    /// Whether a host as it was sent is our own by its bytes, so that nobody can be bound to it.
+    /// Whether a host as sent is byte-equal to our own, to which no client can be bound.
     package func isOwn(host: UnsafeBufferPointer<UInt8>) -> Bool {
         own.contains { $0.utf8.elementsEqual(host) }
     }
@@ -40,7 +40,7 @@ package struct Mounts: Sendable {
     package func target(_ request: Request) async -> Target {
         guard let sent = request.first("host") else { return .own(Self.tidied(request)) }
         let host = sent.lowercased()
-        // Before any binding: a proxy that names us by our address must not be led to a client.
+        // Before any binding: a proxy that uses our address as host must not reach a client.
         if own.contains(where: { sameBytes($0, host) })
             || Self.health.contains(where: { sameBytes($0, request.path) })
             || !isLocal && PublicAddress.isLoopback(host)
@@ -65,7 +65,7 @@ package struct Mounts: Sendable {
         return .refused(answer)
     }
 
-    /// An app that was given a base address with a slash at its end asks for `//api/…`.
+    /// An app whose base address ends in a slash requests `//api/…`.
     private static func tidied(_ request: Request) -> Request {
         if let question = ProxyDecision.unwrapped(request) { return question }
         guard request.path.utf8.starts(with: "/t/".utf8) else { return request }

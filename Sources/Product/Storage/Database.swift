@@ -9,20 +9,20 @@ import Text
 package struct Database: Sendable {
     package let app: Postgres
     package let platform: Postgres
-    /// The platform role again, for the look-ups of the hottest paths alone: no slow list goes
-    /// before them in a pipeline.
+    /// The platform role again, only for the look-ups of the hottest paths, so that slow list
+    /// queries cannot delay them in a pipeline.
     let lookups: Postgres
     let keyLookUps: KeyLookUps
-    /// The one clock of rows and rules; tests hand in their own.
+    /// The one clock of rows and rules; tests inject their own.
     package var clock: @Sendable () -> Timestamp
     package let secrets: SecretKeys
-    /// Keys of the directory's look-ups are made with them, so that a dump names no person.
+    /// Makes the keys of the directory's look-ups, so that a dump names no person.
     package let directory: DerivedKeys
     /// Seals the secrets that have to be read again.
     package let sealer: Sealer
     package let keyUses = KeyUses()
     let signIns = SignIns()
-    /// How much is kept for whom, under their Idempotency-Keys.
+    /// How much each credential has stored under its Idempotency-Keys.
     package let storedResponses = IdempotencyQuota()
     /// This process among the others on the database.
     package let replica: Replica
@@ -30,10 +30,10 @@ package struct Database: Sendable {
     let personLock: PersonLock
     let overLimit = OverLimit()
     package var limits = AttemptLimits()
-    /// Whether what is posted leaves: without a mail server nothing that only tells is written.
+    /// Whether mail is sent: without a mail server no informational mail is stored.
     package var sendsMail = false
     package var retention = Retention()
-    /// Told of each decision that was answered, retries too, dry runs not.
+    /// Called for each decision that was answered, including retries, excluding dry runs.
     package var onDecision: @Sendable (Outcome) -> Void = { _ in }
 
     package init(
@@ -59,15 +59,15 @@ package struct Database: Sendable {
         TenantScope(tenant: tenant, database: self)
     }
 
-    /// Of counters and of what proves a form or a confirmation to be ours.
+    /// The key of counters and of proofs that a form or a confirmation is ours.
     package var directoryKey: [UInt8] { directory.sealing }
 
-    /// The platform's own rows in tenant tables stand under the nil tenant.
+    /// The platform's own rows in tenant tables belong to the nil tenant.
     package var platformScope: TenantScope { scope(.platform) }
 }
 
 extension UUID {
-    /// Stands for the platform in tables whose rows belong to tenants.
+    /// The platform in tables whose rows belong to tenants.
     package static let platform = UUID(high: 0, low: 0)
 }
 
@@ -81,21 +81,21 @@ package struct TenantScope: Sendable {
         try await database.app.tenantRead(tenant, sql)
     }
 
-    /// One statement that writes and that no audit row goes with: a counter, a mark of use.
+    /// One writing statement without an audit row: a counter, a mark of use.
     package func write(_ sql: SQL) async throws -> Rows {
         try await database.app.transaction(
             settings: [("app.tenant", tenant.description)]
         ) { try await $0.query(sql) }
     }
 
-    /// A transaction whose audit rows name the actor. Nothing is kept when `body` throws. When it
-    /// returns, no replica answers any more from what it remembered of before the change. Within
-    /// a `HeldChange` it is committed by the holder.
+    /// A transaction whose audit rows name the actor. Rolled back if `body` throws. When it
+    /// returns, no replica answers from a cache of before the change. Within a `HeldChange` the
+    /// holder commits it.
     package func change<Result: Sendable>(
         by actor: Actor, _ body: (Change) async throws -> Result
     ) async throws -> Result {
         let held = HeldChange.current
-        // A request that changes twice holds the last change only.
+        // A request that changes twice holds only the last change.
         try await held?.commit()
         let now = database.clock()
         let open = OpenChange(
@@ -118,7 +118,7 @@ package struct TenantScope: Sendable {
     }
 }
 
-/// Who does what is done: an operator, a key, a user, a hook or the system itself.
+/// The actor of a change: an operator, a key, a user, a hook or the system itself.
 package struct Actor: Sendable {
     package var type: String
     package var id: String
@@ -140,17 +140,17 @@ package struct Actor: Sendable {
         type: "system", id: "gatehouse", name: "Gatehouse", requestID: "", ip: nil)
 }
 
-/// One transaction at work for one tenant.
+/// One transaction in the scope of one tenant.
 package struct Change: Sendable {
     package let tenant: UUID
     package internal(set) var actor: Actor
     package let now: Timestamp
     package let transaction: Transaction
     let invalidations: Invalidations
-    /// False in a dry run, which holds up nobody and keeps nothing.
+    /// False in a dry run, which blocks no other attempt and stores nothing.
     var locksRows = true
 
-    /// A clause that locks rows, where this change does.
+    /// A clause that locks rows, if this change does.
     func locking(_ clause: SQL) -> SQL { locksRows ? clause : "" }
 
     @discardableResult

@@ -1,20 +1,20 @@
 import Postgres
 import Text
 
-/// What a store refuses although the input was well formed; nothing above knows SQLSTATE.
+/// What a store refuses although the input was well formed; callers do not see SQLSTATE.
 package enum StorageFailure: Error, Sendable {
-    /// Not there for this caller.
+    /// Not visible to this caller.
     case notFound(String)
-    /// Another thing holds what was asked for. `id` names it where the caller may know.
+    /// Another object holds the requested value. `id` names it if the caller may know.
     case conflict(code: String, detail: String, id: UUID?)
     /// `If-Match` named another version.
     case versionMismatch
-    /// The database cannot be asked now; nothing was written.
+    /// The database is unavailable; nothing was written.
     case unavailable
-    /// The answer to COMMIT was lost.
+    /// The response to COMMIT was lost.
     case commitUnknown
 
-    /// What an error from a store means to those above, nil where it is a fault of ours.
+    /// What an error from a store means to callers, nil if it is a fault of ours.
     package init?(_ error: any Error) {
         if let failure = error as? StorageFailure {
             self = failure

@@ -3,7 +3,7 @@ import HTTP
 import Storage
 import Text
 
-/// Where keys stand: at a tenant, or at the platform under the nil tenant.
+/// A collection of keys: a tenant's, or the platform's under the nil tenant.
 struct APIKeyCollection: Sendable {
     let isPlatform: Bool
 
@@ -12,12 +12,12 @@ struct APIKeyCollection: Sendable {
 
     var path: String { isPlatform ? "/v1/api-keys" : "/v1/tenants/{tenant}/api-keys" }
 
-    /// `listTenantKeys` has to be one word for each place.
+    /// An operation id such as `listPlatformApiKeys`, unique for each collection.
     func operation(_ verb: String, _ noun: String = "ApiKey") -> String {
         verb + (isPlatform ? "Platform" : "") + noun
     }
 
-    /// Whoever has the right over own keys alone gets to the handler, which looks whose key it is.
+    /// A right over own keys alone is enough here; the handler checks the key's owner.
     func access(_ right: Right) -> Access {
         if !isPlatform { return .own(right.rawValue) }
         return .platform((right == .listKeys ? right : .writePlatformKeys).rawValue)
@@ -46,15 +46,15 @@ struct APIKeyCollection: Sendable {
             call.domainPrincipal, right, in: tenantID(call), target: target) == .allowed
     }
 
-    /// 404 for a key that the caller may not even see, 403 for one that it may only see.
+    /// 404 for a key that the caller may not see, 403 for one that it may only see.
     func require(_ call: Call, _ right: Right, _ key: APIKey) throws {
         if try permits(call, right, owner: key.owner) { return }
         if try permits(call, .listKeys, owner: key.owner) { throw Problem.forbidden() }
         throw Problem.notFound("API key")
     }
 
-    /// Changes the path's key under its lock: permission, `If-Match`, then the body. A key changes
-    /// such keys alone as lie within it.
+    /// Changes the path's key under its lock: permission, `If-Match`, then the body. A calling key
+    /// changes only keys within its own bounds.
     func change(
         _ call: Call, _ right: Right, action: AuditAction,
         _ body: @Sendable (APIKeyRow, Timestamp) throws -> APIKey
@@ -84,7 +84,7 @@ struct APIKeyCollection: Sendable {
         }
     }
 
-    /// The path's key is there and visible.
+    /// Whether the path's key exists and is visible.
     func exists(_ call: Call) async throws -> Bool {
         guard let row = try await scope(call).apiKey(call.id()) else { return false }
         guard !isPlatform, let own = call.bound(.listKeys) else { return true }

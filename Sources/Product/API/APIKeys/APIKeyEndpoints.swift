@@ -42,7 +42,7 @@ enum APIKeyEndpoints {
                 text: call.query.optionalString("q"))
             let tenant = try collection.tenantID(call) ?? .platform
             if try !collection.permits(call, .listKeys, owner: .tenant(tenant)) {
-                // Whoever sees own keys only gets no others, whatever is asked for.
+                // A caller limited to their own keys gets no others, whatever the filter.
                 let own = call.principal.user ?? call.principal.id ?? .platform
                 if let asked = filter.owner, asked != own {
                     return call.list([], next: nil, total: Total(0))
@@ -95,7 +95,7 @@ enum APIKeyEndpoints {
         }
     }
 
-    /// The owner that the body names, the tenant by default.
+    /// The owner in the body, by default the tenant.
     private static func owner(of call: Call, _ collection: APIKeyCollection) async throws
         -> APIKey.Owner
     {
@@ -184,7 +184,7 @@ enum APIKeyEndpoints {
                     row, now in
                     try call.input.checkRepeated(against: row.json(at: call.now))
                     var input = APIKeyInput(call, tenant: tenant)
-                    // A scope that the catalogue has lost since may stay.
+                    // A scope that was since removed from the catalogue may stay.
                     let next = try input.applied(
                         to: row.key, catalogue: catalogue + row.key.scopes)
                     if next != row.key, row.key.isRevoked {
@@ -225,7 +225,7 @@ enum APIKeyEndpoints {
             })
     }
 
-    /// 403, and nothing is revoked, where one of them is not the caller's to revoke.
+    /// 403, and nothing is revoked, if the caller may not revoke one of them.
     private static func revokeWithMade(
         _ call: Call, _ collection: APIKeyCollection, _ reason: String?
     ) async throws -> APIKeyRow {

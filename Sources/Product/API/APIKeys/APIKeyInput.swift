@@ -3,8 +3,8 @@ import JSON
 import Storage
 import Text
 
-/// What a body says about a key, held against what its shape cannot know: the tenant's catalogue,
-/// the issuer's own rights, addresses and origins in their one spelling.
+/// A body's key settings, checked beyond the shape: against the tenant's catalogue and the issuer's
+/// own rights, with addresses and origins in canonical form.
 struct APIKeyInput {
     let call: Call
     /// Nil: a key of the platform.
@@ -16,8 +16,8 @@ struct APIKeyInput {
         self.tenant = tenant
     }
 
-    /// The key as it is after the body; what the body does not name stays. Throws one 422 with
-    /// everything that is wrong, then 403 for scopes beyond the issuer.
+    /// The key after the body is applied; members missing in the body stay. Throws one 422 with all
+    /// faults, then 403 for scopes beyond the issuer.
     mutating func applied(to key: APIKey, catalogue: [String]) throws -> APIKey {
         let input = call.input
         var next = key
@@ -44,8 +44,8 @@ struct APIKeyInput {
         return next
     }
 
-    /// What a key reaches, from where and until when is changed by those alone who could issue the
-    /// key as it will be; its name and note by everyone who may write keys.
+    /// Only callers who could issue the changed key may change its scopes, networks, origins and
+    /// expiry; its name and note may be changed by everyone who may write keys.
     private static func requireStrength(
         from key: APIKey, to next: APIKey, _ call: Call, _ tenant: UUID?
     ) throws {
@@ -55,7 +55,7 @@ struct APIKeyInput {
         if renamed != next { try requireGiveable(next.scopes, call, tenant) }
     }
 
-    /// 403 where the caller cannot give a scope: no key reaches further than who issues it.
+    /// 403 if the caller cannot grant a scope: no key reaches further than its issuer.
     static func requireGiveable(_ scopes: [String], _ call: Call, _ tenant: UUID?) throws {
         let beyond = Permissions.scopesBeyond(call.domainPrincipal, asked: scopes, in: tenant)
         guard beyond.isEmpty else {
@@ -85,7 +85,7 @@ struct APIKeyInput {
         return seen
     }
 
-    /// Blocks in their shortest form; an address alone stays one.
+    /// Blocks in their shortest form; a single address stays one.
     private mutating func spelled(_ ranges: [String]) -> [String] {
         ranges.enumerated().compactMap { index, text in
             guard let range = IPRange(text) else {

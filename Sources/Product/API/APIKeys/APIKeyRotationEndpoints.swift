@@ -3,7 +3,7 @@ import HTTP
 import Storage
 import Text
 
-/// Rotation: the id stays, the secret changes, the old one lives on for its grace.
+/// Rotation: the id stays, the secret changes, the old one stays valid for a grace period.
 enum APIKeyRotationEndpoints {
     static func endpoints(_ collection: APIKeyCollection) -> [Endpoint] {
         [
@@ -42,7 +42,7 @@ enum APIKeyRotationEndpoints {
                 let tenant = try collection.tenantID(call)
                 let row = try await collection.change(call, .writeKeys, action: .apiKeyRotated) {
                     row, now in
-                    // The new secret is as good as a new key with these scopes.
+                    // The new secret equals a new key with these scopes.
                     try APIKeyInput.requireGiveable(row.key.scopes, call, tenant)
                     let secret = pair.of(row.key.environment).stored
                     return try refusing { () throws(APIKeyRotation.Failure) in
@@ -91,7 +91,7 @@ enum APIKeyRotationEndpoints {
                 let row = try await collection.change(
                     call, .writeKeys, action: isCut ? .apiKeyCut : .apiKeyRolledBack
                 ) { row, now in
-                    // An old secret made to last is as good as a new key with these scopes.
+                    // Extending an old secret equals a new key with these scopes.
                     if !isCut { try APIKeyInput.requireGiveable(row.key.scopes, call, tenant) }
                     return try body(row, now)
                 }

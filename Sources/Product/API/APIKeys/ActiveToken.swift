@@ -1,11 +1,11 @@
 import Text
 
-/// What is told of an app's token that is good at this moment.
+/// The introspection of an app's active token.
 package struct ActiveToken: Sendable {
     package var tenant: UUID
     package var user: UUID
     package var email: String?
-    /// The client contract that it was made for.
+    /// The client contract that it was issued for.
     package var client: String
     package var issuedAt: Timestamp
     package var expiresAt: Timestamp

@@ -2,17 +2,17 @@ import Domain
 import Synchronization
 import Text
 
-/// How many batches of look-ups one caller may have under way in this process: what one asks for
-/// must not take the places of all others at the database.
+/// Limits the concurrent batches of look-ups of each caller in this process, so that one caller
+/// cannot occupy the database alone.
 package final class BatchIndex: Sendable {
-    /// Batches of one caller at once; each keeps `Database.lookUpsAtOnce` look-ups under way.
+    /// Concurrent batches of one caller; each has `Database.lookUpsAtOnce` concurrent look-ups.
     package static let atOnce = 8
 
     private let underWay = Mutex<[UUID: Int]>([:])
 
     package init() {}
 
-    /// Throws 429 where the caller has all its places taken. Without look-ups (`isFree`) none is.
+    /// Throws 429 at the caller's limit. Calls without look-ups (`isFree`) are not counted.
     package func one<Result>(
         of caller: Principal, _ isFree: Bool, _ body: () async throws -> Result
     ) async throws -> Result {

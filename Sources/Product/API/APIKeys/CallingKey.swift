@@ -2,13 +2,13 @@ import Domain
 import Storage
 import Text
 
-/// The key that a call came with: what it makes or changes is bounded by it as it is at that moment.
+/// The key of a call: what it creates or changes is bounded by its current state.
 package struct CallingKey: Sendable {
     package let id: UUID
     /// The nil tenant for a key of the platform.
     private let home: UUID
 
-    /// Nil for people, and for a provider's hook, which makes no keys.
+    /// Nil for operators and users, and for a provider's hook, which creates no keys.
     package init?(_ principal: Principal) {
         guard principal.kind == .key, principal.provider == nil, let id = principal.id else {
             return nil
@@ -17,8 +17,8 @@ package struct CallingKey: Sendable {
         home = principal.tenant ?? .platform
     }
 
-    /// The key as it is now, held until the transaction ends. Throws 401 where it was revoked or has
-    /// expired since the call came in: else it would leave something behind that outlives it.
+    /// The key as it is now, locked until the transaction ends. Throws 401 if it was revoked or has
+    /// expired since the call came in: otherwise it would create something that outlives it.
     package func held(in change: Change) async throws -> APIKeyRow {
         guard let row = try await change.holdAPIKey(id, of: home),
             [.active, .grace].contains(row.key.status(at: change.now))
@@ -26,7 +26,7 @@ package struct CallingKey: Sendable {
         return row
     }
 
-    /// The same; 403 without the scope that is given on.
+    /// The same; 403 without the scope that is granted.
     func held(in change: Change, giving scope: ManagementScope) async throws -> APIKeyRow {
         let row = try await held(in: change)
         guard row.key.scopes.contains(where: { sameBytes($0, scope.rawValue) }) else {
@@ -36,8 +36,8 @@ package struct CallingKey: Sendable {
         return row
     }
 
-    /// Locks the key that is to be changed, and holds this one, in the order of their ids, as every
-    /// writer of several keys does.
+    /// Locks the key to be changed, and this one, in the order of their ids, as every writer of
+    /// several keys does.
     package func held(
         in change: Change, with target: UUID
     ) async throws -> (caller: APIKeyRow, target: APIKeyRow) {
@@ -50,10 +50,10 @@ package struct CallingKey: Sendable {
     }
 }
 
-/// What one key may make of another, and of itself.
+/// What one key may grant to another, and to itself.
 package enum KeyBounding {
-    /// The key as its maker may make it: what `isGiven` does not name is the maker's own. A limit is
-    /// shared with the maker, not had a second time. 403 for all in which it would reach further.
+    /// The new key within its creator's bounds: a member missing in `isGiven` is the creator's. A
+    /// limit is shared with the creator, not granted again. 403 for anything that reaches further.
     package static func bounded(
         _ key: APIKey, by maker: APIKey, isGiven: (APIKeyBounds.Part) -> Bool
     ) throws -> APIKey {
@@ -71,8 +71,8 @@ package enum KeyBounding {
         return key
     }
 
-    /// 403 unless the key lies within the calling one: to change it, or to be told a secret of it,
-    /// would be to have it.
+    /// 403 unless the key is within the calling one's bounds: changing it, or reading its secret,
+    /// would be the same as having it.
     package static func requireWithin(_ key: APIKey, _ caller: APIKey) throws {
         let beyond = caller.bounds.exceeded(by: key.bounds)
         guard beyond.isEmpty else {
@@ -80,7 +80,7 @@ package enum KeyBounding {
         }
     }
 
-    /// 403 where the change takes a key beyond the calling one, or the calling one beyond itself.
+    /// 403 if the change takes a key beyond the calling one, or the calling one beyond itself.
     static func requireNarrower(_ next: APIKey, than key: APIKey, caller: APIKey) throws {
         let isOwn = key.id == caller.id
         let beyond = (isOwn ? key : caller).bounds.exceeded(

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/oauth/introspect` (RFC 7662): what stands behind an API key, or a token that an app was given.
+/// `/oauth/introspect` (RFC 7662): the status of an API key, or of an app's token.
 enum IntrospectionEndpoint {
     static let endpoint = Endpoint(
         .post, "/oauth/introspect", id: "introspect", tag: "API keys",
@@ -28,7 +28,7 @@ enum IntrospectionEndpoint {
         guard let form = String(validating: call.request.body, as: UTF8.self) else {
             throw Problem(.invalidRequest, "The form is not UTF-8.")
         }
-        // Parameters that are not known are ignored (RFC 6749 §3.2).
+        // Unknown parameters are ignored (RFC 6749 §3.2).
         let (fields, errors) = decodeQuery(
             form, [QueryParameter("token", .string(min: 1, max: 8192), required: true)])
         guard errors.allSatisfy({ $0.code == .unknown }),
@@ -37,7 +37,7 @@ enum IntrospectionEndpoint {
         return token
     }
 
-    /// nil where it is not good, or not the caller's to ask about: which of them is not told
+    /// nil if it is invalid, or the caller may not ask about it: the response does not say which
     /// (RFC 7662 section 2.2).
     private static func facts(
         of token: String, _ call: Call
@@ -52,9 +52,9 @@ enum IntrospectionEndpoint {
     private static func facts(
         ofKey text: String, _ call: Call
     ) async throws -> [JSONValue.Member]? {
-        // To ask is no use of the key that its rate limit is for.
+        // Introspection does not count against the key's rate limit.
         let finding = try await KeyFinding.of(KeyQuestion(text), isLimited: false, call)
-        // Where a key is used from is the asking server's to check: it is not known here.
+        // The asking server checks the key's networks and origins: they are unknown here.
         guard [.valid, .ipNotAllowed, .originNotAllowed].contains(finding.verdict),
             let key = finding.key
         else { return nil }
@@ -94,6 +94,6 @@ enum IntrospectionEndpoint {
 }
 
 extension Timestamp {
-    /// Since 1970, as RFC 7519 counts.
+    /// Seconds since 1970, as in RFC 7519.
     fileprivate var wholeSeconds: Int { Int(microseconds / 1_000_000) }
 }

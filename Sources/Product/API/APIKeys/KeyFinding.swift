@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// What a key is presented for, and from where.
+/// The scopes, address and origin for which a key is presented.
 package struct KeyTerms: Sendable {
     var scopes: [String] = []
     var ip: String?
@@ -19,10 +19,10 @@ package struct KeyTerms: Sendable {
     }
 }
 
-/// A key somebody presented, and what for.
+/// A key to verify, and its terms.
 struct KeyQuestion: Sendable {
     let terms: KeyTerms
-    /// Nil where no key can look so.
+    /// Nil if no key has this form.
     let secret: (locator: String, hash: KeyHash)?
 
     init(_ key: String, _ terms: KeyTerms = KeyTerms()) {
@@ -35,14 +35,14 @@ struct KeyQuestion: Sendable {
     }
 }
 
-/// What is found out about a presented key. Who has no right to ask is told `unknown` of all, and
-/// nothing is looked up for them; a tenant's caller costs a look-up for keys of that tenant alone,
-/// which the key's own text names.
+/// The verification of a presented key. A caller without the right gets `unknown` for all, and
+/// nothing is looked up; a tenant's caller costs a look-up only for keys of that tenant, which the
+/// key's own text names.
 package struct KeyFinding: JSONView {
     package private(set) var verdict = APIKeyVerdict.unknown
     package private(set) var key: PresentedKey?
 
-    /// Counted as a use of the key where it is good. `isLimited`: also against its rate limit.
+    /// Counted as a use if the key is active. `isLimited`: also against its rate limit.
     static func of(
         _ question: KeyQuestion, isLimited: Bool = true, _ call: Call
     ) async throws -> KeyFinding {
@@ -80,7 +80,7 @@ package struct KeyFinding: JSONView {
         }
     }
 
-    /// Of which keys the caller may know more than `unknown`.
+    /// The keys for which the caller may get more than `unknown`.
     private enum Locators {
         case all, none
         case one(String)
@@ -110,7 +110,7 @@ package struct KeyFinding: JSONView {
 
     private init() {}
 
-    /// `found`: nil where no key has the secret. Counted as a use of the key where it is good.
+    /// `found`: nil if no key has the secret. Counted as a use if the key is active.
     package init(
         _ found: PresentedKey?, _ terms: KeyTerms, isLimited: Bool = true,
         to principal: Domain.Principal, in database: Database, at now: Timestamp

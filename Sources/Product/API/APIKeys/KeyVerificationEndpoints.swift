@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/api-keys/verify`, and the same for many: is this key good, and for what?
+/// `/v1/api-keys/verify`, and the same for many: is this key valid, and for what?
 enum KeyVerificationEndpoints {
     static let all: [Endpoint] = [verify, verifyBatch, IntrospectionEndpoint.endpoint]
 
@@ -18,7 +18,7 @@ enum KeyVerificationEndpoints {
         return .ok(finding)
     }
 
-    /// Each key is one use of it, and its verdict is what it would be alone.
+    /// Each key counts as one use, with the same verdict as alone.
     private static let verifyBatch = Endpoint(
         .post, "/v1/api-keys/verify-batch", id: "verifyApiKeys", tag: "API keys",
         summary: "The same for up to 1,000 keys; the verdicts come in the order of the keys.",

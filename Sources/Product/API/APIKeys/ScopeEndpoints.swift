@@ -2,7 +2,7 @@ import Domain
 import HTTP
 import JSON
 
-/// `/v1/scopes`: what a key can be given besides the scopes of its tenant's catalogue.
+/// `/v1/scopes`: the scopes of keys besides those of the tenant's catalogue.
 enum ScopeEndpoints {
     static let all: [Endpoint] = [list]
 

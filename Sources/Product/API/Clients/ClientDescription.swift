@@ -1,16 +1,16 @@
 import Domain
 
-/// What the API knows of a client contract: the contracts themselves stand above it.
+/// A client contract as the API knows it: the contracts themselves are in a layer above.
 package struct ClientDescription: Sendable {
-    /// As it stands in paths.
+    /// The name in paths.
     package var name: String
     /// What its pages may send.
     package var profile: CORSProfile
     package var settings: ObjectShape
-    /// Kinds of the provider that the setting `client_id` is of.
+    /// Kinds of providers to which the setting `client_id` applies.
     package var providerKinds: [String]
 
-    /// Kinds that a person can be sent to.
+    /// Kinds with a browser sign-in.
     package static let signInKinds = ["oidc", "google", "github"]
 
     package init(

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/clients`: which apps sign people in for a tenant, and how.
+/// `/v1/tenants/{tenant}/clients`: a tenant's client apps and their settings.
 enum ClientEndpoints {
     static let all: [Endpoint] = [list, put]
 
@@ -65,7 +65,7 @@ enum ClientEndpoints {
 extension ClientRow {
     var etag: String { ETag.version(version) }
 
-    /// `bound`: the hosts at which the tenant's clients answer.
+    /// `bound`: the hosts of the tenant's clients.
     func json(_ bound: [BoundClientHost], hasSecret: Bool) -> JSONValue {
         let unbound = hosts.filter { host in
             !bound.contains { sameBytes($0.client, name) && sameBytes($0.host, host) }

@@ -2,7 +2,7 @@ import Domain
 import Storage
 import Text
 
-/// A host that a client answers at: a domain name, with a port if one is given.
+/// A host of a client: a domain name, with an optional port.
 package enum ClientHost {
     static let rule = TextRule(
         detail: "must be a host, with a port if it is not the usual one",
@@ -12,18 +12,18 @@ package enum ClientHost {
     /// Lower case, as an A-label; nil for anything else.
     package static func of(_ text: String) -> String? {
         guard let origin = try? Origin(configuring: "https://\(text)") else { return nil }
-        // What has a path, a user or a wildcard is no host.
+        // A text with a path, a user or a wildcard is not a host.
         guard origin.wildcardBase == nil else { return nil }
         return origin.port.map { "\(origin.host):\($0)" } ?? origin.host
     }
 }
 
-/// Who may bind which host. Our own names and this machine's are never given away: requests that
-/// carry them (a proxy that sends its upstream's address, a sidecar, a health check) are ours.
+/// Which caller may bind which host. Our own names and this machine's are never given away:
+/// requests with them (a proxy that sends its upstream's address, a health check) are ours.
 struct HostBinding {
     private static let localNames = [".localhost", ".test"]
 
-    /// Nil where the public URL is none; then no name is known to be ours.
+    /// Nil if the public URL is invalid; then no name is known to be ours.
     let own: PublicAddress?
     /// The caller is an operator or a key of the platform.
     let isPlatform: Bool
@@ -38,7 +38,7 @@ struct HostBinding {
         self.isPlatform = isPlatform
     }
 
-    /// 422 with the first host of `next` that is neither in `current` nor the caller's to bind.
+    /// 422 with the first host of `next` that is neither in `current` nor allowed to the caller.
     func check(
         _ next: [String], besides current: [String], in change: Change
     ) async throws {
@@ -55,7 +55,7 @@ struct HostBinding {
         }
     }
 
-    /// Why a host, in the form of `ClientHost.of`, is bound by no such caller; nil where it may be.
+    /// Why the caller may not bind a host (in the form of `ClientHost.of`); nil if it may.
     func refusal(of host: String) -> String? {
         let (name, port) = Self.parts(of: host)
         guard !name.utf8.starts(with: "[".utf8), let domain = Self.domain(name) else {
@@ -70,14 +70,14 @@ struct HostBinding {
         return domain.isPublicSuffix ? "is a public suffix, below which anyone may register" : nil
     }
 
-    /// Names of this machine are the platform's, and only where the server is reached on this machine alone.
+    /// Only the platform may bind this machine's names, and only on a loopback server.
     private func localRefusal(_ name: String, _ port: Int?) -> String? {
         guard isPlatform, let own, own.isLoopback else {
             return
                 "is a name of the local machine, which only the platform may bind, and only on a "
                 + "server whose own address is a loopback address"
         }
-        // Without a port `localhost` would be each of its ports, ours too.
+        // `localhost` without a port would cover every port, ours too.
         if port == own.port || port == nil && sameBytes(name, "localhost") {
             return "needs a port that is not this server's own"
         }

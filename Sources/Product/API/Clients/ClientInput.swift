@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// What a body says about a client, held against what the contract declares.
+/// A body's client settings, checked against the contract's declaration.
 struct ClientInput {
     var row: ClientRow
     var secret: ProviderSecret
@@ -30,8 +30,8 @@ struct ClientInput {
         }
     }
 
-    /// The hash of what the client's secret is sent to; nil where that is not known. 422 for a new
-    /// secret then: it is bound to the one place that it was given for.
+    /// The hash of the client secret's audience; nil if it is unknown. 422 for a new secret then: a
+    /// secret is bound to the audience that it was given for.
     func secretAudience(_ database: Database, tenant: UUID) async throws -> [UInt8]? {
         guard let clientID = row.settings["client_id"]?.string else { return nil }
         let provider = ProviderChoice.choose(

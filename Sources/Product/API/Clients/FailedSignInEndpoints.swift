@@ -4,7 +4,7 @@ import Storage
 import Text
 
 /// `/v1/tenants/{tenant}/failed-sign-ins`: why an app's sign-in failed before the rules were asked.
-/// The app's developer sees one text for all of it; here stands the reason.
+/// The app's developer sees one text for all failures; this gives the reason.
 enum FailedSignInEndpoints {
     static let all: [Endpoint] = [list]
 

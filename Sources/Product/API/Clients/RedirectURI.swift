@@ -1,8 +1,8 @@
 import Domain
 import Text
 
-/// Where a sign-in may lead back to (RFC 6749 section 3.1.2, RFC 9700 section 2.1): absolute, without
-/// a fragment, a user or a wildcard.
+/// A redirect URI (RFC 6749 section 3.1.2, RFC 9700 section 2.1): absolute, without a fragment, a
+/// user or a wildcard.
 enum RedirectURI {
     static let rule = TextRule(
         detail: "must be an absolute address with a scheme, without a fragment, a user or `*`",
@@ -16,7 +16,7 @@ enum RedirectURI {
             let scheme = scheme(text.utf8[..<colon])
         else { return false }
         let rest = text.utf8[colon...].dropFirst()
-        // `*` stands for nothing, since redirect addresses are compared byte for byte.
+        // `*` has no meaning, since redirect addresses are compared byte for byte.
         let isPlain = rest.allSatisfy {
             $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "*")
                 && $0 != UInt8(ascii: "\\")
@@ -51,7 +51,7 @@ enum RedirectURI {
             configuring: scheme + "://" + String(decoding: authority, as: UTF8.self))
     }
 
-    /// In lower case; nil for what is no scheme (RFC 3986 section 3.1).
+    /// The scheme in lower case; nil if there is none (RFC 3986 section 3.1).
     private static func scheme(_ bytes: Substring.UTF8View) -> String? {
         guard let first = bytes.first, (first | 0x20) &- 0x61 < 26,
             bytes.allSatisfy({
@@ -62,7 +62,7 @@ enum RedirectURI {
         return String(decoding: bytes.map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 
-    /// What stands between `//` and the path; nil where there is none.
+    /// The part between `//` and the path; nil if there is none.
     private static func authority(_ rest: Substring.UTF8View.SubSequence) -> [UInt8]? {
         guard rest.starts(with: "//".utf8) else { return nil }
         return Array(

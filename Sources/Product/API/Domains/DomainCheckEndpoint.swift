@@ -2,7 +2,7 @@ import Domain
 import Storage
 import Text
 
-/// Looks at verified domains again, as often as each is due.
+/// Checks verified domains again when they are due.
 package struct DomainChecks: Sendable {
     private let database: Database
     private let services: Services
@@ -12,8 +12,8 @@ package struct DomainChecks: Sendable {
         self.services = services
     }
 
-    /// One round over what is due; gives what came of it, in that order. What fails is left for the
-    /// next round, and thrown when all others are done.
+    /// One round over the domains that are due; returns their results, in that order. A failed
+    /// check is left for the next round, and thrown after all others are done.
     @discardableResult
     package func round() async throws -> [DomainCheck] {
         var results: [DomainCheck] = []
@@ -33,7 +33,7 @@ package struct DomainChecks: Sendable {
     }
 
     private func look(at due: DueDomain) async throws -> DomainCheck? {
-        // The look-up stands before the transaction: no lock waits for a name server.
+        // The look-up precedes the transaction: no lock waits for a name server.
         let isThere = await services.txtRecords(due.row.recordName, nil).map { records in
             records.contains { $0.isSame(as: due.row.recordValue) }
         }

@@ -36,7 +36,7 @@ enum DomainEndpoints {
             row, at: "/v1/tenants/\(try call.tenant.id)/domains/\(row.id)", etag: row.etag)
     }
 
-    /// 422 for what never belongs to one tenant.
+    /// 422 for a domain that can never belong to one tenant.
     private static func claimable(_ text: String) throws -> DomainName {
         func refuse(_ code: FieldCode, _ detail: String) -> Problem {
             .invalid([FieldError("/domain", code, detail)])
@@ -91,7 +91,7 @@ enum DomainEndpoints {
         let method = try call.input.string("method")
         guard let claim = try await call.scope.domain(id) else { throw Problem.notFound("domain") }
         if claim.status == "verified", claim.lostAt == nil { return .ok(claim, etag: claim.etag) }
-        // The look-up stands before the transaction: no lock waits for a name server.
+        // The look-up precedes the transaction: no lock waits for a name server.
         try await prove(claim, method, call)
         let row = try await call.scope.change(by: call.actor) { change in
             try await change.verifyDomain(change.lockDomain(id), method: method)
@@ -101,7 +101,7 @@ enum DomainEndpoints {
 
     private static func prove(_ claim: DomainRow, _ method: String, _ call: Call) async throws {
         if method == "operator" {
-            // The right is nobody's at one tenant: only the platform's word proves.
+            // Not a tenant's right: only the platform may prove a domain by assertion.
             guard
                 Permissions.permits(call.domainPrincipal, .verifyDomainByAssertion, in: nil)
                     == .allowed

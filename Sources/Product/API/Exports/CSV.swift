@@ -6,8 +6,7 @@ struct CSVColumn: Sendable, Equatable {
 
     var name: String { path.joined(separator: ".") }
 
-    /// The columns of a shape, in its order. What may be there many times stands in one cell, as
-    /// JSON.
+    /// The columns of a shape, in its order. A repeated member is one cell, as JSON.
     static func all(of shape: ObjectShape, under path: [String] = []) -> [CSVColumn] {
         shape.fields.flatMap { field in
             let path = path + [field.name]
@@ -34,7 +33,7 @@ enum CSV {
         Array(cells.joined(separator: [UInt8(ascii: ",")])) + [0x0D, 0x0A]
     }
 
-    /// What is not known is empty.
+    /// An unknown value is empty.
     private static func cell(_ value: JSONValue?) -> [UInt8] {
         switch value {
         case nil, .null: []
@@ -43,10 +42,10 @@ enum CSV {
         }
     }
 
-    /// Spreadsheets calculate what begins so, whoever wrote it: a name such as
+    /// Spreadsheets evaluate cells that begin with these characters: a name such as
     /// `=HYPERLINK("https://evil.example")` would act for the operator who opens the file (OWASP,
-    /// CSV injection; the full-width signs are read as the plain ones in some languages). Where
-    /// cells are parted by semicolons or tabs, one begins behind those too.
+    /// CSV injection; some languages read the full-width signs as the plain ones). If semicolons or
+    /// tabs separate cells, a cell begins after those too.
     private static func guarded(_ text: String) -> String {
         var guarded = String.UnicodeScalarView()
         var begins = true

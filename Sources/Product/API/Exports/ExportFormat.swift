@@ -1,8 +1,8 @@
 import HTTP
 
-/// What a whole list is written as, for who asks for it by `Accept`.
+/// The format of an exported list, requested by `Accept`.
 enum ExportFormat: Sendable, CaseIterable {
-    /// One item a line, as the list shows it.
+    /// One item per line, as the list shows it.
     case lines
     /// RFC 4180, with a header line.
     case csv
@@ -20,7 +20,7 @@ enum ExportFormat: Sendable, CaseIterable {
 
     var fileExtension: String { self == .csv ? "csv" : "ndjson" }
 
-    /// Nil: a page of JSON, also for who takes anything and for who takes none of these.
+    /// Nil: a page of JSON, also for `*/*` and for unknown types.
     static func asked(by request: Request) -> ExportFormat? {
         let accepted = request.all("accept")
         guard !accepted.isEmpty else { return nil }

@@ -2,8 +2,8 @@ import HTTP
 import Synchronization
 import Text
 
-/// Asks for one page after the other, each when the one before is sent: nothing of the database is
-/// held while a slow client reads.
+/// Fetches one page after another, each when the one before is sent: no database resource is held
+/// while a slow client reads.
 final class ExportRun: Sendable {
     private struct State {
         var exchange: Exchange
@@ -19,7 +19,7 @@ final class ExportRun: Sendable {
     private let slot: ExportSlots.Slot
     private let state: Mutex<State>
 
-    /// With the first page, so that a refusal is an answer of its own.
+    /// Fetches the first page, so that a refusal is a response of its own.
     static func begin(
         _ export: ListExport, _ endpoint: Endpoint, _ exchange: Exchange, by dispatcher: Dispatcher
     ) async throws -> ExportRun {
@@ -59,8 +59,8 @@ final class ExportRun: Sendable {
         return parts.joined(separator: "-") + "." + export.format.fileExtension
     }
 
-    /// The next piece, nil behind the last. What is thrown cuts the connection: the client must not
-    /// take a part for the whole.
+    /// The next piece, nil after the last. An error cuts the connection: the client must not take a
+    /// part for the whole.
     private func next() async throws -> [UInt8]? {
         let first = state.withLock { state in
             defer { state.first = nil }
@@ -83,9 +83,9 @@ final class ExportRun: Sendable {
         return lines
     }
 
-    /// The call, asked before each page whether its origin and its credential may still do what
-    /// they might at the beginning: with fewer rights the rest would be fewer rows, and the file
-    /// would look whole.
+    /// The call, after rechecking before each page that its origin and its credential have the
+    /// rights of the beginning: with fewer rights the rest would be fewer rows, and the file would
+    /// look whole.
     private func admitted() async throws -> Call {
         var exchange = state.withLock { $0.exchange }
         let now = dispatcher.hooks.now()
@@ -102,7 +102,7 @@ final class ExportRun: Sendable {
         return exchange.call
     }
 
-    /// A second line of the log for this request: the first one said that its answer had begun.
+    /// A second log line for this request: the first one recorded that its response had begun.
     private func record(_ error: any Error) {
         var exchange = state.withLock { $0.exchange }
         let status = dispatcher.problem(for: error, &exchange).status

@@ -2,25 +2,25 @@ import HTTP
 import Synchronization
 import Text
 
-/// How much is exported at the most.
+/// Limits of exports.
 package struct ExportLimits: Sendable {
-    /// Rows of one export; what is longer is cut off behind them.
+    /// Rows of one export; a longer one is cut off.
     package var rows = 10_000_000
-    /// Exports at once on this replica: each asks the database for a page as soon as the one before
-    /// is sent.
+    /// Concurrent exports on this replica: each requests the next page as soon as the one before is
+    /// sent.
     package var atOnce = 8
     /// Of these, one credential's, and one tenant's credentials'.
     package var ofOneCaller = 2
     package var ofOneTenant = 4
-    /// How long one may take: a client that reads slowly holds a place.
+    /// The time limit: a slowly reading client occupies a slot.
     package var seconds: Int64 = 3600
 
     package init() {}
 }
 
-/// Counts the exports that are running.
+/// Counts the running exports.
 final class ExportSlots: Sendable {
-    /// Held while an export runs, and given back when nothing holds it any more, however it ended.
+    /// Held while an export runs; released on deinit, however it ended.
     final class Slot: Sendable {
         private let slots: ExportSlots
         private let caller: Caller
@@ -44,7 +44,7 @@ final class ExportSlots: Sendable {
 
     init(_ limits: ExportLimits) { self.limits = limits }
 
-    /// 429 for who has enough of them, 503 when the replica has.
+    /// 429 if the caller has reached its limit, 503 if the replica has.
     func take(for principal: Principal) throws(Problem) -> Slot {
         let caller = Caller(id: principal.id, tenant: principal.tenant)
         let refusal: Problem? = running.withLock { running in

@@ -2,8 +2,8 @@ import HTTP
 import JSON
 import Synchronization
 
-/// A list that is answered whole, as a file: where it has come to, and its items as lines. Every
-/// list of the API may be asked for so; what makes its pages does not know of it.
+/// A list exported as a file: its current position, and its items as lines. Every list of the API
+/// can be exported; the code that makes its pages does not know of it.
 final class ListExport: Sendable {
     private struct Progress {
         var after: Cursor?
@@ -17,7 +17,7 @@ final class ListExport: Sendable {
     private let columns: [CSVColumn]
     private let progress = Mutex(Progress())
 
-    /// Nil where the endpoint is no list, or a page of JSON is asked for.
+    /// Nil if the endpoint is not a list, or if a page of JSON is requested.
     init?(_ endpoint: Endpoint, for request: Request) {
         guard let shape = endpoint.listedShape, let format = ExportFormat.asked(by: request) else {
             return nil
@@ -26,19 +26,19 @@ final class ListExport: Sendable {
         columns = format == .csv ? CSVColumn.all(of: shape) : []
     }
 
-    /// The file is the list from its beginning to its end.
+    /// Refuses `limit` and `cursor`: the file is the whole list.
     static func faults(_ query: Input) -> [FieldError] {
         ["limit", "cursor"].filter { query.has($0) }.map {
             FieldError("?\($0)", .notAllowed, "does not go with an export, which is the whole list")
         }
     }
 
-    /// Behind which item the next page begins.
+    /// The cursor of the next page.
     var after: Cursor? { progress.withLock { $0.after } }
     var rows: Int { progress.withLock { $0.rows } }
     var isWhole: Bool { progress.withLock { $0.isWhole } }
 
-    /// The page that was given last, nil where the handler gave none; nothing is kept of it.
+    /// The most recent page, nil if the handler gave none; it is not kept.
     func take() -> [UInt8]? {
         progress.withLock { progress in
             defer { progress.lines = nil }
@@ -46,7 +46,7 @@ final class ListExport: Sendable {
         }
     }
 
-    /// Takes a page's items; `next` is where more follow.
+    /// Adds a page's items; `next` is set if more follow.
     func give<Items: Collection>(
         _ items: Items, next: Cursor?, write: (Items.Element, inout JSONWriter) -> Void
     ) {
@@ -60,7 +60,7 @@ final class ListExport: Sendable {
                 json.withBytes { lines += $0 }
                 lines.append(UInt8(ascii: "\n"))
             case .csv:
-                // What cannot be read back leaves the page without lines, and the file is cut.
+                // An unreadable item leaves the page without lines, and the file is cut.
                 guard let value = try? JSONValue(parsing: json.bytes) else { return }
                 lines += CSV.line(value, columns)
             }
@@ -76,7 +76,7 @@ final class ListExport: Sendable {
 }
 
 extension Endpoint {
-    /// The shape of the items where the endpoint lists; nil elsewhere.
+    /// The shape of the items if the endpoint lists; otherwise nil.
     var listedShape: ObjectShape? {
         guard method == .get else { return nil }
         for answer in answers {

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/invites`: the acceptance page, for whoever holds a token.
+/// `/v1/invites`: the acceptance page, for the holder of a token.
 enum InviteAcceptanceEndpoints {
     static let all: [Endpoint] = [preview, accept, signIn]
 
@@ -149,7 +149,7 @@ enum InviteAcceptanceEndpoints {
         return answer
     }
 
-    /// Tokens that do not fit, of one address in a minute.
+    /// Wrong tokens from one address per minute.
     private static let missLimit = 60
 
     private static func checkMisses(_ call: Call) async throws {

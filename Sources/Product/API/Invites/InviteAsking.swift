@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// Reads invites from a body and tells refusals of storage in the words of the API.
+/// Reads invites from a body and maps storage's refusals to problems.
 enum InviteAsking {
     static func request(_ input: Input, _ call: Call, at pointer: String = "") throws
         -> InviteRequest
@@ -31,7 +31,7 @@ enum InviteAsking {
             pointer + "/expires_at", .outOfRange, "must be 5 minutes to 90 days ahead")
     }
 
-    /// Without a mail server the link is shown instead, and that is said plainly.
+    /// Without a mail server the link is shown instead; the refusal says so.
     static func deliveryFault(
         _ input: Input, _ call: Call, at pointer: String = ""
     ) -> FieldError? {
@@ -48,8 +48,8 @@ enum InviteAsking {
             ?? (call.services.sendsMail ? .mail : .link)
     }
 
-    /// What the caller may see of a result: a token that goes by mail is posted in the same
-    /// transaction and shown to nobody.
+    /// The part of a result that the caller may see: a token that goes by mail is posted in the
+    /// same transaction and not shown.
     static func posted(
         _ result: InviteResult, _ change: Change, _ database: Database, _ call: Call
     ) async throws -> InviteResult {
@@ -94,8 +94,8 @@ enum InviteAsking {
         do { return try await body() } catch { throw problem(error) ?? error }
     }
 
-    /// A list in one transaction: each line has its own result, and the addresses are taken in
-    /// one order, so that two lists never wait for each other.
+    /// A list in one transaction: each entry has its own result, and the addresses are locked in
+    /// one order, which prevents deadlocks between lists.
     static func list(_ inputs: [Input], _ call: Call) async throws -> JSONValue {
         let database = try call.services.database
         var results = [JSONValue](repeating: .null, count: inputs.count)
@@ -131,7 +131,7 @@ enum InviteAsking {
         }
     }
 
-    /// Ends a transaction without keeping anything.
+    /// Thrown to roll a transaction back.
     private struct DryRun: Error { var results: [JSONValue] }
 
     private static func document(_ results: [JSONValue]) -> JSONValue {
@@ -150,7 +150,7 @@ enum InviteAsking {
                 result.invite.json(
                     at: call.now, token: token, publicURL: call.services.publicURL), nil)
         } catch {
-            // Refusals alone: what the database refuses ends the whole list.
+            // Only refusals: an error of the database ends the whole list.
             guard let problem = problem(error), problem.status < 500 else { throw error }
             return refused(index, request.email.original, problem)
         }

@@ -3,7 +3,7 @@ import HTTP
 import Storage
 import Text
 
-/// `PATCH …/invites/{id}`: another role, end or message for an invite that waits.
+/// `PATCH …/invites/{id}`: changes role, expiry or message of a pending invite.
 enum InviteEditEndpoint {
     static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}/invites/{id}", id: "updateInvite", tag: "Invites",
@@ -37,12 +37,12 @@ enum InviteEditEndpoint {
         return shape.patching("InviteChange")
     }()
 
-    /// Throws 422 for read-only members that differ and an end that is out of bounds; an end that is
-    /// repeated as it stands is no change.
+    /// Throws 422 for read-only members that differ and an expiry that is out of bounds; an
+    /// unchanged expiry is not a change.
     private static func wanted(_ call: Call, _ row: InviteRow) throws -> InviteChange {
         let input = call.input
         try input.checkRepeated(against: row.json(at: call.now))
-        // In answers a time has milliseconds, in the row more: as it was shown it is no change.
+        // Responses have milliseconds, the row more: the value as shown is not a change.
         var end = input.optionalTimestamp("expires_at") ?? row.expiresAt
         if end.description.isSame(as: row.expiresAt.description) { end = row.expiresAt }
         if end != row.expiresAt, let fault = InviteAsking.endFault(end, call) {

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/invites`: who is asked in, by operators and machines.
+/// `/v1/tenants/{tenant}/invites`: invites by operators and keys.
 enum InviteEndpoints {
     static let all: [Endpoint] =
         [list, create, get, InviteEditEndpoint.update, resend, revoke]
@@ -125,7 +125,7 @@ enum InviteEndpoints {
         return .ok(row.json(at: call.now), etag: row.etag)
     }
 
-    /// Nobody handles an invite that gives more than they may give.
+    /// A caller may not change an invite with a role that it may not give.
     static func requireRole(_ call: Call, _ role: UserRole) throws {
         let target = PermissionTarget(role: role)
         let tenant = try call.tenant.id
@@ -151,7 +151,7 @@ enum InviteEndpoints {
         return try await sees(call, row)
     }
 
-    /// A member sees the invites to the own address.
+    /// A member sees the invites to their own address.
     private static func sees(_ call: Call, _ row: InviteRow) async throws -> Bool {
         guard let own = call.bound(.readInvites) else { return true }
         return try await call.scope.user(own)?.emailKey.isSame(as: row.emailKey) ?? false

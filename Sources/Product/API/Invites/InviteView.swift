@@ -4,7 +4,7 @@ import Storage
 import Text
 
 extension InviteRow {
-    /// The invite as `/v1` shows it; with a token, that and the link, which are shown once.
+    /// The invite as `/v1` shows it; with a token, also that and the link, both shown once.
     func write(
         to json: inout JSONWriter, at now: Timestamp, token: String? = nil, publicURL: String = ""
     ) {
@@ -34,7 +34,7 @@ extension InviteRow {
         }
     }
 
-    /// Where the person accepts; the token stands behind `#`, so that no server's log has it.
+    /// The acceptance page; the token is in the fragment (`#`), so that no server's log has it.
     func acceptURL(_ token: String, _ publicURL: String) -> String {
         "\(publicURL)/invite#token=\(token)"
     }
@@ -89,7 +89,7 @@ extension InviteRow {
         .adding("InviteCreation", [resendField])
         .or(whenHas: "invites", list)
 
-    /// Addresses of a list are judged one by one, so that one bad line does not stop the others.
+    /// Addresses of a list are checked one by one, so that one bad entry does not stop the others.
     private static let list: ObjectShape = {
         var item = shape.creating("InviteListItem", required: ["email"])
             .adding("InviteListItem", [resendField])

@@ -1,6 +1,6 @@
 import Domain
 
-/// Why an invite lets nobody in. Whoever holds its token was invited, so the reason may be told.
+/// Why an invite admits no one. The holder of its token was invited and may know the reason.
 package enum UnacceptedInvite {
     static let unknown = Problem(.inviteUnknown, "The link is not valid; ask for a new one.")
 

@@ -1,7 +1,7 @@
 import Domain
 import JSON
 
-/// What a credential needs, in the words that a key is issued with.
+/// An endpoint's access requirement in the documentation, by the scopes of keys.
 extension Access {
     var sentence: String? {
         switch self {
@@ -48,7 +48,7 @@ extension Access {
 }
 
 extension ManagementScope {
-    /// What it gives, for people.
+    /// A description of what it permits.
     var summary: String {
         let parts = rawValue.split(separator: ":")
         guard parts.count == 2, let verb = Self.verbs[String(parts[1])] else { return "" }

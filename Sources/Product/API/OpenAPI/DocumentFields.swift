@@ -1,7 +1,7 @@
 import JSON
 
-/// The members of a schema as lines for people: name, type with its limits, whether it must be
-/// there, and what it means.
+/// The members of a schema as lines of text: name, type with its limits, whether it is required,
+/// and its meaning.
 struct DocumentFields {
     struct Line {
         var name: String
@@ -10,12 +10,12 @@ struct DocumentFields {
         var text: String
     }
 
-    /// How far objects in objects are opened.
+    /// The depth to which nested objects are expanded.
     private static let depth = 3
 
     let document: JSONValue
 
-    /// `isInput` leaves out what is read-only.
+    /// `isInput` omits read-only members.
     func lines(of schema: JSONValue, isInput: Bool) -> [Line] {
         var lines: [Line] = []
         for shape in shapes(of: schema) {
@@ -24,7 +24,7 @@ struct DocumentFields {
         return lines
     }
 
-    /// Each object that may stand there.
+    /// Each object that the schema allows.
     private func shapes(of schema: JSONValue) -> [JSONValue] {
         let schema = resolved(schema)
         return schema["anyOf"]?.array?.flatMap { shapes(of: $0) } ?? [schema]
@@ -48,7 +48,7 @@ struct DocumentFields {
         }
     }
 
-    /// The object that the member is, or that its list holds.
+    /// The object that the member is, or that its list contains.
     private func object(in schema: JSONValue) -> (JSONValue, mark: String)? {
         for shape in shapes(of: schema) {
             if shape["properties"] != nil { return (shape, "") }

@@ -1,7 +1,7 @@
 import Domain
 import JSON
 
-/// The OpenAPI document as a page for people: every operation with what it takes and answers.
+/// The OpenAPI document as an HTML page: every operation with its parameters and responses.
 extension OpenAPIDocument {
     /// HTML, without script.
     package var page: [UInt8] {
@@ -127,7 +127,7 @@ private struct DocumentWriter {
         html += "</table></div>"
     }
 
-    /// One line a member: what it is called, whether it has to be there, of what type it is.
+    /// One line per member: name, whether it is required, type.
     private mutating func fields(_ schema: JSONValue?, isInput: Bool) {
         let lines = DocumentFields(document: document).lines(
             of: schema ?? .null, isInput: isInput)
@@ -168,7 +168,7 @@ private struct DocumentWriter {
         html += "<pre tabindex=\"0\">\(Self.escaped(Self.indented(value, "")))</pre>"
     }
 
-    /// One member a line.
+    /// One line per member.
     private static func indented(_ value: JSONValue, _ margin: String) -> String {
         let inner = margin + "  "
         if let members = value.members, !members.isEmpty {

@@ -1,6 +1,6 @@
 import Cryptography
 
-/// The look of the documentation page; inline, so that the page is one answer without a script.
+/// The style of the documentation page; inline, so that the page is one response without a script.
 package enum DocumentPage {
     /// SHA-256 of the style in base64, for the Content-Security-Policy.
     package static var styleDigest: String {

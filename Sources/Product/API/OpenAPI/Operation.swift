@@ -76,7 +76,7 @@ extension Endpoint {
             .init("required", .bool(required)),
         ]
         if !summary.isEmpty { members.append(.init("description", .string(summary))) }
-        // Lists stand in one parameter, with commas.
+        // A list is one parameter, separated by commas.
         if location == "query", schema.contains(where: { $0.value == .string("array") }) {
             members.append(.init("explode", .bool(false)))
         }
@@ -131,7 +131,7 @@ extension Endpoint {
         return .object(members)
     }
 
-    /// What the dispatcher itself may answer here.
+    /// The responses of the dispatcher itself.
     private var impliedProblems: [Code] {
         var codes: [Code] = [
             .invalidRequest, .originNotAllowed, .validationFailed, .internalError, .unavailable,
@@ -152,8 +152,8 @@ extension Endpoint {
         return codes
     }
 
-    /// One component for all problems: a schema of its own for each operation and status would be
-    /// thousands of classes in a generated client. The codes stand in the text and as `x-codes`.
+    /// One component for all problems: a schema for each operation and status would be thousands of
+    /// classes in a generated client. The codes are in the text and in `x-codes`.
     private static func problem(_ codes: [Code], _ summary: String? = nil) -> JSONValue {
         let names = codes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         return .object([

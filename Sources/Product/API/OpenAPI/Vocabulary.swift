@@ -1,9 +1,9 @@
-/// What members and parameters of these names mean wherever they stand: said once, for all that have
-/// no words of their own.
+/// The meanings of member and parameter names, defined once for all that have no description of
+/// their own.
 enum Vocabulary {
     static func description(of name: String) -> String? { members[name] }
 
-    /// A value that a person would write there.
+    /// A realistic example value.
     static func example(of name: String) -> String? { examples[name] }
 
     private static let members: [String: String] = [

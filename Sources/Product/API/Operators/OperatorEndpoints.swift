@@ -5,11 +5,11 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/operators`: who signs in to the console. Below one tenant an owner sees its operators only.
+/// `/v1/operators`: the console's operators. Below one tenant an owner sees only its operators.
 enum OperatorEndpoints {
     static let all: [Endpoint] = [list, create, get, update, delete]
 
-    /// One day to follow the link.
+    /// The link is valid for one day.
     private static let linkSeconds: Int64 = 86_400
 
     private static let list = Endpoint(
@@ -137,8 +137,8 @@ enum OperatorEndpoints {
         return .ok(row, etag: row.etag)
     }
 
-    /// An operator becomes active by signing in and by nothing else; one who was suspended before that
-    /// is pending again.
+    /// An operator becomes active only by signing in; one who was suspended before that is pending
+    /// again.
     private static func status(_ row: OperatorRow, _ call: Call) throws -> String {
         let asked = call.input.optionalString("status") ?? row.status
         guard asked.isSame(as: "active"), row.lastSignInAt == nil, !row.status.isSame(as: "active")
@@ -194,7 +194,7 @@ enum OperatorEndpoints {
         else { throw Problem.forbidden("Nobody grants more than he may himself.") }
     }
 
-    /// What is not in the caller's scope is not there for him.
+    /// An operator outside the caller's scope is 404.
     private static func visible(_ call: Call) async throws -> OperatorRow {
         guard let row = try await call.services.database.operatorRow(call.id()),
             call.principal.platform || row.tenant == call.principal.tenant
@@ -209,7 +209,7 @@ enum OperatorEndpoints {
         return call.principal.platform || row.tenant == call.principal.tenant
     }
 
-    /// The scope that is asked for; a tenant's owner gives his own where none is.
+    /// The requested scope; by default a tenant owner's own.
     private static func scope(_ call: Call) async throws -> UUID? {
         let asked = call.input.optionalObject("scope")?.optionalUUID("tenant_id")
         if let home = call.principal.tenant {

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/setup`: the first owner, by the token that the server logged. Closed for ever after.
+/// `/v1/setup`: creates the first owner, by the token that the server logged. Closed ever after.
 enum SetupEndpoint {
     static let all: [Endpoint] = [setUp]
 
@@ -25,7 +25,7 @@ enum SetupEndpoint {
     ) { call in
         let database = try call.services.database
         let address = try OperatorEndpoints.address(call.input.string("email"), at: "/email")
-        // A token of another form fits no more than a wrong one.
+        // A malformed token is answered like a wrong one.
         let hash = TokenSecret.hash(try call.input.string("token")) ?? []
         switch try await database.setupState(tokenHash: hash) {
         case .closed: throw Problem.notFound("set-up: this service has an owner")

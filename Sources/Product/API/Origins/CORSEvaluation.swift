@@ -5,7 +5,7 @@ import Routing
 import Storage
 import Text
 
-/// `/v1/cors/evaluate`: what the policy would answer, header by header.
+/// `/v1/cors/evaluate`: the policy's response to a described request, header by header.
 enum CORSEvaluation {
     private static let headers = Kind.map(of: .string(max: 1024))
 
@@ -77,7 +77,7 @@ enum CORSEvaluation {
         return .ok(json(actual, preflight))
     }
 
-    /// The path, and whose rows count. A tenant's credential asks about its own tenant.
+    /// The path, and the owner of the rows. A tenant's credential asks about its own tenant.
     private static func target(_ call: Call) async throws -> (String, Database.CORSOwner) {
         let given = call.input.optionalString("path")
         var name = call.input.optionalString("tenant")
@@ -107,7 +107,7 @@ enum CORSEvaluation {
     }
 
     private static func json(_ actual: CORSDecision, _ preflight: CORSDecision) -> JSONValue {
-        // Both must pass before a page gets an answer; the one that fails tells why.
+        // Both must pass before a page gets a response; the one that fails gives the reason.
         let telling = actual.allowed ? preflight : actual
         return .object([
             .init("allowed", .bool(actual.allowed && preflight.allowed)),

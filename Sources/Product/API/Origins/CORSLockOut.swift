@@ -5,15 +5,15 @@ import JSON
 import Storage
 import Text
 
-/// Asks twice before the origin that a request comes from is removed: whoever does that from the
-/// app itself is locked out of it.
+/// Asks for a confirmation before the request's own origin is removed: otherwise the app that sends
+/// it would lock itself out.
 struct CORSLockOut {
     static let parameter = QueryParameter(
         "confirm", .string(min: 1, max: 128), "The token of the 409 `confirm_required`.")
 
     var call: Call
 
-    /// Throws 409 with a token for exactly these rows, unless the request brought it.
+    /// Throws 409 with a token for exactly these rows, unless the request has it.
     func check(removing rows: [CORSOriginRow]) throws {
         guard let sent = call.request.first("origin") else { return }
         let bytes = Array(sent.utf8)

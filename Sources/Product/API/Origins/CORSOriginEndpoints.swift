@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/cors-origins` and `/v1/cors-origins`: who may call from a browser.
+/// `/v1/tenants/{tenant}/cors-origins` and `/v1/cors-origins`: the allow lists of origins.
 enum CORSOriginEndpoints {
     static let all: [Endpoint] = [
         list, create, replace, delete, platformList, platformCreate, platformDelete,
@@ -94,7 +94,7 @@ enum CORSOriginEndpoints {
     private static func page(_ call: Call, _ scope: TenantScope) async throws -> Response {
         let list = try call.listQuery()
         let text = call.query.optionalString("q")
-        // First the version: a change in between then shows as a failed If-Match, never as a lost one.
+        // The version first: a concurrent change then fails If-Match instead of being lost.
         let version = try await scope.originListVersion()
         var answer = call.list(try await scope.origins(list, matching: text))
         answer.fields.append(Field("etag", listTag(version)))

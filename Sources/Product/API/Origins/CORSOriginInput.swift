@@ -3,11 +3,11 @@ import JSON
 import Storage
 import Text
 
-/// Reads one line of an allow list from a body.
+/// Reads one entry of an allow list from a body.
 struct CORSOriginInput {
     private(set) var errors: [FieldError] = []
 
-    /// Nil where something is wrong; `errors` says what. `path` is the object's JSON pointer.
+    /// Nil if something is wrong; `errors` gets the faults. `path` is the object's JSON pointer.
     mutating func entry(_ input: Input, at path: String, expiresAfter now: Timestamp?)
         -> CORSOriginEntry?
     {
@@ -35,7 +35,7 @@ struct CORSOriginInput {
             expiresAt: expiresAt)
     }
 
-    /// The lines of a whole list; each origin once.
+    /// The entries of a whole list; each origin once.
     mutating func entries(_ inputs: [Input]) -> [CORSOriginEntry] {
         var seen: Set<String> = []
         var entries: [CORSOriginEntry] = []

@@ -3,7 +3,7 @@ import Storage
 import Text
 
 extension CORSOriginRow: JSONView {
-    /// The line as `/v1` shows it; the platform's has no tenant.
+    /// The entry as `/v1` shows it; the platform's has no tenant.
     func write(to json: inout JSONWriter) {
         json.object {
             $0.member("id", id)
@@ -20,7 +20,7 @@ extension CORSOriginRow: JSONView {
         }
     }
 
-    /// A line is only ever made, changed as a whole, and removed.
+    /// An entry can be created, replaced as a whole, and deleted.
     var etag: String {
         "\"o\(id)-\(credentials)-\(expiresAt?.microseconds ?? 0)-\(label?.utf8.count ?? 0)\""
     }
@@ -51,7 +51,7 @@ extension CORSOriginRow: JSONView {
                 "What was changed on the way from what was entered.")
         ])
 
-    /// A line of a whole list: what GET gave may be sent back.
+    /// An entry of a whole list: a response of GET may be sent back.
     private static let line: ObjectShape = {
         var shape = Self.shape.patching("CorsOriginLine")
         for index in shape.fields.indices where shape.fields[index].name == "origin" {

@@ -6,15 +6,15 @@ import Routing
 import Storage
 import Text
 
-/// Holds every request that a browser sends from another page to the allow lists, as they are in
-/// the database at that moment: what was removed is refused on the very next request.
+/// Checks every cross-origin request of a browser against the allow lists in the database at that
+/// moment: a removed origin is refused on the very next request.
 package struct CORSPolicyEnforcer: Sendable {
     private let database: Database
     private let own: [String]
     private let profiles: [String: CORSProfile]
 
-    /// `publicURL`: where people reach this server; its origin is our own. On a loopback address
-    /// every spelling of that address is. `profiles`: of the client contracts, by their names.
+    /// `publicURL`: the server's public URL; its origin is our own. On a loopback address every
+    /// spelling of that address is. `profiles`: of the client contracts, by their names.
     package init(
         database: Database, publicURL: String, profiles: [String: CORSProfile] = [:]
     ) {
@@ -23,7 +23,7 @@ package struct CORSPolicyEnforcer: Sendable {
         own = Self.ownOrigins(publicURL)
     }
 
-    /// Asks the database only where an `Origin` came that is not ours.
+    /// Queries the database only for an `Origin` that is not ours.
     package func enforce(
         _ request: Request, _ match: RouteMatch<Endpoint>?
     ) async throws -> CORSVerdict {
@@ -43,8 +43,8 @@ package struct CORSPolicyEnforcer: Sendable {
         return Self.verdict(try await decide(asked, holder, own: own(of: request)))
     }
 
-    /// A bound host's own pages too, at its own mount: the host is known to be the client's by now.
-    /// Where TLS ends before this server, its pages' origin is https all the same.
+    /// Includes a bound host's own pages at its own mount: the host is verified to be the client's.
+    /// If TLS ends before this server, its pages' origin is still https.
     private func own(of request: Request) -> [String] {
         guard request.isMountedByHost, let host = request.first("host") else { return own }
         let schemes = request.isTLS ? ["https"] : ["https", "http"]
@@ -52,8 +52,8 @@ package struct CORSPolicyEnforcer: Sendable {
             + schemes.compactMap { try? Origin(configuring: "\($0)://\(host)").canonical }
     }
 
-    /// How long the verdict about this request stands while no list changes: microseconds of the
-    /// clock, `.max` where nothing in it ends by itself, nil where that is not in memory.
+    /// How long the verdict about this request stays valid while no list changes: microseconds of
+    /// the clock, `.max` if nothing in it expires, nil if that is not cached.
     package func stands(until request: Request) -> Int64? {
         let asked = question(request, nil)
         let owner = CORSScope(path: request.path)
@@ -69,13 +69,13 @@ package struct CORSPolicyEnforcer: Sendable {
     }
 
     /// The same for a request that was only described. `own`: canonical origins that count as ours
-    /// there; nil takes the service's own.
+    /// there; nil uses the service's own.
     func decide(
         _ asked: CORSRequest, _ holder: Database.CORSOwner, own: [String]? = nil
     ) async throws -> CORSDecision {
         let own = own ?? self.own
         let now = database.clock()
-        // What no row can change needs no look at the rows.
+        // If no row can change the result, the rows are not read.
         let bare = CORSPolicy(own: own, rows: []).decide(asked, at: now)
         guard bare.reason == .notListed, let origin = asked.origins.first else { return bare }
         let text = String(decoding: origin, as: UTF8.self)
@@ -89,7 +89,7 @@ package struct CORSPolicyEnforcer: Sendable {
         return policy.decide(asked, at: now)
     }
 
-    /// The origin and the wildcard that would let it in.
+    /// The origin and the wildcard that would allow it.
     private static func listed(_ origin: String) -> [String] {
         let start = "https://"
         guard origin.utf8.starts(with: start.utf8),
@@ -114,7 +114,7 @@ package struct CORSPolicyEnforcer: Sendable {
             carriesCookie: Self.carriesCookie(request, of: profile), profile: profile)
     }
 
-    /// As the contracts read credentials: a cookie counts where no header field holds one.
+    /// As the contracts read credentials: a cookie counts only if no header field has one.
     private static func carriesCookie(_ request: Request, of profile: CORSProfile) -> Bool {
         guard !profile.cookies.isEmpty,
             CORSProfile.credentialFields.allSatisfy({ request.all($0).allSatisfy(\.isEmpty) })
@@ -122,7 +122,7 @@ package struct CORSPolicyEnforcer: Sendable {
         return profile.cookies.contains { RequestCookie.value($0, in: request) != nil }
     }
 
-    /// Of the key that came along, or of the invite's token in the body.
+    /// The locator of the request's key, or of the invite's token in the body.
     private static func locator(_ request: Request) -> String? {
         if let line = request.first("authorization") {
             let parts = line.split(separator: " ", maxSplits: 1)
@@ -136,7 +136,7 @@ package struct CORSPolicyEnforcer: Sendable {
         return String(decoding: token.utf8.prefix(6), as: UTF8.self)
     }
 
-    /// The tenant that an access token says it is for. Whether it is good is looked at afterwards.
+    /// The tenant that an access token claims. Whether it is valid is checked afterwards.
     private static func tokenTenant(_ request: Request) -> String? {
         guard let line = request.first("authorization"),
             let token = line.split(separator: " ").last,

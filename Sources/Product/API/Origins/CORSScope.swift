@@ -3,15 +3,15 @@ import HTTP
 import Storage
 import Text
 
-/// Whose lists count for a path.
+/// The allow lists that apply to a path.
 package enum CORSScope: Sendable, Equatable {
     /// Below this tenant, by id or slug: its rows and the platform's.
     case tenant(String)
-    /// One of the few paths that learn the tenant from the credential.
+    /// One of the few paths that get the tenant from the credential.
     case credential
-    /// The platform's rows alone.
+    /// Only the platform's rows.
     case platform
-    /// Documents for everyone.
+    /// Public documents, readable from any origin.
     case publicDocument
 
     init(path: String) {
@@ -41,15 +41,15 @@ package enum CORSScope: Sendable, Equatable {
             || path.utf8.starts(with: "/oauth/".utf8)
     }
 
-    /// The client contract that a path is of; nil is none.
+    /// The client contract of a path; nil if none.
     package static func client(of path: String) -> String? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count > 3, String(parts[1]).isSame(as: "t") else { return nil }
         return String(parts[3])
     }
 
-    /// Whose rows the database is asked for. `locator`: of the tenant that the request's
-    /// credential or token names.
+    /// The owner of the rows to query. `locator`: of the tenant in the request's credential or
+    /// token.
     func holder(
         isPreflight: Bool, locator: @autoclosure () -> String?
     ) -> Database.CORSOwner {

@@ -5,8 +5,8 @@ import Routing
 import Storage
 import Text
 
-/// `/v1/cors/decision`: what the policy says of a request that a reverse proxy has before it, for
-/// services behind the proxy that keep no list of their own. The proxy shows a key of its own.
+/// `/v1/cors/decision`: the policy's decision about a request that a reverse proxy received, for
+/// services behind it without their own list. The proxy authenticates with its own key.
 package enum ProxyDecision {
     static let path = "/v1/cors/decision"
 
@@ -47,7 +47,7 @@ package enum ProxyDecision {
                     .init("reason", .string(decision.reason.rawValue)),
                 ]))
         } else {
-            // A proxy knows refusals by 403 alone, also that of two origins at once.
+            // A proxy recognises refusals only by 403, also that of two origins at once.
             response = Problem(.originNotAllowed, "Origin not allowed")
                 .response(requestID: call.request.id)
         }
@@ -57,7 +57,7 @@ package enum ProxyDecision {
         return response
     }
 
-    /// A tenant's key asks about its own tenant; another's is not there.
+    /// A tenant's key asks about its own tenant; others are 404.
     private static func holder(_ call: Call) async throws -> Database.CORSOwner {
         let home = call.principal.tenant
         guard let name = call.query.optionalString("tenant") else {
@@ -81,8 +81,8 @@ package enum ProxyDecision {
             request.first("x-original-method") ?? request.first("x-forwarded-method")
             ?? request.method.rawValue
         let headers = request.all("access-control-request-headers")
-        // The proxy's own credential stands in Authorization, so what the page sent is not seen: any
-        // cookie makes it a request with credentials where cookies are the client's way at all.
+        // Authorization carries the proxy's own credential, so the page's is not seen: any cookie
+        // makes it a request with credentials if the client uses cookies at all.
         let carriesCookie = profile.mayUseCookies && request.first("cookie") != nil
         return CORSRequest(
             origins: request.all("origin").map { Array($0.utf8) }, method: method,
@@ -92,8 +92,8 @@ package enum ProxyDecision {
             carriesCookie: carriesCookie, profile: profile)
     }
 
-    /// A proxy that asks with the request's own method and with its path behind ours (Envoy's
-    /// ext_authz), as the same question by GET; nil for every other request.
+    /// A request with the original method and with its path after ours (Envoy's ext_authz), as the
+    /// same question by GET; nil for every other request.
     package static func unwrapped(_ request: Request) -> Request? {
         guard request.path.utf8.starts(with: "\(path)/".utf8) else { return nil }
         var request = request
@@ -106,8 +106,8 @@ package enum ProxyDecision {
         return request
     }
 
-    /// Whether the request is a proxy's question: its `Origin` is then what is asked about, not
-    /// where the question comes from. A browser's page that asks for itself shows no key.
+    /// Whether the request is a proxy's question: its `Origin` is then the subject of the question,
+    /// not the origin of the caller. A page in a browser has no key.
     static func isQuestion(_ request: Request) -> Bool {
         request.path.isSame(as: path) && request.first("authorization") != nil
             && SessionCookie.token(in: request) == nil

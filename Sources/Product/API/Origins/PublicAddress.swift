@@ -1,25 +1,25 @@
 import Domain
 import Text
 
-/// Where people reach this server: `GATEHOUSE_PUBLIC_URL`, read once.
+/// The server's public address: `GATEHOUSE_PUBLIC_URL`, parsed once.
 package struct PublicAddress: Sendable {
-    /// The names of this machine that may stand in a Host field.
+    /// The names of this machine that may occur in a Host field.
     package static let loopbackNames = ["127.0.0.1", "localhost", "[::1]"]
-    /// Addresses to listen at on every interface; as a public address they mean this machine.
+    /// Wildcard listening addresses; as a public address they mean this machine.
     private static let everywhere = ["0.0.0.0", "[::]"]
 
     /// `http` or `https`.
     package let scheme: String
     /// An A-label name or an address, IPv6 in brackets.
     package let host: String
-    /// The scheme's own where the URL names none.
+    /// The scheme's default if the URL has none.
     package let port: Int
-    /// Whether the server is reached from this machine alone.
+    /// Whether the server is reached only from this machine.
     package let isLoopback: Bool
 
     private let namesPort: Bool
 
-    /// Nil for what is no http or https origin.
+    /// Nil if the text is not an http or https origin.
     package init?(_ url: String) {
         guard let origin = try? Origin(configuring: url), origin.kind == .exact,
             let usual = ["http": 80, "https": 443][origin.scheme]
@@ -31,8 +31,8 @@ package struct PublicAddress: Sendable {
         isLoopback = (Self.loopbackNames + Self.everywhere).contains { sameBytes($0, origin.host) }
     }
 
-    /// The values of Host that are ours: a scheme's own port may be left out or named
-    /// (RFC 9110 section 4.2.3).
+    /// The values of Host that are ours: a scheme's default port may be omitted or given (RFC 9110
+    /// section 4.2.3).
     package var authorities: [String] {
         let names = isLoopback ? Self.loopbackNames : [host]
         return names.flatMap { namesPort ? ["\($0):\(port)"] : [$0, "\($0):\(port)"] }

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/audit-events`, and its twin below a tenant: who did what to which thing.
+/// `/v1/audit-events`, and its counterpart below a tenant.
 enum AuditEndpoints {
     static let all: [Endpoint] = [list, tenantList]
 
@@ -35,7 +35,7 @@ enum AuditEndpoints {
         try await page(call, in: try call.tenant.id)
     }
 
-    /// `tenant` nil: all of them.
+    /// `tenant` nil: all tenants.
     private static func page(_ call: Call, in tenant: UUID?) async throws -> Response {
         let list = try call.listQuery(defaultSort: "-occurred_at")
         let filter = try filter(call, in: tenant)
@@ -44,7 +44,7 @@ enum AuditEndpoints {
         return call.list(try await database.scope(tenant).auditEvents(list, filter))
     }
 
-    /// Who may read only what he did himself gets exactly that.
+    /// A caller limited to their own actions gets exactly those.
     private static func filter(_ call: Call, in tenant: UUID?) throws -> AuditFilter {
         var filter = AuditFilter()
         filter.actor = call.query.optionalString("actor")

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/stats/overview`: what the console's first page asks.
+/// `/v1/stats/overview`: the figures of the console's first page.
 enum OverviewEndpoints {
     static let all: [Endpoint] = [overview, SearchEndpoint.search]
 
@@ -84,7 +84,7 @@ extension Overview {
 }
 
 extension TextRule {
-    /// A name of the IANA time zone database, by its form; whether it exists, PostgreSQL knows.
+    /// A name of the form of the IANA time zone database; PostgreSQL checks whether it exists.
     fileprivate static let timeZone = TextRule(
         pattern: "^[A-Za-z][A-Za-z0-9_+/-]*$", detail: "must be a time zone, such as Europe/Berlin",
         example: "Europe/Berlin"

@@ -4,8 +4,8 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/search`: what the console's palette asks. A text finds tenants and, in one tenant, people,
-/// keys and invites; an id finds the one thing that has it.
+/// `/v1/search`, for the console's palette. A text finds tenants and, in one tenant, users, keys
+/// and invites; an id finds the one object that has it.
 enum SearchEndpoint {
     private static let most = 10
     /// A total given is not counted.
@@ -59,7 +59,7 @@ enum SearchEndpoint {
         return answer(items)
     }
 
-    /// The decision with this id, of whichever tenant or of none, for the platform's credentials.
+    /// The decision with this id, of any tenant or of none, for the platform's credentials.
     private static func decision(_ text: String, _ call: Call) async throws -> [JSONValue] {
         guard let id = UUID(text), call.principal.platform,
             Permissions.permits(call.domainPrincipal, .readDecisions, in: nil) == .allowed,
@@ -72,7 +72,7 @@ enum SearchEndpoint {
         .ok(.object([.init("items", .array(items))]))
     }
 
-    /// By the reference that a person was told: at the platform those without a tenant too.
+    /// By the reference that a person was shown: for the platform also those without a tenant.
     private static func decisions(
         named text: String, in foundTenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {

@@ -1,7 +1,7 @@
 import Cryptography
 
-/// What is guessed before anything else: common passwords, what is known of the person, and
-/// repetitions or runs of a few characters. Compared on bytes, in any ASCII case.
+/// Passwords that are guessed first: common ones, the user's own data, and repetitions or runs of a
+/// few characters. Compared on bytes, in any ASCII case.
 enum GuessablePassword {
     /// A unit of at most this many bytes, one and a half times and more, is as weak as the unit.
     private static let unitLimit = 10

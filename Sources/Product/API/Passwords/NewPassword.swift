@@ -1,16 +1,16 @@
 import Cryptography
 import Domain
 
-/// A password that somebody chooses: held to the policy whole, then hashed.
+/// A newly chosen password: checked against the whole policy, then hashed.
 package struct NewPassword: Sendable {
-    /// Bytes; nothing is cut.
+    /// Bytes; nothing is truncated.
     package static let limit = 1024
 
     package var text: String
     /// Characters.
     package var minimum = TenantPolicy().passwordMin
     package var usesBlocklist = true
-    /// What an attacker would try for this person: address, names.
+    /// What an attacker would guess for this user: address, names.
     package var about: [String] = []
 
     package init(
@@ -34,7 +34,7 @@ package struct NewPassword: Sendable {
         }
     }
 
-    /// Why it is refused: too short, too long, or among what is guessed first.
+    /// Why it is refused: too short, too long, or among the first guesses.
     package func fault(at pointer: String) -> FieldError? {
         guard text.unicodeScalars.count >= minimum else {
             return FieldError(pointer, .tooShort, "must have at least \(minimum) characters")

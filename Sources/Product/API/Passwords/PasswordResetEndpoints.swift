@@ -28,7 +28,7 @@ enum PasswordResetEndpoints {
         try await checkAsks(database, call)
         var tenant: UUID?
         if let text = call.input.optionalString("tenant") {
-            // Rows of a tenant that is not there are asked for and found by nobody.
+            // For an unknown tenant a random id: the request is stored alike and finds no rows.
             tenant = try await database.tenant(text)?.id ?? UUID.random()
         }
         if call.services.sendsMail {
@@ -78,7 +78,7 @@ enum PasswordResetEndpoints {
         return .noContent
     }
 
-    /// From one client in a minute.
+    /// From one client per minute.
     private static let askLimit = 60
 
     private static func checkAsks(_ database: Database, _ call: Call) async throws {

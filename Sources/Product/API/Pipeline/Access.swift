@@ -1,14 +1,14 @@
-/// What an endpoint asks of the credential.
+/// The access that an endpoint requires.
 package enum Access: Sendable, Equatable {
-    /// No credential is looked at; the endpoint may have rules of its own (hooks, sign-in).
+    /// No credential is checked; the endpoint may have its own rules (hooks, sign-in).
     case open
-    /// Anyone who is signed in.
+    /// Any authenticated caller.
     case principal
     /// A right by the name of its management scope, `users:read`, in the path's tenant if any.
     case right(String)
-    /// The right, be it over own things alone: the handler looks whose thing it is.
+    /// The right, possibly only over own objects: the handler checks the owner.
     case own(String)
-    /// Any of the rights: the handler looks which one the request needs.
+    /// Any of the rights: the handler checks which one the request needs.
     case anyOf([String])
     /// The right, and only for the platform's operators and keys.
     case platform(String)

@@ -4,7 +4,7 @@ import Storage
 import Text
 
 extension Call {
-    /// Who the audit rows of this call will name.
+    /// The actor of this call's audit rows.
     package var actor: Actor {
         Actor(
             type: principal.kind.rawValue, id: principal.id?.description ?? "",
@@ -26,7 +26,7 @@ extension Call {
             case "occurred_at": .occurredAt
             default: .createdAt
             }
-        // A file says nothing of a total, so that nothing is counted for it.
+        // An export has no total, so nothing is counted for it.
         let counted = export != nil ? Total(0, exact: false) : page.after?.total
         return ListQuery(
             limit: page.limit, sort: sort, descending: page.descending,
@@ -36,7 +36,7 @@ extension Call {
 }
 
 extension Call {
-    /// A store's page as the answer.
+    /// A store's page as the response.
     func list<Row>(
         _ page: ListPage<Row>, write: (Row, inout JSONWriter) -> Void
     ) -> Response {

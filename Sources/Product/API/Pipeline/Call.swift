@@ -2,7 +2,7 @@ import HTTP
 import Routing
 import Text
 
-/// A request that passed every check before the handler: who, where, with what valid input.
+/// A request that passed every check before the handler: caller, tenant and valid input.
 package struct Call: Sendable {
     package internal(set) var request: Request
     package let parameters: RouteParameters
@@ -14,9 +14,9 @@ package struct Call: Sendable {
     package internal(set) var input = Input()
     /// The query parameters, decoded by their declarations.
     package internal(set) var query = Input()
-    /// Says which list a cursor belongs to: path, sort and filters.
+    /// Identifies the list of a cursor: path, sort and filters.
     var listIdentity: String = ""
-    /// Where the list is asked for as a file; `page` and `list` then speak of its next part.
+    /// If the list is exported as a file; `page` and `list` then mean its next part.
     var export: ListExport?
 
     package init(
@@ -29,7 +29,7 @@ package struct Call: Sendable {
         self.now = now
     }
 
-    /// The path's `{tenant}`. Throws where the path has none, which is a fault of the declaration.
+    /// The path's `{tenant}`. Throws if the path has none, which is a fault of the declaration.
     package var tenant: ResolvedTenant {
         get throws {
             guard let resolvedTenant else { throw Problem.internalError }
@@ -37,7 +37,7 @@ package struct Call: Sendable {
         }
     }
 
-    /// A path parameter; text that is no UUID names no object, hence 404.
+    /// A path parameter; text that is not a UUID names no object, hence 404.
     package func id(_ name: String = "id") throws -> UUID {
         guard let id = parameters[name].flatMap({ UUID($0) }) else { throw Problem.notFound() }
         return id

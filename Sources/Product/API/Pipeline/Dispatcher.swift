@@ -3,9 +3,9 @@ import HTTP
 import Routing
 import Text
 
-/// Answers every request below the API: one table of endpoints, one visible list of steps.
+/// Answers every API request: one table of endpoints, one visible list of steps.
 package struct Dispatcher: Sendable {
-    /// All that is answered, as it was declared.
+    /// All endpoints, as declared.
     package let endpoints: [Endpoint]
     let table: RouteTable<Endpoint>
     let hooks: Hooks
@@ -28,7 +28,7 @@ package struct Dispatcher: Sendable {
         self.exports = ExportSlots(exports)
     }
 
-    /// The order of refusals, top to bottom; a step answers early or leaves its finding behind.
+    /// The order of refusals, top to bottom; a step responds early or stores its result.
     private static let steps: [Step] = [
         { try await $0.head(&$1) },  // 400, 413
         { try await $0.origin(&$1) },  // 403; a preflight is answered here
@@ -38,16 +38,16 @@ package struct Dispatcher: Sendable {
         { try $0.permit(&$1) },  // 403
         { try $0.decode(&$1) },  // 415, 400, 422
         { try $0.precondition(&$1) },  // 428
-        { try await $0.handle(&$1) },  // 409, 412 and the answer, kept where it is idempotent
+        { try await $0.handle(&$1) },  // 409, 412 and the response, stored if idempotent
     ]
 
-    /// Never throws: whatever is thrown on the way becomes a problem document.
+    /// Never throws: every error on the way becomes a problem document.
     package func respond(to request: Request) async -> Response {
         await respond(to: request, by: Self.steps)
     }
 
-    /// To a request that the server does not serve, its body too large or cut: a page that may ask
-    /// has to be able to read that.
+    /// The response to a request that is not served, its body too large or truncated: with CORS
+    /// fields, so that an allowed page can read it.
     package func refuse(_ request: Request, as error: HTTPError) async -> Response {
         let code: Code = error.status == 413 ? .payloadTooLarge : .invalidRequest
         let problem = Problem(code, error.detail, status: error.status)
@@ -63,9 +63,9 @@ package struct Dispatcher: Sendable {
             ])
     }
 
-    /// Whether a request may go on, by all that is known before its body: its path, its origin, its
-    /// credential and its rights. Nil where it may; else the refusal. A hook's credential may be a
-    /// signature over the body, so it is looked at with that.
+    /// Whether a request may proceed, by everything known before its body: its path, its origin,
+    /// its credential and its rights. Nil if it may; else the refusal. A hook's credential may be a
+    /// signature over the body, so it is checked later.
     package func precheck(_ request: Request) async -> Response? {
         let answer = await respond(
             to: request,
@@ -121,7 +121,7 @@ package struct Dispatcher: Sendable {
                 problem = self.problem(for: error, &exchange)
             }
         }
-        // Gone, perhaps since a moment ago by another's hand: the caller reads that it is done.
+        // Already deleted, possibly by a concurrent request: wait for its invalidation first.
         if problem.status == 404, exchange.isHandled, exchange.endpoint?.access != .open,
             exchange.call.request.method == .delete
         {
@@ -135,7 +135,7 @@ package struct Dispatcher: Sendable {
             ?? problem.response(requestID: exchange.problemID)
     }
 
-    /// What is not known to be a refusal is our fault: logged whole, answered without details.
+    /// An unknown error is our fault: logged in full, answered without details.
     func problem(for error: any Error, _ exchange: inout Exchange) -> Problem {
         if let problem = error as? Problem {
             exchange.fault = problem.cause
@@ -146,7 +146,7 @@ package struct Dispatcher: Sendable {
             if problem.status == 503 {
                 exchange.outage = problem.code == .commitUnknown ? .commitUnknown : .database
             }
-            // What only reads changed nothing, whatever became of it.
+            // A request that only reads changed nothing, whatever became of it.
             if problem.code == .commitUnknown, exchange.isSafe { problem = .unavailable }
             return problem
         }
@@ -154,11 +154,11 @@ package struct Dispatcher: Sendable {
         return .internalError
     }
 
-    /// How the server answers when the request's time is over.
+    /// Sets the server's response for when the request's time is over.
     func nameLateForm(of exchange: Exchange) {
         let form = exchange.call.request.lateForm
         var exchange = exchange
-        // What the form holds must not hold the form.
+        // The form must not hold itself: a reference cycle.
         exchange.call.request.lateForm = nil
         form?.set { [exchange] mayHaveWritten in
             let problem: Problem =
@@ -171,10 +171,10 @@ package struct Dispatcher: Sendable {
         }
     }
 
-    /// What every answer carries, refusals too.
+    /// Adds the common fields of every response, including refusals.
     private func finish(_ response: inout Response, _ exchange: Exchange) {
-        // A page that may not carry cookies must not be given one either, or it would sign its
-        // visitors in as somebody else.
+        // A page that may not send cookies must not receive one either, or it could sign its
+        // visitors in as another user.
         let names = exchange.originFields.map(\.name)
         if names.contains("access-control-allow-origin"),
             !names.contains("access-control-allow-credentials")
@@ -196,7 +196,7 @@ package struct Dispatcher: Sendable {
 typealias Step = @Sendable (Dispatcher, inout Exchange) async throws -> Response?
 
 extension Response {
-    /// The fields of every answer. `isPrivate`: it is for its caller alone and not to be kept.
+    /// The fields of every response. `isPrivate`: only for its caller and not to be stored.
     package mutating func complete(id: String, isTLS: Bool, isPrivate: Bool) {
         set("x-request-id", id)
         addIfAbsent("x-content-type-options", "nosniff")
@@ -205,7 +205,7 @@ extension Response {
         addVary("Origin")
     }
 
-    /// Tells the browser to come by https alone for a year (RFC 6797); only for answers over TLS.
+    /// Makes the browser use only https for a year (RFC 6797); only for responses over TLS.
     package mutating func keepToTLS() {
         addIfAbsent("strict-transport-security", "max-age=31536000")
     }
@@ -214,7 +214,7 @@ extension Response {
         if first(name) == nil { fields.append(Field(name, value)) }
     }
 
-    /// One `Vary` line that has the name, whoever wrote the others.
+    /// One `Vary` line that includes the name, besides those set earlier.
     mutating func addVary(_ name: String) {
         var names: [String] = []
         for line in fields where line.name == "vary" {

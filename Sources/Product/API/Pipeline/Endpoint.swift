@@ -35,24 +35,24 @@ package struct Endpoint: Sendable {
     package var problems: [Code]
     package var idempotent: Bool
     package var ifMatch: IfMatch
-    /// The answer holds a one-time secret, so a kept copy must be sealed.
+    /// The response contains a one-time secret, so a stored copy must be sealed.
     package var secret: Bool
-    /// Problem bodies carry no request id, so that a retry is answered byte for byte the same.
+    /// Problem bodies have no request id, so that a retry gets a byte-equal response.
     package var hook: Bool
-    /// Another system's contract: the query is the handler's to read, and not in our document.
+    /// Another system's contract: the handler reads the query, which our document omits.
     package var isForeign = false
     /// A document for everyone, on any origin's pages, without credentials.
     package var isPublicDocument = false
-    /// Bytes; more is 413.
+    /// Bytes; a larger body is 413.
     package var maxBody: Int
-    /// From the request's last byte to its answer's first; then it is 503.
+    /// From the request's last byte to its response's first; then it is 503.
     package var time: Duration
-    /// What it is unless an endpoint says otherwise, and for a hook, whose caller waits 5 seconds and
-    /// may try again within them.
+    /// The defaults for an endpoint, and for a hook, whose caller waits 5 seconds and may retry
+    /// within them.
     package static let ordinaryTime: Duration = .seconds(5)
     package static let hookTime: Duration = .milliseconds(2500)
-    /// Whether the path's object is there, asked only when 403, 415 or 422 is due, since 404 goes
-    /// before them. On the way to the handler it costs nothing: the handler finds out itself.
+    /// Whether the path's object exists, checked only before 403, 415 or 422, since 404 precedes
+    /// them. A successful request does not pay for it: the handler finds out itself.
     package var exists: (@Sendable (Call) async throws -> Bool)?
     package var handle: Handler
 
@@ -86,7 +86,7 @@ package struct Endpoint: Sendable {
     }
 }
 
-/// A documented answer.
+/// A documented response.
 package struct Answer: Sendable {
     package enum Content: Sendable {
         case none

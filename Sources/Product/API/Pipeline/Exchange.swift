@@ -2,7 +2,7 @@ import HTTP
 import Routing
 import Text
 
-/// One request on its way through the steps, with what they found.
+/// One request on its way through the steps, with their results.
 struct Exchange {
     var call: Call
     let match: RouteMatch<Endpoint>?
@@ -21,10 +21,10 @@ struct Exchange {
 
     var endpoint: Endpoint? { match?.value(for: call.request.method) }
 
-    /// Whether it reads and changes nothing (RFC 9110 section 9.2.1).
+    /// Whether it only reads (RFC 9110 section 9.2.1).
     var isSafe: Bool { [.get, .head, .options].contains(call.request.method) }
 
-    /// Whether it does something to one object (`…/{id}/revoke`), rather than to add to a list.
+    /// Whether it is an action on one object (`…/{id}/revoke`) rather than an addition to a list.
     var isVerb: Bool {
         guard call.request.method == .post, match?.value(for: .get) == nil,
             let parts = endpoint?.path.split(separator: "/"), parts.count > 1
@@ -32,13 +32,13 @@ struct Exchange {
         return parts[parts.count - 2].utf8.first == UInt8(ascii: "{")
     }
 
-    /// A preflight is asked for by a page that waits to ask.
+    /// A page waits for the preflight's response.
     var time: Duration {
         if call.request.method == .options { return Endpoint.hookTime }
         return endpoint?.time ?? Endpoint.ordinaryTime
     }
 
-    /// The request id as it stands in problem bodies; nil where retries must be byte-equal.
+    /// The request id in problem bodies; nil if retries must be byte-equal.
     var problemID: String? { endpoint?.hook == true ? nil : call.request.id }
 
     func record(_ status: Int, took end: Timestamp, since start: Timestamp) -> RequestRecord {

@@ -2,10 +2,10 @@ import HTTP
 import Routing
 import Text
 
-/// What the dispatcher asks of the rest of the service; the composition root fills it.
+/// What the dispatcher needs from the rest of the service; the composition root fills it.
 package struct Hooks: Sendable {
     /// Checks the credential. No credential is `.anonymous`; a bad one throws 401, two different
-    /// ones 400, a database that is away 503. Not asked for open endpoints.
+    /// ones 400, an unavailable database 503. Not called for open endpoints.
     package typealias Authenticate = @Sendable (Request) async throws -> Principal
 
     /// Finds the path's tenant by id or slug; nil is 404. Another tenant's credential is refused
@@ -16,11 +16,12 @@ package struct Hooks: Sendable {
     /// Nil permits.
     package typealias Authorize = @Sendable (Principal, Access, Call) -> Problem?
 
+    /// Applies the CORS policy to a request; the match is nil if no route has its path.
     package typealias EnforceCORS =
         @Sendable (Request, RouteMatch<Endpoint>?) async throws -> CORSVerdict
 
     package var authenticate: Authenticate
-    /// The same for a call that goes on: neither counted as a use of the credential nor limited.
+    /// The same for a call that continues: neither counted as a use of the credential nor limited.
     package var recheck: Authenticate
     package var resolveTenant: ResolveTenant
     package var authorize: Authorize
@@ -30,9 +31,9 @@ package struct Hooks: Sendable {
 
     package var encode: Encode
     package var idempotency: (any IdempotencyStore)?
-    /// Returns when no replica answers from before what is committed by now.
+    /// Returns when no replica answers from before the latest commit.
     package var awaitEarlierInvalidations: @Sendable () async throws -> Void
-    /// Errors from below: storage's unavailable and commit unknown, the domain's refusals.
+    /// Errors from lower layers: storage's unavailable and commit unknown, the domain's refusals.
     package var problem: @Sendable (any Error) -> Problem?
     /// One log line and the metrics of a finished request.
     package var record: @Sendable (RequestRecord) -> Void
@@ -63,12 +64,12 @@ package struct Hooks: Sendable {
     }
 }
 
-/// What the origin policy says. The fields go on every answer, refusals too; `Vary: Origin` is the
-/// dispatcher's.
+/// The result of the CORS policy. The fields are on every response, including refusals; `Vary:
+/// Origin` is the dispatcher's.
 package struct CORSVerdict: Sendable {
     package enum Outcome: Sendable {
         case proceed
-        /// The answer to a preflight.
+        /// The response to a preflight.
         case answer(Response)
         case refuse(Problem)
     }
@@ -88,9 +89,9 @@ package struct CORSVerdict: Sendable {
 package struct RequestRecord: Sendable {
     package var requestID: String
     package var method: Method
-    /// The pattern, not the path: of few values, and without what is personal.
+    /// The pattern, not the path: few values, and no personal data.
     package var route: String?
-    /// Where no pattern fits: how the path begins. What follows may be a secret of another door.
+    /// The beginning of an unmatched path. What follows may be a secret of another service.
     package var beginning: String?
     package var operation: String?
     package var status: Int
@@ -99,9 +100,9 @@ package struct RequestRecord: Sendable {
     package var tenant: UUID?
     package var remoteAddress: String
     package var traceparent: String?
-    /// What was thrown, or why it was refused where the answer does not say.
+    /// The error, or the reason for a refusal if the response does not say it.
     package var fault: String?
-    /// What was not there, where the answer is 503.
+    /// The cause of a 503.
     package var outage: Outage?
 
     package init(
@@ -126,12 +127,12 @@ package struct RequestRecord: Sendable {
 
 /// Why a request was answered 503.
 package enum Outage: String, CaseIterable, Sendable {
-    /// PostgreSQL could not be reached, or could not do what was asked.
+    /// PostgreSQL was unreachable, or failed to do what was asked.
     case database
-    /// A COMMIT was sent, and its answer was lost.
+    /// A COMMIT was sent, and its response was lost.
     case commitUnknown = "commit_unknown"
     /// The request's time was over.
     case deadline
-    /// A provider, a place that is full, a replica that stops.
+    /// A provider, a limit that is reached, a replica that stops.
     case other
 }

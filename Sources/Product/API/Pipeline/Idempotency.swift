@@ -2,10 +2,10 @@ import HTTP
 import Storage
 import Text
 
-/// What one use of an `Idempotency-Key` stands for. The store keeps digests, never the key itself:
-/// it opens kept answers that hold a secret.
+/// One use of an `Idempotency-Key`. The store keeps digests, never the key itself: the key decrypts
+/// stored responses that contain a secret.
 package struct IdempotencyClaim: Sendable {
-    /// Of this one use: two requests under one key are two claims.
+    /// The id of this one use: two requests with one key are two claims.
     package var id = UUID.random()
     package var principal: Principal
     package var tenant: UUID?
@@ -17,14 +17,14 @@ package struct IdempotencyClaim: Sendable {
     package var body: [UInt8]
 
     package enum State: Sendable {
-        /// Ours to run; `complete` or `abandon` follows.
+        /// The caller may run; `complete` or `abandon` follows.
         case fresh
-        /// The kept answer.
+        /// The stored response.
         case replay([UInt8])
         case inProgress
         /// The key was used with another body.
         case mismatch
-        /// The caller has as many kept answers as it may; seconds until some have ended.
+        /// The caller's stored responses have reached the limit; seconds until some expire.
         case overQuota(retryAfter: Int64)
     }
 
@@ -52,20 +52,20 @@ package struct IdempotencyClaim: Sendable {
     }
 }
 
-/// Keeps answers for 24 hours, shared by all replicas.
+/// Stores responses for 24 hours, shared by all replicas.
 package protocol IdempotencyStore: Sendable {
     func begin(_ claim: IdempotencyClaim) async throws -> IdempotencyClaim.State
-    /// Keeps the answer and commits `change`, both or neither. `sealed`: the answer holds a
+    /// Stores the response and commits `change`, both or neither. `sealed`: the response contains a
     /// one-time secret and is encrypted under the key's value.
     func complete(
         _ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool, with change: HeldChange
     ) async throws
-    /// The answer is not kept (401, 429, 5xx): the key may be used again.
+    /// The response is not stored (401, 429, 5xx): the key may be used again.
     func abandon(_ claim: IdempotencyClaim) async throws
 }
 
 extension Dispatcher {
-    /// Runs the handler once for the claim; the same claim again is answered with what was kept.
+    /// Runs the handler once for the claim; a repeated claim gets the stored response.
     func once(
         _ claim: IdempotencyClaim, _ store: any IdempotencyStore, _ endpoint: Endpoint,
         _ exchange: inout Exchange
@@ -99,7 +99,7 @@ extension Dispatcher {
         } catch {
             await change.rollback()
             let problem = self.problem(for: error, &exchange)
-            // What may have been written must not be written again: the claim stays in progress.
+            // A write that may have happened must not be repeated: the claim stays in progress.
             if problem.code == .commitUnknown { throw problem }
             response = problem.response(requestID: exchange.problemID)
         }
@@ -115,8 +115,8 @@ extension Dispatcher {
 }
 
 extension Response {
-    /// The answer as the store keeps it: status, lines of fields, an empty line, the body. Nil for
-    /// what is not kept.
+    /// The response as the store keeps it: status, lines of fields, an empty line, the body. Nil if
+    /// it is not stored.
     var keptBytes: [UInt8]? {
         guard (200..<300).contains(status) || (400..<500).contains(status), status != 401,
             status != 429

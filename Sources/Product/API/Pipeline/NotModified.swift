@@ -1,8 +1,8 @@
 import HTTP
 
 extension Response {
-    /// 304 without a body where the caller has this very object (RFC 9110 section 13.1.2, by weak
-    /// comparison); else the answer as it is. Of GET and HEAD, and of what has an `ETag`.
+    /// 304 without a body if the caller's copy is current (RFC 9110 section 13.1.2, by weak
+    /// comparison); else the response unchanged. Only for GET and HEAD with an `ETag`.
     func unlessKnown(to request: Request) -> Response {
         guard status == 200, request.method == .get || request.method == .head,
             let etag = first("etag")

@@ -1,7 +1,7 @@
 import Domain
 
 extension Call {
-    /// The caller in the words of the domain, for rights that depend on the target.
+    /// The caller as the domain's principal, for rights that depend on the target.
     package var domainPrincipal: Domain.Principal { principal.inDomain }
 }
 

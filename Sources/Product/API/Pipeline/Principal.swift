@@ -1,6 +1,6 @@
 import Text
 
-/// Who asks, once the credential is checked.
+/// The authenticated caller.
 package struct Principal: Sendable, Equatable {
     package enum Kind: String, Sendable {
         case anonymous, `operator`, user, key
@@ -14,17 +14,17 @@ package struct Principal: Sendable, Equatable {
     /// May reach every tenant.
     package var platform: Bool
     package var role: String
-    /// A key's scopes; empty for people, whose role says what they may do.
+    /// A key's scopes; empty for operators, whose role decides.
     package var scopes: [String]
-    /// Came by the console's cookie, so that writes need `X-Gatehouse-Console: 1`.
+    /// Authenticated by the console's cookie, so that writes need `X-Gatehouse-Console: 1`.
     package var isConsoleSession: Bool
     /// The console's session, so that it can end itself.
     package var session: UUID?
-    /// The only provider that the credential speaks for.
+    /// The only provider that the credential may name.
     package var provider: UUID?
     /// The user who owns the key, if a user does.
     package var user: UUID?
-    /// What is left of the key's limit after this call; nil where it has none.
+    /// The remainder of the key's limit after this call; nil if it has none.
     package var rateLimit: RateLimitLeft?
     /// An owner of a suspended tenant who may resume it.
     package var mayResume = false
@@ -47,12 +47,12 @@ package struct Principal: Sendable, Equatable {
     package static let anonymous = Principal(kind: .anonymous)
 }
 
-/// What every answer to a key with a limit says (draft-ietf-httpapi-ratelimit-headers-06).
+/// The rate limit fields for a key with a limit (draft-ietf-httpapi-ratelimit-headers-06).
 package struct RateLimitLeft: Sendable, Equatable {
-    /// Uses a minute.
+    /// Uses per minute.
     package var limit: Int
     package var remaining: Int
-    /// Seconds until all are there again.
+    /// Seconds until the limit is reset.
     package var resetsIn: Int64
 
     package init(limit: Int, remaining: Int, resetsIn: Int64) {

@@ -2,7 +2,7 @@ import HTTP
 
 /// The cookies of a request (RFC 6265 section 5.4).
 package enum RequestCookie {
-    /// The value of the first cookie of this name, compared byte for byte; nil where none came.
+    /// The value of the first cookie of this name, compared byte for byte; nil if there is none.
     package static func value(_ name: String, in request: Request) -> String? {
         for line in request.all("cookie") {
             for part in line.split(separator: ";") {

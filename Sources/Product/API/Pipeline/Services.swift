@@ -5,17 +5,17 @@ import HTTP
 import Storage
 import Text
 
-/// What handlers reach through `call.services`; the composition root fills it once.
+/// The services of handlers, in `call.services`; the composition root fills it once.
 package struct Services: Sendable {
     private let storage: Database?
     private let hasher: PasswordHasher?
     private let documents: ProviderDocuments?
-    /// Where people reach this server, without a trailing slash: links are made with it.
+    /// The server's public URL, without a trailing slash: the base of links.
     package let publicURL: String
-    /// Whether mails leave this service; without, links are shown to be handed over.
+    /// Whether mail is sent; otherwise links are shown to be handed over.
     package var sendsMail = false
-    /// The TXT records of a name, nil where the name servers cannot be asked; none where no resolver
-    /// is set, so that nothing is proved by DNS.
+    /// The TXT records of a name, nil if the name servers are unavailable; none if no resolver is
+    /// set, so that nothing is proved by DNS.
     /// `owner`: the tenant that asks; nil: the service itself.
     package var txtRecords: @Sendable (_ name: String, _ owner: UUID?) async -> [String]? = {
         _, _ in []
@@ -23,22 +23,22 @@ package struct Services: Sendable {
     /// The client contracts that are built in.
     package var clients: [ClientDescription] = []
 
-    /// Sends the holder of an invite to a provider: where their browser goes, and the cookie that ties
-    /// its return to it. Takes the tenant, the provider and the hash of the token; throws `Problem`.
+    /// Begins an invite holder's sign-in at a provider: the redirect URL, and the cookie that binds
+    /// the return. Takes the tenant, the provider and the hash of the token; throws `Problem`.
     package typealias Joining =
         @Sendable (Call, TenantRow, UUID, [UInt8]) async throws -> (url: String, cookie: Field)
     package var joining: Joining = { _, _, _, _ in throw Problem.internalError }
 
-    /// Finds an app's token that is good at this moment; nil for every other text. A token of a
-    /// tenant that must not be asked about is not looked for, so that the time tells nothing.
+    /// Finds an app's token if it is active; nil for every other text. A token of a tenant that the
+    /// caller may not ask about is not looked up, so that the time reveals nothing.
     package typealias ReadingTokens =
         @Sendable (_ token: String, _ mayAsk: (UUID) -> Bool) async throws -> ActiveToken?
     package var activeToken: ReadingTokens = { _, _ in nil }
 
-    /// Where callers that ask about many keys at once take their places.
+    /// Limits callers that verify many keys at once.
     package let batches = BatchIndex()
 
-    /// Told of each verdict about a presented key.
+    /// Called for each verdict about a presented key.
     package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }
 
     package init(
@@ -51,7 +51,7 @@ package struct Services: Sendable {
         self.publicURL = publicURL
     }
 
-    /// A service that was composed without a database has no handler that asks for one.
+    /// Throws if the service was composed without a database.
     package var database: Database {
         get throws {
             guard let storage else { throw Problem.internalError }
@@ -66,7 +66,7 @@ package struct Services: Sendable {
         }
     }
 
-    /// What providers publish, to check their id tokens by.
+    /// The providers' published keys, to verify their id tokens.
     package var providerDocuments: ProviderDocuments {
         get throws {
             guard let documents else { throw Problem.internalError }

@@ -5,7 +5,7 @@ import Text
 
 /// The steps of `Dispatcher.steps`, in their order.
 extension Dispatcher {
-    /// These go before the origin's refusal, and yet a page that may ask has to be able to read them.
+    /// These checks precede the origin's, but an allowed page has to be able to read their errors.
     func head(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         let request = exchange.call.request
@@ -49,7 +49,7 @@ extension Dispatcher {
         return nil
     }
 
-    /// As `authenticate`, `tenant` and `permit`, for a request that comes through them again.
+    /// Repeats `authenticate`, `tenant` and `permit` for a request that continues.
     func recheck(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint, endpoint.access != .open, !endpoint.hook else {
             return nil
@@ -60,9 +60,9 @@ extension Dispatcher {
         return try permit(&exchange)
     }
 
-    /// A foreign or unknown tenant and an id that is no UUID are the same 404. A credential of the
-    /// platform without the right is refused before anything is looked for: it would be told by 403
-    /// and 404 what is there.
+    /// A foreign or unknown tenant and an id that is not a UUID are the same 404. A platform
+    /// credential without the right is refused before any look-up: otherwise 403 and 404 would
+    /// reveal what exists.
     func tenant(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         if exchange.call.principal.platform {
@@ -103,7 +103,7 @@ extension Dispatcher {
         return nil
     }
 
-    /// The body by its media type and shape, the query by its declarations: all faults in one 422.
+    /// Decodes the body by media type and shape, the query by declaration: all faults in one 422.
     func decode(_ exchange: inout Exchange) throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         if endpoint.isForeign { return nil }
@@ -125,7 +125,7 @@ extension Dispatcher {
         if let shape, request.method != .get, request.method != .head {
             var decoder = Decoder(
                 allowsReadOnly: request.method == .put || request.method == .patch)
-            // An empty body is told everything that it lacks, as `{}` would be.
+            // An empty body gets every missing member as a fault, as `{}` would.
             let value = request.body.isEmpty ? .object([]) : try Self.parse(request.body)
             exchange.call.input = decoder.object(value, shape, at: "")
             errors += decoder.errors
@@ -165,10 +165,10 @@ extension Dispatcher {
         }
     }
 
-    /// 400 where a JSON body was announced and none came, or where it is the whole of what a PUT
-    /// sets: nothing is no JSON text (RFC 8259 section 2), and what was lost on the way must not
-    /// act as `{}` would. A verb about one object (`…/{id}/revoke`) says by its path what is to be
-    /// done; clients send the type with each of their calls.
+    /// 400 if a JSON body was announced and is missing, or if it is the whole value of a PUT: an
+    /// empty text is not JSON (RFC 8259 section 2), and a body lost on the way must not act as `{}`
+    /// would. For an action on one object (`…/{id}/revoke`) the path says everything; clients send
+    /// the type with each call.
     private static func checkPresence(_ exchange: Exchange, _ endpoint: Endpoint) throws {
         let request = exchange.call.request
         guard case .json(let shape) = endpoint.body, request.body.isEmpty,
@@ -185,7 +185,7 @@ extension Dispatcher {
         (request.first("content-type") ?? "").prefix { $0 != ";" }.trimmingSpaces.lowercased()
     }
 
-    /// Only where there is a body; parameters of the type (`; charset=utf-8`) do not matter.
+    /// Only if there is a body; parameters of the type (`; charset=utf-8`) do not matter.
     private static func checkMediaType(of request: Request, _ endpoint: Endpoint) throws {
         guard !request.body.isEmpty, request.method != .get, request.method != .head else {
             return

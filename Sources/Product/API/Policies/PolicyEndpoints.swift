@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/policy`: who may come in, and its published versions.
+/// `/v1/tenants/{tenant}/policy`: the admission policy, and its published versions.
 enum PolicyEndpoints {
     static let all: [Endpoint] = [get, put, versions]
 
@@ -37,8 +37,8 @@ enum PolicyEndpoints {
         return .ok(row.json, etag: row.etag)
     }
 
-    /// If-Match comes first: a body that repeats the read-only `version` of an older policy is a 412
-    /// that says which version is in force, and by whom and when it was published, not a 422.
+    /// If-Match comes first: a body that repeats the read-only `version` of an older policy is a
+    /// 412 that names the version in force, its author and its time, not a 422.
     private static func check(_ call: Call, _ current: PolicyRow) throws {
         do {
             try call.requireMatch(current.etag)
@@ -69,7 +69,7 @@ enum PolicyEndpoints {
 }
 
 extension PolicyRow {
-    /// Which version this is, and by whom and when it was published.
+    /// This version, its author and its time.
     fileprivate var publication: JSONValue {
         .object([
             .init("version", .int(version)), .init("created_by", .string(createdBy)),
@@ -77,7 +77,7 @@ extension PolicyRow {
         ])
     }
 
-    /// What would be published: the same version where nothing differs.
+    /// The version to be published: the same if nothing differs.
     fileprivate func dryRun(_ wanted: TenantPolicy) -> JSONValue {
         let isSame = wanted.document == policy.document
         return .object(

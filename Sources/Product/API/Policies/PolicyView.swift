@@ -59,7 +59,7 @@ extension PolicyRow {
 }
 
 extension TextRule {
-    /// A name of a scope: no white space, which separates scopes elsewhere (RFC 6749 §3.3).
+    /// A name of a scope: without white space, which separates scopes (RFC 6749 §3.3).
     static let scope = TextRule(
         pattern: "^[a-z0-9][a-z0-9._:-]{0,63}$",
         detail: "must be lower-case letters, digits, `.`, `_`, `:` and `-`", example: "api:read"
@@ -78,7 +78,7 @@ extension TextRule {
 }
 
 extension Input {
-    /// The policy that a PUT asks for: what it leaves out is as in a new tenant.
+    /// The policy of a PUT: missing members have the defaults of a new tenant.
     func policy() -> TenantPolicy {
         var members = members
         for index in members.indices where members[index].name.isSame(as: "allowed_domains") {
@@ -91,7 +91,7 @@ extension Input {
 }
 
 extension [String] {
-    /// Each once, in the order of its first place; compared on bytes, since all are ASCII here.
+    /// Each once, in the order of first occurrence; compared on bytes, since all are ASCII here.
     fileprivate var withoutRepeats: [String] {
         var seen: Set<String> = []
         return filter { seen.insert($0).inserted }

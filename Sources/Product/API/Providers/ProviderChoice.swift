@@ -4,10 +4,10 @@ import JSON
 import Storage
 import Text
 
-/// Which provider a client's people sign in at.
+/// Selects the provider of a client's users.
 package enum ProviderChoice {
-    /// The one that the client names, by id or kind, else the tenant's only one, else the platform's
-    /// only one; nil where there is none, or no one is it. `rows`: as `providers(near:)` gives them.
+    /// The one that the client names, by id or kind, else the tenant's only one, else the
+    /// platform's; nil if there is none, or no single one. `rows`: as from `providers(near:)`.
     package static func choose(
         from rows: [ProviderRow], kinds: [String], named: String?
     ) -> ProviderRow? {
@@ -18,6 +18,7 @@ package enum ProviderChoice {
         return fitting.count == 1 ? fitting.first : nil
     }
 
+    /// Whether `name` is the provider's id or its kind.
     package static func isNamed(_ row: ProviderRow, _ name: String) -> Bool {
         sameBytes(row.id.description, name) || sameBytes(row.kind, name)
     }

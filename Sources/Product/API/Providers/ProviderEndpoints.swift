@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/providers`: where people sign in. A tenant's credential has its own providers.
+/// `/v1/providers`: identity providers. A tenant's credential sees its own providers.
 enum ProviderEndpoints {
     static let all: [Endpoint] = [list, create, get, update, delete]
 

@@ -4,20 +4,20 @@ import JSON
 import Storage
 import Text
 
-/// What a body says about a provider, made fit to store.
+/// A body's provider settings, validated and normalised.
 struct ProviderInput {
     var kind: String
     var name: String
     var issuer: String
     var document: JSONValue
     var secret: ProviderSecret
-    /// A pool is confirmed by the platform; a tenant can prove its id to nobody.
+    /// The platform confirms a pool; a tenant cannot prove that a pool's id is its own.
     var isConfirmed: Bool
 
-    /// Whose provider it is; the nil tenant: the platform's.
+    /// The provider's owner; the nil tenant: the platform.
     private let owner: UUID
 
-    /// `current` nil for a creation. 422 where a kind lacks what it needs.
+    /// `current` nil for a creation. 422 if a kind lacks a required setting.
     init(_ call: Call, owner: UUID, current: ProviderRow?) async throws {
         self.owner = owner
         let input = call.input
@@ -56,7 +56,7 @@ struct ProviderInput {
         }
     }
 
-    /// The secret goes where the issuer and the endpoints say: whoever moves them has to know it.
+    /// The issuer and the endpoints receive the secret: changing them requires knowing it.
     private func checkSecret(_ current: ProviderRow?) throws {
         guard let current, current.hasSecret, case .keep = secret else { return }
         let isMoved =
@@ -112,8 +112,8 @@ struct ProviderInput {
         if !errors.isEmpty { throw Problem.invalid(errors) }
     }
 
-    /// UserPoolIdType of the Cognito API, without its `_` in the middle, which emulators do not
-    /// keep to. With a `/` it would read as another pool's upstream.
+    /// UserPoolIdType of the Cognito API, without requiring its `_` in the middle, which emulators
+    /// omit. With a `/` it would read as another pool's upstream.
     private static func isPool(_ text: String) -> Bool {
         (1...55).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -126,8 +126,8 @@ struct ProviderInput {
             }
     }
 
-    /// Opening a pool to this machine's processes is for who runs the machine: a tenant that named
-    /// another's pool would else take in the people of an emulator here.
+    /// Only the platform may open a pool to this machine's processes: otherwise a tenant that named
+    /// another's pool would admit the users of an emulator here.
     private func checkOpening(_ call: Call, _ current: ProviderRow?) throws {
         let opening = document["lambda_open"]
         guard opening?.string == "loopback", !call.principal.platform,
@@ -138,7 +138,7 @@ struct ProviderInput {
         ])
     }
 
-    /// Domains as A-labels, `email_trust` none where the kind has no better word, tenants by id.
+    /// Domains as A-labels, `email_trust` `none` by default if the kind has it, tenants by id.
     private func settle(
         _ members: [JSONValue.Member], _ call: Call
     ) async throws -> [JSONValue.Member] {

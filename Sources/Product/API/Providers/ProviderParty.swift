@@ -4,7 +4,7 @@ import JSON
 import Storage
 
 extension ProviderRow {
-    /// The provider as its id tokens are checked; nil for a kind that issues none.
+    /// The provider as an issuer of id tokens; nil for a kind that issues none.
     package var relyingParty: RelyingParty? {
         guard let kind = ProviderKind(rawValue: kind), kind != .password else { return nil }
         var endpoints: [RelyingParty.Endpoint: String] = [:]

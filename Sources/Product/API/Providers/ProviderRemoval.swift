@@ -5,14 +5,14 @@ import JSON
 import Storage
 import Text
 
-/// Asks twice before a provider is removed by which people sign in.
+/// Asks for a confirmation before a provider with identities is deleted.
 struct ProviderRemoval {
     static let parameter = QueryParameter(
         "confirm", .string(min: 1, max: 128), "The token of the 409 `confirm_required`.")
 
     var call: Call
 
-    /// Throws 409 with a token and the number of identities, unless the request brought the token.
+    /// Throws 409 with a token and the number of identities, unless the request has the token.
     func check(_ row: ProviderRow, identities: Int) throws {
         guard identities > 0 else { return }
         let token = try token(for: row)

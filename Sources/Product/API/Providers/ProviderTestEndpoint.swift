@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Storage
 
-/// `/v1/providers/{id}/test`: tries a provider's setup out, before people do.
+/// `/v1/providers/{id}/test`: tests a provider's setup before users need it.
 enum ProviderTestEndpoint {
     static let all = [test]
 

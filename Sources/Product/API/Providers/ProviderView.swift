@@ -12,7 +12,7 @@ extension ProviderRow: JSONView {
         ("admin_create", .string("deny")), ("lambda_open", .string("off")),
     ]
 
-    /// The provider as `/v1` shows it; a secret never stands in it.
+    /// The provider as `/v1` shows it, without its secret.
     func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("id", id)

@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// An attempt as the generic hook and the dry run take it.
+/// The body of an attempt for the generic hook and the dry run.
 enum AttemptShape {
     static let shape = ObjectShape(
         "Attempt",
@@ -47,6 +47,6 @@ enum AttemptShape {
 }
 
 extension Call {
-    /// A tenant's credential leads to that tenant only; nil is the platform's.
+    /// The only tenant that a tenant's credential reaches; nil is the platform's.
     var callerTenant: UUID? { principal.platform ? nil : principal.tenant }
 }

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// Cognito's triggers, as a forwarder sends them and as the Lambda Invoke API has them.
+/// Cognito's triggers, as a forwarder sends them and in the Lambda Invoke API.
 enum CognitoEndpoints {
     static let all: [Endpoint] = [preSignup, postConfirmation, LambdaEndpoint.invoke]
 
@@ -55,7 +55,7 @@ enum CognitoEndpoints {
             String(decoding: $0.json().encoded(), as: UTF8.self)
         }
         guard let result else { throw Problem.internalError }
-        // A user who waits for approval has a row, and no sign-in.
+        // A user who waits for approval has a row, but no sign-in.
         let waits = result.verdict.outcome == .created && result.user?.status == "pending"
         guard result.verdict.outcome == .refused || waits else { return .allowed(event.allowed) }
         return .refused(
@@ -63,8 +63,8 @@ enum CognitoEndpoints {
             result.verdict.reason ?? .approvalPending)
     }
 
-    /// Only a confirmed sign-up decides; other triggers are echoed. One that an operator or a phone
-    /// confirmed proves no mailbox: what was reserved waits for the token that does.
+    /// Only a confirmed sign-up decides; other triggers are echoed. A confirmation by an operator
+    /// or a phone proves no mailbox: the reservation waits for a token that does.
     static func confirm(_ event: CognitoEvent, _ call: Call) async throws -> JSONValue {
         guard event.trigger.isSame(as: CognitoMapping.Trigger.confirmSignUp.rawValue),
             let attempt = event.call(for: call)

@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// A Cognito trigger event: a tree that is echoed, of which a few members are read.
+/// A Cognito trigger event: a tree to be echoed, of which a few members are read.
 struct CognitoEvent: Sendable {
     var document: JSONValue
     var trigger: String
@@ -21,7 +21,7 @@ struct CognitoEvent: Sendable {
             .nullable("response", .any),
         ])
 
-    /// 422 with every fault, as any body.
+    /// 422 with every fault, as for any body.
     init(_ document: JSONValue) throws {
         var decoder = Decoder(allowsReadOnly: false)
         let input = decoder.object(document, Self.shape, at: "")
@@ -34,7 +34,7 @@ struct CognitoEvent: Sendable {
 
     private var attributes: JSONValue { document["request"]?["userAttributes"] ?? .null }
 
-    /// An attribute that is no string counts as absent.
+    /// An attribute that is not a string counts as absent.
     func attribute(_ name: String) -> String? { attributes[name]?.string }
 
     private var emailVerified: Bool? {
@@ -46,7 +46,7 @@ struct CognitoEvent: Sendable {
         }
     }
 
-    /// The call of this event; nil for a trigger that has nothing to decide.
+    /// The call of this event; nil for a trigger without a decision.
     func call(for request: Call) -> ProvisioningCall? {
         guard let source = CognitoMapping.Trigger(rawValue: trigger) else { return nil }
         let kind: Attempt.Trigger =
@@ -65,7 +65,7 @@ struct CognitoEvent: Sendable {
         call.caller = request.callerTenant
         call.onlyProvider = request.principal.provider
         call.needsReservation = kind == .nativeProved
-        // The id token of a native user names its `sub`, which the sign-up's event had not.
+        // The id token of a native user has its `sub`, which the sign-up's event did not have.
         if kind == .nativeProved {
             call.alias = attribute("sub").map { PoolAlias(pool: pool, sub: $0) }
         }

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/provisioning/decisions` and its twin below a tenant.
+/// `/v1/provisioning/decisions` and its counterpart below a tenant.
 enum DecisionEndpoints {
     static let all: [Endpoint] = [list, get, listOfTenant, getOfTenant]
 
@@ -86,7 +86,7 @@ enum DecisionEndpoints {
             row.trace = try await database.shown(row.trace, to: tenant)
             if call.query.flag("would_admit") {
                 try await call.takeDryRuns()
-                // Of an invite that did not help nothing more is told.
+                // For an invite that did not help, nothing more is shown.
                 let isTold = !row.isPart || row.email != nil
                 row.wouldAdmit =
                     isTold ? try await database.wouldAdmit(row.id, reader: tenant) : []
@@ -97,7 +97,7 @@ enum DecisionEndpoints {
 }
 
 extension Call {
-    /// The path's tenant, else the credential's; nil is all of the platform.
+    /// The path's tenant, else the credential's; nil: all, for the platform.
     fileprivate var decisionTenant: UUID? {
         resolvedTenant?.id ?? (principal.platform ? nil : principal.tenant ?? .platform)
     }

@@ -4,8 +4,8 @@ import Storage
 import Text
 
 extension Call {
-    /// Counts runs of the rules that write nothing against what one caller may have of them in a
-    /// minute: they hold up nobody, but cost as much as real ones. Throws 429.
+    /// Counts runs of the rules that write nothing against the caller's limit per minute: they
+    /// block no other call, but cost as much as real ones. Throws 429.
     func takeDryRuns(_ number: Int = 1) async throws {
         let database = try services.database
         let caller = principal.id?.description ?? (principal.tenant ?? .platform).description

@@ -2,7 +2,7 @@ import HTTP
 import JSON
 import Storage
 
-/// The generic hook and its dry run: 200 for every decided outcome, refusals too.
+/// The generic hook and its dry run: 200 for every decision, refusals included.
 enum HookEndpoints {
     static let all: [Endpoint] = [preSignup, evaluate]
 

@@ -5,8 +5,8 @@ import Storage
 import Text
 
 extension ProvisioningCall {
-    /// Whom a checked id token names, and what it says of them. Of a pool's federated user the
-    /// identity behind it, so that it is the same one that the pool's triggers name.
+    /// The identity and the claims of a verified id token. For a pool's federated user the identity
+    /// behind it, so that it is the same one as in the pool's triggers.
     package init(_ claims: IDClaims, from provider: ProviderRow) {
         if !provider.kind.isSame(as: ProviderKind.cognito.rawValue) {
             self.init(
@@ -31,7 +31,7 @@ extension ProvisioningCall {
                     trigger: .nativeProved)
             }
             alias = PoolAlias(pool: provider.issuer, sub: claims.subject)
-            // Its keys have proved the token: another registration of the pool is not to be taken.
+            // Its keys verified the token: no other registration of the pool may be used.
             onlyProvider = provider.id
         }
         tokenTime = TokenTime(claims: claims.all)

@@ -2,16 +2,16 @@ import Domain
 import HTTP
 import JSON
 
-/// Both triggers in the shape of the Lambda Invoke API (AWS Lambda API reference, Invoke).
+/// Both triggers in the form of the Lambda Invoke API (AWS Lambda API reference, Invoke).
 package enum LambdaEndpoint {
     package static let prefix = "/2015-03-31/functions/"
 
     /// `X-Amz-Invocation-Type`.
     private enum Invocation: String, CaseIterable {
         case requestResponse = "RequestResponse"
-        /// Done before it is acknowledged, so that nothing acknowledged is lost; 202.
+        /// Completed before the acknowledgement, so that no acknowledged event is lost; 202.
         case event = "Event"
-        /// Only whether the caller may; 204.
+        /// Only checks the permission; 204.
         case dryRun = "DryRun"
     }
 
@@ -58,13 +58,13 @@ package enum LambdaEndpoint {
         } else {
             response = .ok(try await CognitoEndpoints.confirm(event, call))
         }
-        // Nobody waits for what an Event came to; its decision is recorded like every other.
+        // The result of an Event is not awaited; its decision is recorded like every other.
         if invocation == .event { response = Response(202) }
         response.set("x-amz-executed-version", "$LATEST")
         return response
     }
 
-    /// What the Lambda runtime answers where a function throws.
+    /// The Lambda runtime's response if a function throws.
     private static let functionError = ObjectShape(
         "FunctionError",
         [.readOnly("errorMessage", .string()), .readOnly("errorType", .string())])
@@ -80,7 +80,7 @@ package enum LambdaEndpoint {
     }
 
     /// A refusal on its path with the members that AWS clients read: `Message`, and the type in
-    /// `x-amzn-errortype`; nil elsewhere.
+    /// `x-amzn-errortype`; nil for other paths.
     package static func encode(_ problem: Problem, _ request: Request) -> Response? {
         guard request.path.utf8.starts(with: prefix.utf8) else { return nil }
         var problem = problem

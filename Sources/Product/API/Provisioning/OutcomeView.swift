@@ -4,7 +4,7 @@ import Storage
 import Text
 
 extension ProvisioningResult {
-    /// The answer of the generic hook; with the trace, that of the dry run.
+    /// The response of the generic hook; with the trace, that of the dry run.
     func json(trace: JSONValue? = nil) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("outcome", .string(verdict.outcome.rawValue)),

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `…/decisions/{id}/resolve`: whose an account is whose address was never proved.
+/// `…/decisions/{id}/resolve`: decides the owner of an account with an unproved address.
 enum ResolveEndpoint {
     static let all: [Endpoint] = [resolve]
 
@@ -54,7 +54,7 @@ enum ResolveEndpoint {
             }, etag: ETag.version(1))
     }
 
-    /// A caller who sees only decisions of their own finds none here.
+    /// 404 for a caller who sees only their own decisions.
     @Sendable private static func exists(_ call: Call) async throws -> Bool {
         guard call.bound(.readDecisions) == nil else { return false }
         return try await call.services.database.decision(call.id(), tenant: call.tenant.id) != nil
@@ -84,7 +84,7 @@ enum ResolveEndpoint {
         _ resolved: ResolvedDecision, _ change: Change, _ database: Database, _ call: Call
     ) async throws {
         for address in resolved.publicView {
-            // About a thing of its own each: a later letter about one thing replaces the earlier.
+            // With a random object each: a later mail about one object replaces the earlier.
             try await change.post(
                 OutgoingMail(
                     .accountGiven, to: address, tenantName: try await change.tenantName(),

@@ -6,8 +6,8 @@ import JSON
 import Storage
 import Text
 
-/// A sign-in that a provider's id token proves: the token checked, its provider found, its claims
-/// as an attempt.
+/// A sign-in proved by a provider's id token: verifies the token, finds its provider, and makes an
+/// attempt of its claims.
 struct TokenSignIn {
     let call: Call
     let database: Database
@@ -51,10 +51,10 @@ struct TokenSignIn {
             requestID: call.request.id, ip: call.request.remoteAddress)
     }
 
-    /// Seconds for which a mail that only tells something is tried.
+    /// Seconds for which a purely informational mail is attempted.
     static let noticeSeconds: Int64 = 3 * 86_400
 
-    /// What a tenant offers is declined by naming that tenant, and nothing else.
+    /// A request to decline a tenant names that tenant, and nothing else.
     private func decline(
         _ attempt: ProvisioningCall, _ provider: ProviderRow
     ) async throws -> Response {
@@ -94,7 +94,7 @@ struct TokenSignIn {
         return "id-token " + Hex.encode(SHA256.hash(Array(texts.joined(separator: "\n").utf8)))
     }
 
-    /// One text for every token that is not accepted; the reason is for the log alone.
+    /// One text for every refused token; the reason is only for the log.
     static func refused(_ cause: String) -> Problem {
         var problem = Problem(
             .unauthorized, "The id token is not accepted.",

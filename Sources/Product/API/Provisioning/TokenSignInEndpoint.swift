@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/provisioning/sign-in`: the engine of the hooks for every later sign-in.
+/// `/v1/provisioning/sign-in`: the hooks' rules for every later sign-in.
 enum TokenSignInEndpoint {
     static let all: [Endpoint] = [signIn]
 

@@ -1,6 +1,6 @@
 import Domain
 
-/// Every `code` that an answer may carry. Clients branch on them: frozen by a test.
+/// Every `code` that a response may carry. Clients branch on them: frozen by a test.
 package enum Code: String, Sendable, CaseIterable {
     case invalidRequest = "invalid_request"
     case validationFailed = "validation_failed"
@@ -81,11 +81,11 @@ package enum Code: String, Sendable, CaseIterable {
 }
 
 extension Code {
-    /// Each reason of a refusal is a code of the same name, which a test holds.
+    /// Each reason of a refusal is a code of the same name; a test checks it.
     init(_ reason: Reason) { self = Code(rawValue: reason.rawValue) ?? .forbidden }
 }
 
-/// What may be wrong with one member of a body or one query parameter.
+/// The faults of one member of a body or one query parameter.
 package enum FieldCode: String, Sendable, CaseIterable {
     case required, unknown, duplicate, changed
     case wrongType = "wrong_type"

@@ -1,13 +1,13 @@
 import JSON
 import Text
 
-/// A place in an ordered list: the sort key and id of an item. Opaque on the wire, and bound by a
-/// checksum to the list it was given for. It grants nothing, so the checksum needs no secret: it
-/// keeps one list's cursor from silently misleading another.
+/// A position in an ordered list: the sort key and id of an item. Opaque on the wire, and bound by
+/// a checksum to its list. It grants nothing, so the checksum needs no secret: it prevents using
+/// one list's cursor in another by mistake.
 package struct Cursor: Sendable, Equatable {
     package var key: String
     package var id: UUID
-    /// What the list's first page counted, so that no other page has to.
+    /// The count of the list's first page, so that no other page has to count.
     package var total: Total?
 
     package init(key: String, id: UUID, total: Total? = nil) {
@@ -39,7 +39,7 @@ package struct Cursor: Sendable, Equatable {
         let content = Array(bytes.dropLast(8))
         guard word(bytes.suffix(8)) == checksum(content, list),
             let key = String(validating: content.dropFirst(24), as: UTF8.self),
-            // PostgreSQL's text holds none.
+            // PostgreSQL's text cannot contain NUL.
             !key.utf8.contains(0)
         else { return nil }
         self.key = key
@@ -68,7 +68,7 @@ private func checksum(_ bytes: [UInt8], _ list: String) -> UInt64 {
     return hash
 }
 
-/// RFC 4648 §5 without padding; strict: the bits behind the last byte are zero.
+/// RFC 4648 §5 without padding; strict: the bits after the last byte are zero.
 enum Base64URL {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)

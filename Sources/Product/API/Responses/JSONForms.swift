@@ -2,7 +2,7 @@ import JSON
 import Storage
 import Text
 
-/// The forms that every object shares: an unknown value is `null`.
+/// The JSON forms of all objects: an unknown value is `null`.
 extension JSONValue {
     static func uuid(_ id: UUID?) -> JSONValue { id.map { .string($0.description) } ?? .null }
     static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
@@ -11,7 +11,7 @@ extension JSONValue {
     }
     static func strings(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
 
-    /// What `body` writes, as a tree: for the few places that look into a view.
+    /// The output of `body` as a tree: for the few callers that read a view.
     static func written(_ body: (inout JSONWriter) -> Void) -> JSONValue {
         var writer = JSONWriter()
         body(&writer)
@@ -19,7 +19,7 @@ extension JSONValue {
     }
 }
 
-/// What `/v1` shows of a thing, written as bytes without a tree between.
+/// The `/v1` view of an object, written as bytes without an intermediate tree.
 protocol JSONView {
     func write(to json: inout JSONWriter)
 }

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-/// Which page of a list is asked for.
+/// The requested page of a list.
 package struct PageRequest: Sendable, Equatable {
     package static let limits = 1...200
     package static let standardLimit = 50
@@ -10,11 +10,11 @@ package struct PageRequest: Sendable, Equatable {
     /// The field, without the sign.
     package var sort: String
     package var descending: Bool
-    /// The last item of the page before; the page starts behind it.
+    /// The last item of the previous page; the page starts after it.
     package var after: Cursor?
 }
 
-/// The number of items that the filters leave. `exact` false: at least so many.
+/// The number of items that pass the filters. `exact` false: a lower bound.
 package struct Total: Sendable, Equatable {
     package var value: Int
     package var exact: Bool
@@ -49,12 +49,12 @@ extension Call {
     }
 
     /// `{"items", "next_cursor", "total"}` with `Link: rel="next"`. `next` is the last item's sort
-    /// key and id where more follow, else nil; it carries the total on.
+    /// key and id if more follow, else nil; it carries the total on.
     package func list(_ items: [JSONValue], next: Cursor?, total: Total) -> Response {
         list(items, next: next, total: total) { $1.value($0) }
     }
 
-    /// Bytes; a user with one sign-in takes some 600. What is longer is moved.
+    /// Bytes; a user with one identity takes some 600. A longer page is reallocated.
     private static let expectedItem = 768
 
     /// The same, each item written as bytes by `write`.

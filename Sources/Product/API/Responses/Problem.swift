@@ -1,8 +1,8 @@
 import HTTP
 import JSON
 
-/// One thing wrong with the input. `pointer` is a JSON pointer into the body (RFC 6901), or `?name`
-/// for a query parameter.
+/// One fault of the input. `pointer` is a JSON pointer into the body (RFC 6901), or `?name` for a
+/// query parameter.
 package struct FieldError: Sendable, Equatable {
     package var pointer: String
     package var code: FieldCode
@@ -15,17 +15,17 @@ package struct FieldError: Sendable, Equatable {
     }
 }
 
-/// A refusal, thrown from anywhere behind the dispatcher, answered as RFC 9457.
+/// An error response by RFC 9457, thrown from anywhere below the dispatcher.
 package struct Problem: Error, Sendable {
     package var status: Int
     package var code: Code
     package var detail: String
     package var errors: [FieldError]
-    /// Header fields that go with the refusal: `Retry-After`, `WWW-Authenticate`, `Allow`.
+    /// Header fields of the response: `Retry-After`, `WWW-Authenticate`, `Allow`.
     package var fields: [Field]
-    /// Further members of the document, as the id of the object that is in the way.
+    /// Further members of the document, such as the id of the conflicting object.
     package var members: [JSONValue.Member]
-    /// Why, for the log alone.
+    /// The cause, only for the log.
     package var cause: String?
 
     package init(
@@ -40,7 +40,7 @@ package struct Problem: Error, Sendable {
         self.members = members
     }
 
-    /// 422 with everything that is wrong, the first hundred of it.
+    /// 422 with all faults, at most the first hundred.
     package static func invalid(_ errors: [FieldError]) -> Problem {
         // A sentence names a few; `errors` has them all.
         let pointers = errors.prefix(10).map {
@@ -57,7 +57,7 @@ package struct Problem: Error, Sendable {
         Problem(.notFound, "There is no such \(what).")
     }
 
-    /// 409 with the id of the object that is in the way.
+    /// 409 with the id of the conflicting object.
     package static func conflict(
         _ detail: String, with id: String, code: Code = .conflict
     ) -> Problem {
@@ -78,13 +78,13 @@ package struct Problem: Error, Sendable {
         Problem(.forbidden, detail)
     }
 
-    /// The database is away: nothing was written, and trying again is safe.
+    /// The database is unavailable: nothing was written, and retrying is safe.
     package static let unavailable = Problem(
         .unavailable, "The service cannot answer now; try again.",
         fields: [Field("retry-after", "1")])
 
-    /// 429 with the draft's fields (draft-ietf-httpapi-ratelimit-headers): `limit` is what was
-    /// used up, `retryAfter` the seconds until there is some again.
+    /// 429 with the draft's fields (draft-ietf-httpapi-ratelimit-headers): `limit` is the limit
+    /// that was used up, `retryAfter` the seconds until it is available again.
     package static func rateLimited(
         _ detail: String, limit: Int? = nil, retryAfter: Int64
     ) -> Problem {
@@ -97,7 +97,7 @@ package struct Problem: Error, Sendable {
         return Problem(.rateLimited, detail, fields: fields)
     }
 
-    /// The connection was lost while committing: it may or may not have been written.
+    /// The connection was lost during the commit: the change may or may not be written.
     package static let commitUnknown = Problem(
         .commitUnknown, "It is not known whether the change was written; look before trying again.",
         fields: [Field("retry-after", "1")])
@@ -105,8 +105,8 @@ package struct Problem: Error, Sendable {
     package static let internalError = Problem(
         .internalError, "Something went wrong on our side; the request id names it in the log.")
 
-    /// The answer. `requestID` nil leaves the member out, for answers that retries must find
-    /// byte-equal.
+    /// The response. `requestID` nil omits the member, for responses that must be byte-equal on a
+    /// retry.
     package func response(requestID: String?) -> Response {
         var body: [JSONValue.Member] = [
             .init("type", .string("urn:gatehouse:problem:\(code.rawValue)")),

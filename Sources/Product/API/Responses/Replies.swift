@@ -17,12 +17,12 @@ extension Response {
         json(200, bytes: value.encoded(), etag: etag)
     }
 
-    /// 200 with what is shown of a thing.
+    /// 200 with the view of an object.
     static func ok(_ view: some JSONView, etag: String? = nil) -> Response {
         json(200, bytes: written(view), etag: etag)
     }
 
-    /// 201 with what is shown of a thing.
+    /// 201 with the view of an object.
     static func created(_ view: some JSONView, at location: String, etag: String?) -> Response {
         var response = json(201, bytes: written(view), etag: etag)
         response.fields.append(Field("location", location))
@@ -47,7 +47,7 @@ extension Response {
     package static let noContent = Response(204)
 }
 
-/// A strong entity tag (RFC 9110 §8.8.3) from what changes with every write.
+/// A strong entity tag (RFC 9110 §8.8.3) of values that change with every write.
 package enum ETag {
     package static func version(_ version: Int) -> String { "\"v\(version)\"" }
 
@@ -58,7 +58,7 @@ package enum ETag {
 }
 
 extension Call {
-    /// 412 when `If-Match` is there and names neither the object's tag nor `*` (RFC 9110 §13.1.1:
+    /// 412 if `If-Match` is present and names neither the object's tag nor `*` (RFC 9110 §13.1.1:
     /// strong comparison, so a weak tag never matches).
     package func requireMatch(_ etag: String) throws {
         let lines = request.all("if-match")

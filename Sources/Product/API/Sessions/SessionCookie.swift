@@ -6,6 +6,7 @@ package enum SessionCookie {
     private static let plainName = "gatehouse"
     private static let secureName = "__Host-gatehouse"
 
+    /// The session's token; nil if the cookie is missing or empty.
     package static func token(in request: Request) -> String? {
         RequestCookie.value(request.isTLS ? secureName : plainName, in: request)
             .flatMap { $0.isEmpty ? nil : $0 }

@@ -109,7 +109,7 @@ enum SessionEndpoints {
             requestID: call.request.id, ip: call.request.remoteAddress)
     }
 
-    /// The operator whose password or link was given. One text for every failure.
+    /// The operator of the given password or link. One text for every failure.
     private static func proved(_ call: Call) async throws -> OperatorRow {
         let database = try call.services.database
         let refused = Problem.unauthorized("The address and the password do not fit.")
@@ -137,13 +137,13 @@ enum SessionEndpoints {
             ?? { throw refused }()
     }
 
-    /// A session in a suspended tenant would be refused at its first use: better said at once.
+    /// Refuses at once a session in a suspended tenant, which its first use would refuse.
     private static func checkTenant(of person: OperatorRow, _ call: Call) async throws {
         guard let tenant = person.tenant else { return }
         switch try await call.services.database.scope(tenant).tenantRow()?.status {
         case "active": return
         case "suspended":
-            // An owner comes back to resume what the tenant's own side suspended.
+            // An owner may return to resume what the tenant's own side suspended.
             guard person.role.isSame(as: "owner"),
                 try await call.services.database.scope(tenant).isSuspendedByItself()
             else { throw Problem(.tenantSuspended, "The tenant is suspended.") }

@@ -3,39 +3,39 @@ import HTTP
 import Storage
 import Text
 
-/// One try at an operator's password, held back after failures by counters that all replicas
+/// One attempt at an operator's password, locked out after failures by counters that all replicas
 /// share: of the client's address, and of the account. Unknown accounts cost and count the same as
-/// known ones. Who signed in from an address before has a counter of their own there, so that
-/// tries from elsewhere cannot lock the owner out.
+/// known ones. A network with an earlier success has its own counter, so that attempts from
+/// elsewhere cannot lock the owner out.
 struct SignInAttempt {
     var email: String
     var address: String
     var database: Database
     var passwords: PasswordHasher
 
-    /// Failures before the first wait; an address may be many people's.
+    /// Failures before the first wait; many users may share an address.
     private static let freeOfAddress = 49
     private static let freeOfAccount = 4
 
-    /// A row that the address may mean, and the counters of tries at it.
+    /// A row that the address may mean, and its counters of attempts.
     private struct Candidate {
         var found: (OperatorRow, String?)?
         var account: [UInt8]
         var here: [UInt8]
     }
 
-    /// What one try at a candidate came to.
+    /// The result of one attempt at a candidate.
     private enum Outcome {
         case right(OperatorRow)
-        /// With the counter that holds the try.
+        /// With the counter of the attempt.
         case wrong([UInt8])
         case locked(until: Timestamp)
     }
 
-    /// The operator, or nil where address and password do not fit. Tried is the named tenant's row
-    /// (id or slug), then the confirmed row with the address, or the only one. Each row has its own
-    /// password and its own counters, and one that is locked does not stop the other; one that is not
-    /// there costs the same. Throws 429 if none was right and one was locked.
+    /// The operator, or nil if address and password do not match. Checks the named tenant's row (id
+    /// or slug), then the confirmed row with the address, or the only one. Each row has its own
+    /// password and counters, and a locked one does not block the other; a missing one costs the
+    /// same. Throws 429 if none matched and one was locked.
     func prove(_ password: [UInt8], in tenant: String? = nil) async throws -> OperatorRow? {
         let client = name("address", address)
         if let until = try await database.claimAttempt(client, free: Self.freeOfAddress) {
@@ -46,7 +46,7 @@ struct SignInAttempt {
         for candidate in try await candidates(key, tenant) {
             switch try await outcome(of: password, candidate) {
             case .right(let person):
-                // What came before was no guess.
+                // The earlier attempts were not guesses.
                 for counter in tried { try await database.forgiveAttempt(counter) }
                 return person
             case .wrong(let counter): tried.append(counter)
@@ -70,7 +70,7 @@ struct SignInAttempt {
         return [own, everywhere]
     }
 
-    /// Whether the address alone says whose it is: the first row is confirmed, or the only one.
+    /// Whether the address alone is unambiguous: the first row is confirmed, or the only one.
     private static func isClear(_ rows: [(OperatorRow, String?)]) -> Bool {
         rows.first?.0.isConfirmed ?? false || rows.count == 1
     }
@@ -89,9 +89,9 @@ struct SignInAttempt {
         return .right(person)
     }
 
-    /// The place is known from now on for each way to name the row: by its tenant, and by the address
-    /// alone if that means this row. Rows of others keep their own places, so that the claim of an
-    /// address does not push out those of its owner. A link that was right counts as a password does.
+    /// Makes the network known for each way to name the row: by its tenant, and by the address
+    /// alone if that means this row. Other rows keep their own networks, so that a claim of an
+    /// address does not displace those of its owner. A used link counts like a password.
     func rememberNetwork(of person: OperatorRow) async throws {
         if let tenant = person.tenant?.description {
             try await database.rememberNetwork(

@@ -1,9 +1,9 @@
 import JSON
 import Text
 
-/// Holds a value against a shape and collects everything that is wrong.
+/// Checks a value against a shape and collects all faults.
 struct Decoder {
-    /// More errors than a person reads are not worth their bytes.
+    /// More errors than this are not worth their bytes.
     static let maxErrors = 100
 
     let allowsReadOnly: Bool
@@ -134,7 +134,7 @@ func pointer(_ path: String, _ name: String) -> String {
     return path + "/" + String(decoding: escaped, as: UTF8.self)
 }
 
-/// The outline alone, so that gross faults are told beside the others; the domain's parser decides.
+/// Checks only the outline, to report gross faults with the others; the domain's parser decides.
 func isEmailShaped(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     guard bytes.count <= 254, let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return false }

@@ -1,10 +1,10 @@
 import JSON
 
-/// Values that a shape accepts, for people who read the documentation. Those of a body are taken by
-/// the server as they stand.
+/// Example values that a shape accepts, for the documentation. The server accepts those of a body
+/// as they are.
 extension ObjectShape {
-    /// `input` leaves out what is read-only and what no made-up value fits: times, and things that
-    /// have to be there already.
+    /// `input` omits read-only members and those without a valid made-up value: times, and objects
+    /// that must already exist.
     package func example(input: Bool) -> JSONValue {
         .object(
             fields.filter { !input || $0.hasExample }.map { field in
@@ -21,7 +21,7 @@ extension FieldShape {
         return isRequired || example != nil || kind.isFreelyChosen && !Self.found.contains(name)
     }
 
-    /// Names of what has to be there already, a mail server for one.
+    /// Names of what must already exist, such as a mail server.
     private static let found: Set = [
         "tenant", "token", "invite_token", "link_grant", "client_tenants", "endpoints", "upstreams",
         "delivery",
@@ -29,7 +29,7 @@ extension FieldShape {
 }
 
 extension Kind {
-    /// Whether any well-formed value will do.
+    /// Whether any well-formed value is accepted.
     fileprivate var isFreelyChosen: Bool {
         switch self {
         case .timestamp, .uuid: false

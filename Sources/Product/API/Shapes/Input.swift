@@ -1,8 +1,8 @@
 import JSON
 import Text
 
-/// Members that passed their shape. Accessors throw only where the shape did not promise what is
-/// asked for, which is a fault of the declaration and answered 500.
+/// Members that passed their shape. Accessors throw only if the shape does not promise the
+/// requested type, which is a fault of the declaration and answered 500.
 package struct Input: Sendable, Equatable {
     package internal(set) var members: [JSONValue.Member] = []
     /// Read-only members that the body repeated.
@@ -10,10 +10,10 @@ package struct Input: Sendable, Equatable {
 
     package init() {}
 
-    /// Present, be it as null.
+    /// Present, also if null.
     package func has(_ name: String) -> Bool { self[name] != nil }
 
-    /// Present as null: for PATCH, the wish to have none.
+    /// Present as null: in a PATCH, to clear the value.
     package func isNull(_ name: String) -> Bool { self[name] == .null }
 
     package subscript(name: String) -> JSONValue? {
@@ -68,7 +68,7 @@ package struct Input: Sendable, Equatable {
     /// False when absent.
     package func flag(_ name: String) -> Bool { optionalBool(name) ?? false }
 
-    /// For PATCH: nil keeps what is there, `.some(nil)` clears it.
+    /// For PATCH: nil keeps the current value, `.some(nil)` clears it.
     package func change<T>(_ name: String, _ read: (Input) -> (String) -> T?) -> T?? {
         guard has(name) else { return nil }
         return .some(read(self)(name))
@@ -79,7 +79,7 @@ package struct Input: Sendable, Equatable {
         self.members = members
     }
 
-    /// An object that no shape was declared for: the reader checks each member; nil for no object.
+    /// An object without a declared shape: the reader checks each member; nil if not an object.
     package init?(object value: JSONValue) { self.init(value) }
 
     private func given<T>(_ value: T?) throws -> T {

@@ -19,7 +19,7 @@ package struct TextRule: Sendable {
     /// ECMA-262, for the JSON Schema.
     package var pattern: String?
     package var format: String?
-    /// A sentence for people: `must be a slug`.
+    /// A sentence for the error: `must be a slug`.
     package var detail: String
     package var example: String?
     package var check: @Sendable (String) -> Bool
@@ -35,12 +35,12 @@ package struct TextRule: Sendable {
         self.check = check
     }
 
-    /// One line of printable ASCII, as a header field holds it.
+    /// One line of printable ASCII, as a header field allows.
     package static let printable = TextRule(
         pattern: "^[!-~]([ -~]*[!-~])?$", detail: "must be one line of printable ASCII"
     ) { text in text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 
-    /// A name that people see beside others' texts.
+    /// A name that is displayed among others' texts.
     package static let displayName = TextRule(
         detail: "must have no control characters and none that turn the direction of text"
     ) { DisplayText.isPlain($0) }

@@ -6,7 +6,7 @@ package struct FieldShape: Sendable {
     package var kind: Kind
     package var isRequired: Bool
     package var isNullable: Bool
-    /// Stands in answers; PUT and PATCH may repeat it unchanged.
+    /// Present in responses; PUT and PATCH may repeat it unchanged.
     package var isReadOnly: Bool
     package var summary: String
     package var example: JSONValue?
@@ -24,7 +24,7 @@ package struct FieldShape: Sendable {
         self.example = example
     }
 
-    /// Its own words, else what the name means everywhere.
+    /// Its own description, else the common one of its name.
     var description: String? {
         summary.isEmpty ? Vocabulary.description(of: name) : summary
     }
@@ -42,7 +42,7 @@ package struct FieldShape: Sendable {
         Self(name, kind, nullable: true, summary)
     }
 
-    /// Stands in every answer, unless `always` is false.
+    /// Present in every response, unless `always` is false.
     package static func readOnly(
         _ name: String, _ kind: Kind, nullable: Bool = false, always: Bool = true,
         _ summary: String = ""
@@ -53,12 +53,12 @@ package struct FieldShape: Sendable {
 
 /// The shape of a JSON object: decodes bodies and documents them.
 package struct ObjectShape: Sendable {
-    /// The component's name in the OpenAPI document; nil is written in place.
+    /// The component's name in the OpenAPI document; nil: written inline.
     package var name: String?
     package var fields: [FieldShape]
-    /// Members that are not declared are let through (other systems' events).
+    /// Undeclared members are allowed (other systems' events).
     package var isOpen: Bool
-    /// Taken instead when the body has that member: `{"invites": […]}` beside a single invite.
+    /// Used instead if the body has that member: `{"invites": […]}` beside a single invite.
     package var alternatives: [(member: String, shape: ObjectShape)] = []
 
     package init(_ fields: [FieldShape] = [], open: Bool = false) {

@@ -23,7 +23,7 @@ package struct QueryParameter: Sendable {
     package static let dryRun = QueryParameter(
         "dry_run", .bool, "Answers what would happen and writes nothing.")
 
-    /// What every list takes; the first of `sorts` is the one when absent, `-` is descending.
+    /// The parameters of every list; the first of `sorts` is the default, `-` is descending.
     package static func list(sorts: [String], search: Bool = false) -> [QueryParameter] {
         [limit, cursor, QueryParameter("sort", .enumeration(sorts), "Order; `-` descends.")]
             + (search ? [.search] : [])

@@ -8,7 +8,7 @@ struct SchemaWriter {
     mutating func reference(_ shape: ObjectShape) -> JSONValue {
         guard let name = shape.name else { return schema(shape) }
         if !components.contains(where: { $0.name.isSame(as: name) }) {
-            // The place is taken first, so that a shape that refers to itself ends.
+            // Reserved first, so that a shape that refers to itself terminates.
             components.append(JSONValue.Member(name, .null))
             let index = components.count - 1
             components[index].value = schema(shape)
@@ -39,7 +39,7 @@ struct SchemaWriter {
 
     private mutating func schema(_ field: FieldShape) -> JSONValue {
         var members = schema(field.kind)
-        // A limit is for what is sent: what we answer is as long as it is.
+        // Limits apply to input only: responses may be longer.
         if field.isReadOnly { members.removeAll { $0.name.isSame(as: "maxLength") } }
         if field.isNullable { members = Self.nullable(members) }
         if field.isReadOnly { members.append(.init("readOnly", .bool(true))) }

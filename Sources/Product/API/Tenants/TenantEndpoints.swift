@@ -24,7 +24,7 @@ enum TenantEndpoints {
         let database = try call.services.database
         let list = try call.listQuery()
         guard call.principal.platform else {
-            // A tenant's credential sees its own tenant and no other.
+            // A tenant's credential sees only its own tenant.
             let own = try await call.principal.tenant.asyncFlatMap {
                 try await database.scope($0).tenantRow()
             }
@@ -71,7 +71,7 @@ enum TenantEndpoints {
         }
     }
 
-    /// The slug never changes: links and apps hold it.
+    /// The slug never changes: links and apps contain it.
     private static let nameOnly: ObjectShape = {
         var shape = TenantRow.shape
         for index in shape.fields.indices where shape.fields[index].name == "slug" {

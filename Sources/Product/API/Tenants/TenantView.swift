@@ -25,7 +25,7 @@ extension TenantRow: JSONView {
     var etag: String { ETag.version(version) }
 
     static let shape = ObjectShape("Tenant", fields)
-    /// The platform's list counts the users.
+    /// Only the platform's list counts the users.
     static let listedShape = ObjectShape(
         "ListedTenant",
         fields + [

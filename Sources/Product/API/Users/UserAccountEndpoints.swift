@@ -4,8 +4,8 @@ import JSON
 import Storage
 import Text
 
-/// `…/users/{id}/password-link` and `…/users/{id}/email-change`: what an operator does for a person
-/// who lost the password or has another address.
+/// `…/users/{id}/password-link` and `…/users/{id}/email-change`: an operator's help for a user who
+/// lost the password or has another address.
 enum UserAccountEndpoints {
     static let all: [Endpoint] = [passwordLink, changeEmail, cancelEmail, confirmEmail]
 
@@ -117,7 +117,7 @@ enum UserAccountEndpoints {
         return noStore(.ok(.object([.init("email", .string(user.email))])))
     }
 
-    /// Tokens that do not fit, of one address in a minute; counted with those of invites.
+    /// Wrong tokens from one address per minute; counted with those of invites.
     private static let missLimit = 60
 
     private static func noStore(_ response: Response) -> Response {

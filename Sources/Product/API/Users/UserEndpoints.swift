@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/users`: the people of a tenant.
+/// `/v1/tenants/{tenant}/users`: the users of a tenant.
 enum UserEndpoints {
     static let all: [Endpoint] =
         [list, create, get, update, delete] + UserStatusEndpoints.all + UserIdentityEndpoints.all
@@ -123,7 +123,7 @@ enum UserEndpoints {
         return .noContent
     }
 
-    /// Locks the path's user, holds `If-Match` against it, and answers what `body` leaves.
+    /// Locks the path's user, checks `If-Match`, and responds with the result of `body`.
     static func change(
         _ call: Call, _ body: @Sendable (Change, UserRow) async throws -> UserRow
     ) async throws -> Response {
@@ -140,8 +140,7 @@ enum UserEndpoints {
         try await call.scope.user(call.id()).map { call.sees($0.id) } ?? false
     }
 
-    /// A row of another's that the caller sees, and may only read, is refused before the body is
-    /// looked at.
+    /// Another user's row that the caller may only read is refused before the body is checked.
     @Sendable private static func mayBeEdited(_ call: Call) async throws -> Bool {
         guard try await exists(call) else { return false }
         if let own = call.bound(.renameUser), try call.id() != own {
@@ -150,7 +149,7 @@ enum UserEndpoints {
         return true
     }
 
-    /// The path's user, who is not there for a caller who sees himself alone.
+    /// The path's user; 404 for others if the caller may see only their own row.
     static func visible(_ call: Call) async throws -> UserRow {
         try await call.services.database.writeSignIns(of: call.tenant.id)
         guard let row = try await call.scope.user(call.id()), call.sees(row.id) else {
@@ -159,7 +158,7 @@ enum UserEndpoints {
         return row
     }
 
-    /// A member changes the own name; a role is an operator's to change.
+    /// A member changes their own name; only an operator changes a role.
     private static func requireEdit(_ call: Call, _ row: UserRow, _ role: String) throws {
         guard call.sees(row.id) else { throw Problem.notFound("user") }
         let right = role.isSame(as: row.role) ? Right.renameUser : .editUsers
@@ -178,8 +177,8 @@ enum UserEndpoints {
         }
     }
 
-    /// A purge is for owners and the platform's keys: `users:write` alone gives a tenant's key no
-    /// more than the admin has who issued it.
+    /// Only owners and the platform's keys may purge: `users:write` gives a tenant's key no more
+    /// than the admin has who issued it.
     private static func requirePurge(_ call: Call) throws {
         let permission = Permissions.permits(
             call.domainPrincipal, .purgeUsers, in: try call.tenant.id)

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `…/users/{id}/identities` and `…/users/{id}/link-grants`: with what a user signs in.
+/// `…/users/{id}/identities` and `…/users/{id}/link-grants`: how a user signs in.
 enum UserIdentityEndpoints {
     static let all: [Endpoint] = [list, link, unlink, grant]
 
@@ -58,7 +58,7 @@ enum UserIdentityEndpoints {
         try await call.scope.change(by: call.actor) { change in
             let user = try await change.lockUser(id)
             try requireUnlink(call, user)
-            // Who takes an own sign-in away may link it again; whom an operator took one from not.
+            // Users may relink an identity that they unlinked; an operator's unlinking bars it.
             let isOwn = call.domainPrincipal.selfID == user.id
             try await change.unlinkIdentity(
                 user, identity, isBarred: !isOwn, database: database)
@@ -66,7 +66,7 @@ enum UserIdentityEndpoints {
         return .noContent
     }
 
-    /// A sign-in is made to lead to no account above the caller's own role.
+    /// No identity is linked to an account above the caller's own role.
     static func mayActFor(_ call: Call, _ user: UserRow) -> Bool {
         UserRole(rawValue: user.role).map {
             Permissions.mayActFor(call.domainPrincipal, $0, in: user.tenant)
@@ -79,7 +79,7 @@ enum UserIdentityEndpoints {
         }
     }
 
-    /// A person keeps one own sign-in; only an operator takes the last one.
+    /// A user keeps one of their identities; only an operator unlinks the last one.
     private static func requireUnlink(_ call: Call, _ user: UserRow) throws {
         guard call.sees(user.id) else { throw Problem.notFound("user") }
         let target = PermissionTarget(

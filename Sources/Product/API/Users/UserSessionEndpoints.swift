@@ -2,7 +2,7 @@ import HTTP
 import Storage
 import Text
 
-/// `…/users/{id}/sessions`: where a user is signed in.
+/// `…/users/{id}/sessions`: a user's active sessions.
 enum UserSessionEndpoints {
     static let all: [Endpoint] = [list, endAll, end]
 

@@ -1,7 +1,7 @@
 import HTTP
 import Storage
 
-/// The verbs that move a user from status to status.
+/// The endpoints that change a user's status.
 enum UserStatusEndpoints {
     static let all: [Endpoint] = [suspend, resume, restore, approve]
 

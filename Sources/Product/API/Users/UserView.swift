@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// A user out of the store, or one of a list.
+/// A stored user, or one of a list.
 protocol UserView: JSONView {
     associatedtype Words: JSONText
     associatedtype Identities: Collection where Identities.Element: JSONView
@@ -66,7 +66,7 @@ extension UserRow: UserView {
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
         ])
 
-    /// The address does not change here: another one has to be proved first.
+    /// The address does not change here: a new one has to be proved first.
     static let change: ObjectShape = {
         var shape = UserRow.shape
         for index in shape.fields.indices where shape.fields[index].name == "email" {
@@ -76,7 +76,7 @@ extension UserRow: UserView {
     }()
 }
 
-/// A sign-in out of the store, or one of a list.
+/// A stored identity, or one of a list.
 protocol IdentityView: JSONView {
     associatedtype Words: JSONText
     var id: UUID { get }
@@ -150,7 +150,7 @@ extension IdentityRow: IdentityView {
 }
 
 extension UserSessionRow {
-    /// `current`: the session that asks, if one does.
+    /// `current`: the calling session, if there is one.
     func write(to json: inout JSONWriter, current: UUID?) {
         json.object {
             $0.member("id", id)

@@ -4,25 +4,25 @@ import HTTP
 import Storage
 import Text
 
-/// How much an app's people may try: counted in the database, so that a limit holds for all
-/// replicas together.
+/// Rate limits and attempt lockout for an app's users: counted in the database, so that a limit
+/// holds for all replicas together.
 extension ClientCall {
-    /// Tries in a row that cost no wait: of an account, or a device.
+    /// Attempts in a row without a wait: for an account, or a device.
     static let freeAttempts = 4
 
-    /// What costs a row here or a question to a provider: a sign-in, a device's, and a token that an
-    /// app got at its provider by itself.
+    /// Calls that cost a row here or a request to a provider: a sign-in, a device's, and a token
+    /// that an app got at its provider itself.
     enum Start: String {
         case login, device, token
 
-        /// In a minute, from one address; it may be many people's.
+        /// Per minute, from one address, which many users may share.
         var perAddress: Int { self == .device ? 30 : 300 }
-        /// In a minute, of the whole client.
+        /// Per minute, of the whole client.
         var perClient: Int { self == .device ? 300 : 3000 }
     }
 
-    /// Throws `.locked` beyond the limits. Beyond the client's, an address that has had its share is
-    /// refused and not everybody: strangers must not close a tenant's sign-in.
+    /// Throws `.locked` beyond the limits. Beyond the client's, only addresses that have used their
+    /// share are refused: strangers must not block a tenant's sign-in.
     func count(_ start: Start) async throws {
         let counter = "\(start) at \(client.name) of \(tenant.id)"
         let ofAddress = try await count(
@@ -31,9 +31,9 @@ extension ClientCall {
         if isCrowded, ofAddress > start.perAddress / 10 { throw tooMany }
     }
 
-    /// Passwords tried in the tenant in a minute from devices where none was right before. Beyond the
-    /// limit each takes a second longer, one at a time for an address: guessing is slowed down, and
-    /// who has the right password gets in.
+    /// The tenant's limit of password attempts per minute from unknown devices. Beyond it each
+    /// takes a second longer, one at a time per address: guessing is slowed down, and a right
+    /// password still succeeds.
     func slowStrangersAttempts() async throws {
         let tries = try await core.database.count("strangers' tries of \(tenant.id)")
         guard tries > Self.strangersAttempts else { return }
@@ -55,16 +55,16 @@ extension ClientCall {
         return number
     }
 
-    /// One try at a secret. Throws `.locked` while there are too many that failed.
+    /// Claims one attempt at a secret. Throws `.locked` after too many failures.
     func claim(_ counter: [UInt8], free: Int) async throws {
         guard let until = try await core.database.claimAttempt(counter, free: free) else { return }
         let wait = (until.microseconds - core.database.clock().microseconds) / 1_000_000
         throw SignInRefusal.locked(Int(max(1, wait)))
     }
 
-    /// One try at a secret of a signed-in person. Where it was right before, in this session and
-    /// from this network, tries are counted apart: whoever guesses elsewhere, with a stolen token
-    /// or a session of their own, does not hold the person back.
+    /// One attempt at a secret of a signed-in user. On a session and network with an earlier
+    /// success, attempts are counted apart: guesses from elsewhere, with a stolen token or a
+    /// session of their own, do not lock the user out.
     func attemptOwn(
         _ secret: String, of person: SignedIn, _ isRight: () async throws -> Bool
     ) async throws -> Bool {
@@ -87,7 +87,7 @@ extension ClientCall {
         return true
     }
 
-    /// Counters and devices are named by an HMAC within the tenant, so that a dump names nobody.
+    /// Names counters and devices by an HMAC within the tenant, so that a dump names no user.
     func digest(_ parts: String...) -> [UInt8] {
         let text = ([tenant.id.description] + parts).joined(separator: "\0")
         return SHA256.authenticate(Array(text.utf8), key: core.database.directoryKey)

@@ -4,15 +4,15 @@ import Federation
 import Storage
 import Text
 
-/// A person whom an id token names with each request: nothing began here, and nothing is kept.
+/// A person whom an id token proves with each request: no sign-in began here, nothing is stored.
 package struct BearerPerson: Sendable {
     package var provider: ProviderRow
-    /// What the rules are asked, in this tenant.
+    /// The attempt that the rules evaluate, in this tenant.
     package var attempt: ProvisioningCall
 }
 
 extension ClientCall {
-    /// The person of the request's id token, checked by the keys of a provider of the tenant or of
+    /// The person of the request's id token, verified by the keys of a provider of the tenant or of
     /// the platform. Throws `.noCredential`, `.notProved`, `.providerAway`.
     package func bearerPerson() async throws -> BearerPerson {
         guard let credential = try Credential(request, cookie: nil) else {
@@ -35,8 +35,8 @@ extension ClientCall {
         }
     }
 
-    /// What the rules would decide of the person here; nothing is written but when a person who is
-    /// in already was here last. Throws `.locked` to one who asks too often.
+    /// A dry run of the rules for the person here; writes nothing except an existing user's last
+    /// sign-in. Throws `.locked` for a person who asks too often.
     package func evaluate(_ person: BearerPerson) async throws -> ProvisioningResult {
         let database = core.database
         let taken = try await database.count(
@@ -45,19 +45,19 @@ extension ClientCall {
             throw SignInRefusal.locked(Int(database.secondsOfMinuteLeft))
         }
         let result = try await decide(person.attempt, event: nil, isDryRun: true)
-        // Of a person who is in already, the token with each request is the sign-in.
+        // For an existing user, the token with each request is the sign-in.
         if result.verdict.outcome == .existing {
             database.noteSignIn(result, by: person.attempt)
         }
         return result.publicView
     }
 
-    /// Lets the rules decide of the person here.
+    /// Runs the rules for the person here.
     package func provision(_ person: BearerPerson) async throws -> ProvisioningResult {
         try await decide(person.attempt, event: nil).publicView
     }
 
-    /// The tenant's own provider before the platform's; another tenant's is not asked.
+    /// The tenant's own provider before the platform's; another tenant's is not used.
     private func issuer(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
         var found: [(ProviderRow, RelyingParty)] = []
         for row in try await core.database.providers(issuing: token.claimedIssuer) {

@@ -5,8 +5,8 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// Keeps why a sign-in failed, where no decision does, so that the operator finds what the
-    /// stranger is not told. `problem`: as it is thrown, its cause for the log.
+    /// Stores why a sign-in failed, if no decision does, so that the operator finds what the
+    /// response conceals. `problem`: as it is thrown, its cause for the log.
     func noteFailure(_ problem: Problem, at route: ContractRoute) async {
         guard let reason = Self.reason(of: problem) else { return }
         let failed = FailedSignIn(
@@ -15,12 +15,12 @@ extension ClientCall {
             ip: request.remoteAddress,
             userAgent: request.first("user-agent").map { String($0.unicodeScalars.prefix(512)) },
             at: now)
-        // The answer is the same whether the line is kept or not; the log has it either way.
+        // The response is the same whether this is stored or not; the log has it either way.
         try? await scope.keep(failed)
     }
 
-    /// nil for what is no failed sign-in, and for a refusal by the rules: its reference leads to the
-    /// decision.
+    /// nil for anything but a failed sign-in, and for a refusal by the rules: its reference leads
+    /// to the decision.
     private static func reason(of problem: Problem) -> String? {
         let start = SignInRefusal.causeStart
         guard let cause = problem.cause, cause.utf8.starts(with: start.utf8),

@@ -3,9 +3,9 @@ import Domain
 import Storage
 import Text
 
-/// A person's own API keys, as every contract issues them: the core's keys.
+/// A user's own API keys, as every contract issues them: the core's keys.
 extension ClientCall {
-    /// The living keys that the user owns, with their uses up to now, the newest first; at most 200.
+    /// The user's active keys, with their uses up to now, the newest first; at most 200.
     package func ownKeys(of user: UserRow) async throws -> [APIKeyRow] {
         await core.database.writeKeyUses(of: tenant.id)
         let page = try await scope.apiKeys(
@@ -16,8 +16,8 @@ extension ClientCall {
     }
 
     /// The secret is shown once. `scopes`: of the app's own vocabulary; a management scope must
-    /// have been refused before. `maker`: the key that the app came with, whose bounds it takes;
-    /// nil where the person asks in a session.
+    /// have been refused before. `maker`: the app's key, whose bounds the new one takes; nil if the
+    /// user asks in a session.
     package func makeKey(
         name: String, scopes: [String], owner: UserRow, by maker: API.Principal?
     ) async throws -> (APIKeyRow, APIKeySecret) {
@@ -36,9 +36,9 @@ extension ClientCall {
         return (row, secret)
     }
 
-    /// A new secret for the same key; the old one ends now. 403 for a key with a right at `/v1`:
-    /// an app's session or key would get what it does not have; and for one that reaches further
-    /// than the key that asks.
+    /// A new secret for the same key; the old one ends now. 403 for a key with a right at `/v1`,
+    /// since an app's session or key would gain what it does not have, and for a key that reaches
+    /// further than the calling key.
     package func rotateKey(
         _ id: UUID, by user: UserRow?, with caller: API.Principal?
     ) async throws -> (APIKeyRow, APIKeySecret) {
@@ -56,6 +56,7 @@ extension ClientCall {
         }
     }
 
+    /// nil members stay. 403 for a key that reaches further than `caller`.
     package func editKey(
         _ id: UUID, name: String?, scopes: [String]?, by user: UserRow?,
         with caller: API.Principal?
@@ -79,7 +80,7 @@ extension ClientCall {
         }
     }
 
-    /// The key to be changed; 403 where it reaches further than the key that asks.
+    /// The key to be changed; 403 if it reaches further than the calling key.
     private func lock(
         _ id: UUID, in change: Change, for caller: API.Principal?
     ) async throws -> APIKeyRow {
@@ -91,7 +92,7 @@ extension ClientCall {
         return held.target
     }
 
-    /// Who the audit names: the key that the app came with, else the person.
+    /// The audit's actor: the app's key, else the user.
     private func actor(_ user: UserRow?, _ key: API.Principal?) -> Actor {
         var actor = actor(user)
         if let key {

@@ -7,12 +7,12 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// Tries in a row that cost no wait: of one address.
+    /// Attempts in a row without a wait: from one address.
     private static let freeAttemptsOfAddress = 49
 
-    /// The user whose password it is. Unknown, wrong, not set and not active are one refusal, after
-    /// the same work. Strangers' tries hold strangers back; a device where the password was right
-    /// before counts its own.
+    /// The user of this password. Unknown, wrong, not set and not active are one refusal, after the
+    /// same work. Attempts from unknown devices share a lockout; a device with an earlier success
+    /// has its own.
     package func user(
         email: String, password: String, device: ReportedDevice
     ) async throws -> (user: UserRow, secrets: UserSecrets) {
@@ -49,7 +49,7 @@ extension ClientCall {
         return (user, found.secrets)
     }
 
-    /// The rules decide of a password's owner as of everybody; what they refuse reads as a wrong
+    /// Runs the rules for a password's owner as for every sign-in; their refusal reads as a wrong
     /// password.
     private func admitByPassword(_ user: UserRow) async throws -> UserRow {
         var subject = user.passwordSubject
@@ -69,8 +69,8 @@ extension ClientCall {
         }
     }
 
-    /// Sets a new password and ends the user's other sessions, unless they asked to keep them. Throws `.passwordTooShort`,
-    /// `.passwordTooLong`, `.passwordGuessable`.
+    /// Sets a new password and ends the user's other sessions, unless they asked to keep them.
+    /// Throws `.passwordTooShort`, `.passwordTooLong`, `.passwordGuessable`.
     package func changePassword(
         of person: SignedIn, to password: String, endsOthers: Bool = true
     ) async throws -> UserRow {
@@ -83,15 +83,15 @@ extension ClientCall {
         }
     }
 
-    /// Whether it is the person's present password; its tries are counted like sign-ins.
+    /// Whether it is the user's current password; attempts are counted like sign-ins.
     package func isPassword(_ password: String, of person: SignedIn) async throws -> Bool {
         try await attemptOwn("password of", of: person) {
             try await check(password, against: person.secrets.passwordHash).matches
         }
     }
 
-    /// A new password held against the tenant's policy; an app may lower it to the floor that every
-    /// tenant has. `about`: what an attacker would try for this person.
+    /// Hashes a new password that meets the tenant's policy; an app may lower it to the minimum of
+    /// every tenant. `about`: what an attacker would guess for this user.
     package func newPasswordHash(_ password: String, about: [String]) async throws -> String {
         let policy = try await scope.policy().policy
         let lowered = contract.leastPassword?(self)
@@ -107,7 +107,7 @@ extension ClientCall {
         }
     }
 
-    /// A setting of the client, for installations whose people are called `admin@local`.
+    /// A setting of the client, for installations with users such as `admin@local`.
     package var allowsSingleLabel: Bool { setting("single_label_email")?.bool ?? false }
 
     private func check(
@@ -127,7 +127,7 @@ extension SignInCore {
         try await bounded { try await $0.hash(secret) }
     }
 
-    /// At most so many hashes run and wait at once; the rest is told to come again.
+    /// Limits how many hashes run and wait at once; further calls are asked to retry.
     func bounded<Result: Sendable>(
         _ work: (PasswordHasher) async throws -> Result
     ) async throws -> Result {

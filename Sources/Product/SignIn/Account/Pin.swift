@@ -4,7 +4,7 @@ import Domain
 import Storage
 import Text
 
-/// A PIN lifts a session for a quarter of an hour. It is 4 to 8 digits, hashed like a password.
+/// A PIN elevates a session for a quarter of an hour. It is 4 to 8 digits, hashed like a password.
 extension ClientCall {
     private static let liftedFor: Int64 = 900
 
@@ -18,7 +18,7 @@ extension ClientCall {
         try await store(try await core.hashed(Array(pin.utf8)), of: person)
     }
 
-    /// The first PIN, or another one from now on.
+    /// Sets the first PIN, or another one.
     package func replacePin(with pin: String?, of person: SignedIn) async throws {
         var hash: String?
         if let pin { hash = try await core.hashed(Array(pin.utf8)) }
@@ -42,11 +42,13 @@ extension ClientCall {
         guard isRight else { throw SignInRefusal.wrongPin }
     }
 
+    /// Elevates the session for a quarter of an hour.
     package func lift(_ person: SignedIn) async throws {
         let until = now.adding(seconds: Self.liftedFor)
         try await elevate(person, until: until)
     }
 
+    /// Ends the session's elevation.
     package func lower(_ person: SignedIn) async throws {
         try await elevate(person, until: nil)
     }
@@ -61,7 +63,7 @@ extension ClientCall {
         let isSet = try await scope.change(by: actor(person.user)) {
             try await $0.setPin(hash, of: person.user, was: person.secrets.pinHash)
         }
-        // Another request was quicker.
+        // A concurrent request was first.
         if !isSet { throw SignInRefusal.pinExists }
     }
 }

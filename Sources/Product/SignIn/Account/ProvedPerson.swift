@@ -4,7 +4,7 @@ import HTTP
 import Storage
 import Text
 
-/// What a provider says of a person, checked by its keys or by asking it over TLS.
+/// A person as asserted by a provider, verified by its keys or by asking it over TLS.
 package struct ProvedPerson: Sendable {
     package var provider: ProviderRow
     package var subject: String
@@ -14,27 +14,27 @@ package struct ProvedPerson: Sendable {
     package var name: String?
     /// Google's `hd`.
     package var hostedDomain: String?
-    /// The client of ours that the provider's word was given to.
+    /// The client of ours to which the provider issued the assertion.
     package var audience: String?
-    /// When the provider's word was given, where it is older than this moment may be.
+    /// When the provider issued it, if that may be before now.
     package var tokenTime: TokenTime?
 
-    /// One and the same sign-in, whatever else its provider says this time.
+    /// Identifies a sign-in, whatever else its provider reports this time.
     func isSame(as other: ProvedPerson) -> Bool {
         provider.id == other.provider.id && sameBytes(subject, other.subject)
     }
 }
 
 extension ClientCall {
-    /// Asks the one provisioning engine who the person is in this tenant; the decision is recorded
-    /// like every other. `event`: what the sign-in is known by where it is told of again and again;
-    /// it is one decision then. Throws `.refused` with its reason and reference.
+    /// Asks the one provisioning engine for the user in this tenant; the decision is recorded like
+    /// every other. `event`: identifies a sign-in that is reported repeatedly, so that it is one
+    /// decision. Throws `.refused` with its reason and reference.
     package func admit(_ person: ProvedPerson, event: String? = nil) async throws -> UserRow {
         try await admit(attempt(of: person), event: event)
     }
 
-    /// What the rules say of the person: in that tenant, or in all that may know them. `invite`: the
-    /// hash of the token that they hold.
+    /// The rules' result for the person: in that tenant, or in all that may know them. `invite`:
+    /// the hash of an invite's token.
     func decide(
         _ person: ProvedPerson, in tenant: UUID?, invite: [UInt8]? = nil
     ) async throws -> ProvisioningResult {
@@ -57,8 +57,8 @@ extension ClientCall {
         return attempt
     }
 
-    /// Adds a sign-in that was proved just now to a person who is signed in. Throws
-    /// `StorageFailure.conflict` with the id of the user who has it.
+    /// Adds an identity that was just proved to a signed-in user. Throws `StorageFailure.conflict`
+    /// with the id of the user who has it.
     package func link(_ person: ProvedPerson, to user: UserRow) async throws {
         let database = core.database
         let provider = person.provider
@@ -70,7 +70,7 @@ extension ClientCall {
         }
     }
 
-    /// The same of a person whom the core proved by itself.
+    /// The same for a person whom the core itself proved.
     func admit(_ attempt: ProvisioningCall, event: String? = nil) async throws -> UserRow {
         var attempt = attempt
         attempt.tenant = tenant.id.description
@@ -88,7 +88,7 @@ extension ClientCall {
     ) async throws -> ProvisioningResult {
         var attempt = attempt
         attempt.isInPerson = true
-        // No caller of this door reads a kept answer: each sign-in is an attempt of its own.
+        // Sign-ins never reuse a recorded response: each is its own attempt.
         attempt.eventID = "sign-in \(event ?? UUID.random().description)"
         let result: ProvisioningResult?
         do {

@@ -1,9 +1,9 @@
 import HTTP
 import Text
 
-/// What an app tells of the device it runs on. It proves nothing, and names the session for people.
+/// Client-reported device, unverified: it only gives a session a display name.
 package struct ReportedDevice: Sendable {
-    /// The app's own id of the device, where it has one.
+    /// The app's own id of the device, if it has one.
     package var id: String?
     package var type: String?
     package var os: String?
@@ -14,15 +14,15 @@ package struct ReportedDevice: Sendable {
         self.os = os.map { Self.plain($0) }
     }
 
-    /// At most 128 characters without controls: it is shown in lists.
+    /// At most 128 characters without control characters: it is shown in lists.
     private static func plain(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
                 text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }.prefix(128)))
     }
 
-    /// Where a request comes from, as far as it may count as the owner's: the network and what the
-    /// app tells, so that a stranger elsewhere is another device.
+    /// The origin of a request, as far as it may count as the user's: the network and what the app
+    /// reports, so that the same device elsewhere is another one.
     func key(from address: String) -> String {
         [network(of: address), id ?? "", type ?? "", os ?? ""].joined(separator: "\0")
     }

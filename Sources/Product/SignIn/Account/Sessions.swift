@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// An access token with its session, as it is handed to an app.
+/// An access token with its session, as issued to an app.
 package struct IssuedToken: Sendable {
     package var text: String
     package var user: UserRow
@@ -14,8 +14,8 @@ package struct IssuedToken: Sendable {
 }
 
 extension ClientCall {
-    /// Begins a session behind an opaque token of 32 random bytes, of which only the hash is kept.
-    /// Its tenant stands in front, so that another tenant's mount can tell that it is not its own.
+    /// Begins a session with an opaque token: the tenant's locator, by which another tenant's mount
+    /// recognises it as foreign, then 32 random bytes. Only the hash is stored.
     package func startSession(
         of user: UUID, _ method: NewSession.Method, _ device: ReportedDevice, seconds: Int64
     ) async throws -> (token: String, user: UserRow) {
@@ -25,7 +25,7 @@ extension ClientCall {
         return (token, row)
     }
 
-    /// Begins a session behind an ES256 access token. `more`: what the app reads from the payload.
+    /// Begins a session with an ES256 access token. `more`: members for the app in the payload.
     package func startTokenSession(
         of user: UUID, _ method: NewSession.Method, _ device: ReportedDevice, seconds: Int64,
         more: (UserRow) -> [JSONValue.Member] = { _ in [] }
@@ -43,7 +43,7 @@ extension ClientCall {
         return IssuedToken(text: text, user: row, expiresAt: end, seconds: seconds)
     }
 
-    /// Ends the session at once, on every replica.
+    /// Ends the session on every replica.
     package func endSession(_ person: SignedIn) async throws {
         try await scope.change(by: actor(person.user)) {
             try await $0.endSessions(of: person.user, id: person.session.id)
@@ -67,7 +67,7 @@ extension ClientCall {
                 try await $0.startSession(session, of: user)
             }
         } catch StorageFailure.notFound {
-            // Suspended or deleted between the proof and this moment.
+            // Suspended or deleted between the proof and now.
             throw named?.status == "suspended"
                 ? SignInRefusal.userSuspended : SignInRefusal.wrongPassword
         }

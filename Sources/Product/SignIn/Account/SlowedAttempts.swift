@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Tries that are being slowed down: one of each address, and so many in all.
+/// Attempts that are being slowed down: one per address, and a limit for all.
 final class SlowedAttempts: Sendable {
     static let limit = 1000
 
     private let running = Mutex<Set<String>>([])
 
-    /// False where the address has a try running, or too many run; after true call `end`.
+    /// False if the address has a running attempt, or too many run; after true call `end`.
     func begin(_ address: String) -> Bool {
         running.withLock { $0.count < Self.limit && $0.insert(address).inserted }
     }

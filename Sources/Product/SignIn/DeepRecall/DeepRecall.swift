@@ -4,8 +4,8 @@ import HTTP
 import JSON
 import Storage
 
-/// The broker that a DeepRecall app expects: it brings a provider's token and gets an access token
-/// of ours. Its works, assets and annotations are not served here.
+/// The broker that a DeepRecall app expects: it exchanges a provider's token for an access token of
+/// ours. Its works, assets and annotations are not served here.
 enum DeepRecall {
     static let contract = Contract(
         name: "deeprecall",
@@ -23,7 +23,7 @@ enum DeepRecall {
             + DeepRecallLinks.routes,
         encode: encode, explain: explain)
 
-    /// `{"error": …}`, and a bare text for a page that may not even ask.
+    /// `{"error": …}`, and a plain text for a page whose origin is not allowed.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         guard request.method == .options else { return problem.plainError }
         var answer = Response(
@@ -46,12 +46,12 @@ enum DeepRecall {
 
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
 
-    /// 503: the provider cannot be asked just now.
+    /// 503: the provider is unavailable.
     static func away(_ text: String) -> Problem {
         Problem(.unavailable, text, fields: [Field("retry-after", "5")])
     }
 
-    /// The text, or nil where the member is absent, empty or no text.
+    /// The text, or nil if the member is absent, empty or not a text.
     static func text(_ input: Input, _ name: String) -> String? {
         input.optionalString(name).flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// What the app asks about the person once they are signed in.
+/// What the app asks about the user after the sign-in.
 enum DeepRecallAccount {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/replication/token") { try await replicationToken($0) },
@@ -23,7 +23,7 @@ enum DeepRecallAccount {
             .ok(profile(try await call.signedIn().user))
         },
         ContractRoute(.patch, "/api/profile") { try await update($0) },
-        // The released app asks before anybody signs in, so that no secret is in it.
+        // The released app asks before the sign-in, so the response has no secret.
         ContractRoute(.get, "/api/config", isPublic: true) { call in
             .ok(
                 .object([
@@ -36,7 +36,7 @@ enum DeepRecallAccount {
 
     private static let replicationSeconds = 900
 
-    /// A short token for the service that replicates the person's data; it opens nothing here.
+    /// A short-lived token for the service that replicates the user's data; it grants nothing here.
     private static func replicationToken(_ call: ClientCall) async throws -> Response {
         let missing = Problem(.unauthorized, "Missing or invalid Authorization header")
         let parts = (call.request.first("authorization") ?? "").utf8.split(separator: 0x20)

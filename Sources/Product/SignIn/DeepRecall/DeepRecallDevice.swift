@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// Signing in at GitHub on a device without a browser (RFC 8628): the broker asks GitHub, which
+/// Signing in at GitHub on a device without a browser (RFC 8628): the broker polls GitHub, which
 /// answers no page of another origin.
 enum DeepRecallDevice {
     static let routes: [ContractRoute] = [
@@ -14,13 +14,13 @@ enum DeepRecallDevice {
         ContractRoute(.post, "/api/auth/github/poll", time: .seconds(longestWait + 4)) { call in
             try await end(call, waiting: longestWait)
         },
-        // The released apps ask by this name, and again after a while themselves.
+        // The released apps poll under this name, at their own interval.
         ContractRoute(.post, "/api/auth/github/mobile") { try await end($0, waiting: 0) },
     ]
 
-    /// Seconds; below the minute after which the apps give up on an answer.
+    /// Seconds; below the minute after which the apps give up.
     private static let longestWait = 55
-    /// Seconds between two questions, as GitHub wants them; `slow_down` adds as many.
+    /// Seconds between two polls, as GitHub requires; `slow_down` adds as many.
     private static let interval = 5
 
     private static func begin(_ call: ClientCall) async throws -> Response {
@@ -47,7 +47,7 @@ enum DeepRecallDevice {
             ]))
     }
 
-    /// As GitHub itself answers: 200 whatever the person did.
+    /// As GitHub itself answers: 200 whatever the user decided.
     private static func token(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
         guard DeepRecall.text(input, "client_id") != nil,
@@ -65,7 +65,7 @@ enum DeepRecallDevice {
         }
     }
 
-    /// Waits for the person, seconds; then 400 with what GitHub says.
+    /// Waits up to so many seconds for the user's decision; then 400 with GitHub's error.
     private static func end(_ call: ClientCall, waiting: Int) async throws -> Response {
         let input = try call.object()
         guard let code = DeepRecall.text(input, "device_code"),
@@ -93,7 +93,7 @@ enum DeepRecallDevice {
         }
     }
 
-    /// A code that was not begun here, is over or was used reads as expired.
+    /// A code that was not begun here, has expired or was used reads as expired.
     private static func poll(
         _ call: ClientCall, _ code: String, device: String?
     ) async throws -> DevicePoll {

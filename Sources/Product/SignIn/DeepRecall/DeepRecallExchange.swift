@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// A provider's token for one of ours.
+/// Exchanges a provider's token for one of ours.
 enum DeepRecallExchange {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/exchange/google") { call in
@@ -79,7 +79,7 @@ enum DeepRecallExchange {
 }
 
 extension ClientCall {
-    /// One text for every GitHub token that is no good.
+    /// One text for every invalid GitHub token.
     fileprivate func ownGitHubPerson(_ token: String) async throws -> ProvedPerson {
         do {
             return try await person(gitHubToken: token)

@@ -5,8 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// A second account of the person's, added to the one that they are signed in with: both are proved
-/// at the same time, which no matching address could.
+/// Links a second account to the signed-in user: both are proved at the same time, which no
+/// matching address could do.
 enum DeepRecallLinks {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, path) { try await link($0) },
@@ -15,9 +15,9 @@ enum DeepRecallLinks {
 
     private static let path = "/api/profile/link/{provider}"
 
-    /// A link grant of an operator stands in the place of a session: its user need not get in.
+    /// An operator's link grant replaces a session: its user need not be able to sign in.
     private static func link(_ call: ClientCall) async throws -> Response {
-        // Who brings neither is told so first.
+        // A request with neither is refused first.
         let grant = (try? call.object()).flatMap { DeepRecall.text($0, "link_grant") }
         let user = grant == nil ? try await call.signedIn().user : nil
         let kind = try kind(call)
@@ -64,7 +64,7 @@ enum DeepRecallLinks {
         return .linked(user)
     }
 
-    /// Ends the person's sessions, this one too: what was begun with the account ends with it.
+    /// Ends the user's sessions, this one too: sessions begun with the account end with it.
     private static func unlink(_ call: ClientCall) async throws -> Response {
         let user = try await call.signedIn().user
         let kind = try kind(call)

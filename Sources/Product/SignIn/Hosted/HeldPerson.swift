@@ -4,13 +4,13 @@ import JSON
 import Storage
 import Text
 
-/// A person who was proved at a provider and has still to choose or to confirm: sealed in a cookie of
-/// their browser, for ten minutes, so that any replica goes on and nothing waits in the database.
+/// A person who was proved at a provider and still has to choose or to confirm: sealed in a cookie
+/// for ten minutes, so that any replica can continue and the database stores nothing.
 struct HeldPerson: Sendable {
     var person: ProvedPerson
-    /// Where they asked to be let in; the platform's id where nowhere yet.
+    /// The tenant of the sign-in; the platform's id if there is none yet.
     var tenant: UUID
-    /// Whose account this is to be added to, once that was proved too.
+    /// The account to which this identity is to be added, once that was proved too.
     var user: UUID?
 
     init(_ person: ProvedPerson, tenant: UUID, user: UUID? = nil) {
@@ -19,7 +19,7 @@ struct HeldPerson: Sendable {
         self.user = user
     }
 
-    /// nil where the request holds none, or one that is over or not ours.
+    /// nil if the request has none, or one that is expired or not ours.
     init?(_ request: Request, _ core: SignInCore) async throws {
         guard let text = HostedCookie.held.value(in: request),
             let sealed = Base64URL.decode(text),
@@ -44,7 +44,7 @@ struct HeldPerson: Sendable {
         user = value["user"]?.string.flatMap { UUID($0) }
     }
 
-    /// For the browser, and for nobody else to read or to write.
+    /// The cookie's value, sealed so that only this server can read or write it.
     func sealed(_ core: SignInCore) throws -> String {
         func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
         let until = core.database.clock().microseconds / 1_000_000 + HostedCookie.seconds

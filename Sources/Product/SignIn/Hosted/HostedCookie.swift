@@ -1,11 +1,11 @@
 import API
 import HTTP
 
-/// A cookie of the hosted pages. Under TLS its prefix keeps out what a sibling host sets for the whole
-/// domain, with which somebody could be led on in another's sign-in; on plain http browsers refuse
-/// that prefix.
+/// A cookie of the hosted pages. Under TLS its prefix blocks cookies that a sibling host sets for
+/// the whole domain, to continue a user's sign-in as another's; on plain http browsers refuse that
+/// prefix.
 struct HostedCookie: Sendable {
-    /// Ties the way back from a provider to the browser that went.
+    /// Binds the return from a provider to the browser that began.
     static let state = HostedCookie(plainName: "gatehouse_sign_in")
     static let held = HostedCookie(plainName: "gatehouse_held")
     /// A link grant on its way to the provider and back.
@@ -16,7 +16,7 @@ struct HostedCookie: Sendable {
 
     func value(in request: Request) -> String? { RequestCookie.value(name(request), in: request) }
 
-    /// For ten minutes, or taken away where there is no value.
+    /// Lasts ten minutes; removed if there is no value.
     func field(_ value: String?, for request: Request) -> Field {
         var text = "\(name(request))=\(value ?? ""); Path=/"
         text += "; Max-Age=\(value == nil ? 0 : Self.seconds); HttpOnly; SameSite=Lax"

@@ -4,11 +4,11 @@ import HTTP
 import Storage
 import Text
 
-/// A link grant that an operator handed over: its person proves a sign-in at a provider, which is
-/// then added to the account.
+/// A link grant that an operator handed over: its recipient proves an identity at a provider, which
+/// is then added to the account.
 enum HostedGrant {
-    /// The page posts what stood behind the `#` of its address, where no server saw it. Nothing is
-    /// used up: the browser keeps it for ten minutes and goes to the tenant's page.
+    /// The page posts the fragment (after `#`) of its address, which no server saw. Nothing is used
+    /// up: the browser keeps it for ten minutes and is redirected to the tenant's page.
     static func take(_ call: Call, _ core: SignInCore) async throws -> Response {
         let form = FormText(String(decoding: call.request.body, as: UTF8.self))
         guard let token = form.first("grant"),
@@ -23,7 +23,7 @@ enum HostedGrant {
             ])
     }
 
-    /// The tenant's page for a browser that holds a grant; nil for one that holds none.
+    /// The tenant's page for a browser that holds a grant; nil without one.
     static func page(_ hosted: HostedCall) async throws -> Response? {
         let client = hosted.client
         guard try await held(client) != nil else { return nil }
@@ -34,7 +34,7 @@ enum HostedGrant {
         return page.response()
     }
 
-    /// The grant that the browser holds for this tenant; one of another's is none here.
+    /// The grant in the browser's cookie for this tenant; nil for another tenant's.
     static func held(_ client: ClientCall) async throws -> String? {
         guard let token = HostedCookie.grant.value(in: client.request),
             try await client.core.database.tenant(ofToken: token) == client.tenant.id
@@ -54,7 +54,7 @@ enum HostedGrant {
         }
     }
 
-    /// The browser forgets the grant, so that it can sign in otherwise.
+    /// Clears the grant's cookie, so that the browser can sign in otherwise.
     private static func failed(_ text: String, _ status: Int, _ client: ClientCall) -> Response {
         var page = HostedPage("This did not work", of: client.tenant.name)
         page.warn(text)

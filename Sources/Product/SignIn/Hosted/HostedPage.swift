@@ -3,8 +3,8 @@ import HTTP
 import Storage
 import Text
 
-/// Pages for people that this server shows itself, in a tenant's name: plain HTML. The one script
-/// takes a link grant out of the address.
+/// HTML pages that this server shows itself, in a tenant's name. The one script takes a link grant
+/// out of the address.
 struct HostedPage {
     private let title: String
     private var body = ""
@@ -17,7 +17,7 @@ struct HostedPage {
 
     mutating func say(_ text: String) { body += "<p>\(Self.escaped(text))</p>" }
 
-    /// What went wrong, told to those who cannot see as well.
+    /// An error, announced to screen readers as well.
     mutating func warn(_ text: String) {
         body += "<p role=\"alert\" class=\"alert\">\(Self.escaped(text))</p>"
     }
@@ -27,7 +27,7 @@ struct HostedPage {
         body += Self.form(path, hidden) + Self.button(label) + "</form>"
     }
 
-    /// A way of signing in for each provider.
+    /// A sign-in button for each provider.
     mutating func providers(_ providers: [ProviderRow], to path: String) {
         for provider in providers {
             button(
@@ -50,7 +50,7 @@ struct HostedPage {
                 """
     }
 
-    /// One of these names is chosen.
+    /// A choice of one of these names.
     mutating func choice(
         _ legend: String, _ name: String, _ values: [(id: String, label: String)],
         to path: String, _ hidden: [(String, String)]
@@ -65,7 +65,7 @@ struct HostedPage {
         body += "</fieldset>\(Self.button("Continue"))</form>"
     }
 
-    /// Takes a grant out of the address, where it stands behind the `#`, and posts it.
+    /// Takes a grant from the address's fragment (after `#`), and posts it.
     mutating func takesGrant(at path: String) {
         body +=
             "<form method=\"post\" action=\"\(Self.escaped(path))\" id=\"grant\" hidden>"
@@ -115,7 +115,7 @@ struct HostedPage {
         }
     }
 
-    /// A form leads on to the provider, which browsers hold against `form-action` as well.
+    /// A form redirects to the provider, and browsers apply `form-action` to redirects as well.
     private static let fields: [Field] = {
         let digest = Base64.encode(SHA256.hash(Array(style.utf8)))
         let allowed = Base64.encode(SHA256.hash(Array(script.utf8)))

@@ -7,8 +7,8 @@ import JSON
 import Storage
 import Text
 
-/// Pages for what no app can ask its person: in which tenant they want to be, and whether a second
-/// sign-in is to be added to the account that they have. They begin no session.
+/// Pages for questions that no app can ask: which tenant to join, and whether a second identity is
+/// to be added to an existing account. They begin no session.
 package enum HostedSignIn {
     package static func endpoints(_ core: SignInCore) -> [Endpoint] {
         [
@@ -37,7 +37,7 @@ package enum HostedSignIn {
         ]
     }
 
-    /// What the acceptance page asks for: the holder of an invite signs in at a provider.
+    /// Begins the sign-in of an invite's holder at a provider, for the acceptance page.
     package static func joining(_ core: SignInCore) -> Services.Joining {
         { call, tenant, provider, invite in
             try requireOwnPage(call.request, core)
@@ -51,11 +51,11 @@ package enum HostedSignIn {
 
     static let platformPath = "/sign-in"
     private static let tenantPath = "/t/{tenant}/sign-in"
-    /// The platform's providers answer here for all tenants, a tenant's own ones below it: none can
-    /// take for its own what another's gave (RFC 9700 section 4.4.2).
+    /// The callback of the platform's providers for all tenants; a tenant's own have one below the
+    /// tenant, so that no provider can pass off another's response (RFC 9700 section 4.4.2).
     private static let callback = "\(platformPath)/callback"
 
-    /// Of the platform's providers, and of the tenant's.
+    /// The callback of the platform's providers, and that of the tenant's.
     static func returnAddresses(of tenant: TenantRow, _ core: SignInCore) -> [String] {
         [core.publicURL + callback, "\(core.publicURL)/t/\(tenant.slug)\(callback)"]
     }
@@ -85,7 +85,7 @@ package enum HostedSignIn {
         return endpoint
     }
 
-    /// A form of another site's must not act here (Fetch Metadata; else the origin).
+    /// Refuses a form from another site (Fetch Metadata; else the origin).
     private static func requireOwnPage(_ request: Request, _ core: SignInCore) throws {
         if let site = request.first("sec-fetch-site") {
             guard site == "same-origin" else { throw Problem.forbidden(foreign) }
@@ -97,7 +97,7 @@ package enum HostedSignIn {
     private static let foreign = "The form came from another page."
 }
 
-/// A request of a person to the pages of a tenant, or of the platform where none is asked for.
+/// A request to the pages of a tenant, or of the platform if none is named.
 struct HostedCall: Sendable {
     let client: ClientCall
     let path: String
@@ -131,7 +131,7 @@ struct HostedCall: Sendable {
         return page.response()
     }
 
-    /// Sends the browser to the provider.
+    /// Redirects the browser to the provider.
     func begin() async throws -> Response {
         let form = FormText(String(decoding: client.request.body, as: UTF8.self))
         guard let id = form.first("provider").flatMap({ UUID($0) }) else {
@@ -142,8 +142,8 @@ struct HostedCall: Sendable {
             303, fields: [Field("location", url), cookie, Field("cache-control", "no-store")])
     }
 
-    /// Where the browser is to go, and the cookie that ties its return to it. `invite`: the hash of
-    /// the token that its person holds.
+    /// The redirect URL, and the cookie that binds the return to this browser. `invite`: the hash
+    /// of the invite's token.
     func begin(at provider: UUID, invite: [UInt8]? = nil) async throws -> (String, Field) {
         let chosen = HostedCall(client.call, client.tenant, client.core, provider: provider).client
         guard let row = try await chosen.provider() else { throw SignInRefusal.noProvider }
@@ -174,14 +174,14 @@ extension ClientCall {
         client.redirectURIs[provider.tenantID == nil ? 0 : 1]
     }
 
-    /// All that may be an account's: who proves one is not held to what the pages offer.
+    /// Every provider of an account: proof of ownership is not limited to the offered ones.
     func provingProviders() async throws -> [ProviderRow] {
         try await core.database.signInProviders(near: tenant.id)
     }
 }
 
 extension Problem {
-    /// For a person: what the problem says, and no code.
+    /// An error page with the problem's text, without its code.
     fileprivate func page(_ core: SignInCore) -> Response {
         var page = HostedPage("This did not work", of: "Gatehouse")
         page.warn(detail)

@@ -5,7 +5,7 @@ import HTTP
 import Storage
 import Text
 
-/// The browser comes back from a provider.
+/// The browser's return from a provider.
 enum HostedReturn {
     static func end(_ call: Call, _ core: SignInCore) async throws -> Response {
         let query = FormText(call.request.query)
@@ -39,19 +39,19 @@ enum HostedReturn {
     }
 }
 
-/// What a person who was proved is asked, and what comes of it.
+/// The questions to a proved person, and their results.
 enum HostedSteps {
     // MARK: pages
 
-    /// Lets the rules decide, and asks what they leave open. `invite`: the hash of the token that the
-    /// person holds, who is then told why it lets nobody in.
+    /// Runs the rules, and asks what they leave open. `invite`: the hash of the invite's token; if
+    /// it admits no one, the page explains why.
     static func settle(
         _ person: ProvedPerson, _ client: ClientCall, invite: [UInt8]? = nil
     ) async throws -> Response {
         let asked = client.tenant.id == .platform ? nil : client.tenant.id
         let result = try await client.decide(person, in: asked, invite: invite)
         if !result.choices.isEmpty, asked == nil {
-            // Where the person is already is no choice to the rules, but one to the person.
+            // An existing membership is no choice to the rules, but one to the person.
             let own = [result.verdict.maySignIn ? result.tenant : nil].compactMap(\.self)
             return try choose(person, own + result.choices, client)
         }
@@ -83,7 +83,7 @@ enum HostedSteps {
         return page.response(cookies: [HostedCookie.held.field(held, for: client.request)])
     }
 
-    /// The address is an account's already: only its owner adds a sign-in to it.
+    /// The address belongs to an account: only its owner may add an identity to it.
     private static func askForProof(
         _ person: ProvedPerson, _ client: ClientCall
     ) async throws -> Response {
@@ -103,7 +103,7 @@ enum HostedSteps {
         return page.response(cookies: [HostedCookie.held.field(held, for: client.request)])
     }
 
-    /// Both were proved; the person says whether they belong together.
+    /// Both were proved; the person confirms that they belong together.
     static func confirm(
         _ held: HeldPerson, _ user: UserRow, _ client: ClientCall
     ) throws -> Response {
@@ -136,7 +136,7 @@ enum HostedSteps {
         ])
     }
 
-    // MARK: answers to them
+    // MARK: responses
 
     static func choose(_ call: Call, _ core: SignInCore) async throws -> Response {
         let (held, form) = try await held(call, core)
@@ -162,7 +162,7 @@ enum HostedSteps {
         do {
             try await client.link(held.person, to: user)
         } catch let StorageFailure.conflict(_, _, holder) where holder == user.id {
-            // Sent twice: it is done.
+            // Sent twice: already done.
         } catch StorageFailure.conflict {
             throw Problem(.identityConflict, "The sign-in is another account's already.")
         }
@@ -171,7 +171,7 @@ enum HostedSteps {
             client)
     }
 
-    /// The person whom the browser holds, for a form that was made for it.
+    /// The person in the browser's cookie, for a form that was made for it.
     private static func held(
         _ call: Call, _ core: SignInCore
     ) async throws -> (HeldPerson, FormText) {
@@ -184,7 +184,7 @@ enum HostedSteps {
         return (held, form)
     }
 
-    /// Ties a form to the cookie, which no other site's page has.
+    /// Binds a form to the cookie, which no other site's page has.
     private static func token(_ held: String, _ core: SignInCore) -> (String, String) {
         ("token", Base64URL.encode(core.database.directory.authenticate(tied(to: held))))
     }

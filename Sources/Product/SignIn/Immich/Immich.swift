@@ -3,8 +3,8 @@ import Domain
 import HTTP
 import JSON
 
-/// The server that an Immich app expects, as far as signing in goes. Its paths stand below
-/// `/api`, which the well-known document names; photos are not served here.
+/// The server that an Immich app expects, as far as signing in goes. Its paths are below `/api`,
+/// which the well-known document names; photos are not served here.
 enum Immich {
     static let contract = Contract(
         name: "immich",
@@ -44,7 +44,7 @@ enum Immich {
             + ImmichPin.routes + ImmichUser.routes + ImmichProfile.routes + ImmichKeys.routes,
         encode: encode, explain: explain, refine: refine)
 
-    /// The four members are all there are: the apps' own tests compare the whole body.
+    /// Exactly these four members: the apps' own tests compare the whole body.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         var answer = Response.json(
             problem.status,
@@ -75,7 +75,7 @@ enum Immich {
         case .noProvider: bad("OAuth is not enabled")
         case .verifierMissing: bad("OAuth code verifier is missing")
         case .refused(.emailMissing, _): bad("OAuth profile does not have an email address")
-        // One text for all, so that nobody learns whether an account exists.
+        // One text for all, so that it does not reveal whether an account exists.
         case .stateUnknown, .wrongVerifier, .notProved, .refused: bad("OAuth authentication failed")
         case .providerAway:
             Problem(
@@ -96,33 +96,33 @@ enum Immich {
 
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
 
-    /// 400 in the words of the app's validator: `email must be an email`.
+    /// 400 with the text of the app's validator: `email must be an email`.
     static func invalid(_ name: String, _ fault: String) -> Problem {
         invalid(name, text: "\(name) \(fault)")
     }
 
-    /// The same with a text of its own.
+    /// The same with its own text.
     static func invalid(_ name: String, text: String) -> Problem {
         Problem(.invalidRequest, text, errors: [FieldError("/\(name)", .invalid, text)])
     }
 }
 
 extension ClientCall {
-    /// Which generation of apps the tenant has.
+    /// The tenant's generation of apps.
     func isCompatible(_ generation: String) -> Bool {
         sameBytes(setting("compat")?.string ?? "v3", generation)
     }
 }
 
 extension Input {
-    /// A member that is true or false where it is there. Throws 400 in the validator's words.
+    /// A Boolean member, if present. Throws 400 with the validator's text.
     func flag(_ name: String) throws -> Bool? {
         guard let value = self[name], !value.isNull else { return nil }
         guard let flag = value.bool else { throw Immich.invalid(name, "must be a boolean value") }
         return flag
     }
 
-    /// A member that has to be there as text. Throws 400 in the words of the app's validator.
+    /// A required text member. Throws 400 with the text of the app's validator.
     func required(_ name: String) throws -> String {
         guard let text = optionalString(name) else {
             throw Immich.invalid(name, "must be a string")

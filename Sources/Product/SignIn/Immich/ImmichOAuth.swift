@@ -35,7 +35,7 @@ enum ImmichOAuth {
     static let stateCookie = "immich_oauth_state"
     static let verifierCookie = "immich_oauth_code_verifier"
 
-    /// What is not set up is said before anything is held against what was sent.
+    /// A missing provider is reported before the request is checked.
     private static func requireProvider(_ call: ClientCall) async throws {
         guard try await call.hasProvider() else { throw SignInRefusal.noProvider }
     }
@@ -58,8 +58,8 @@ enum ImmichOAuth {
         return answer
     }
 
-    /// Without a redirect address, as the older apps ask, the client's first is meant. The app's own
-    /// scheme goes out as the override where one is set.
+    /// Without a redirect address, as in the older apps, the client's first is used. The app's own
+    /// scheme is replaced by the override if one is set.
     private static func wish(
         _ call: ClientCall, _ given: String?, state: String?, challenge: String?
     ) throws -> LoginWish {
@@ -71,14 +71,14 @@ enum ImmichOAuth {
         return wish
     }
 
-    /// Where the provider's answer leads on from the override: the app's address that the client has.
+    /// The target of the redirect from the override: the client's address of the app.
     private static func appRedirect(_ call: ClientCall) -> String {
         let apps = call.client.redirectURIs.filter(isApps)
         return apps.contains { sameBytes($0, mobileRedirect) }
             ? mobileRedirect : apps.first ?? mobileRedirect
     }
 
-    /// Of a scheme that only an app answers to.
+    /// Whether the scheme is one that only an app handles.
     private static func isApps(_ uri: String) -> Bool {
         !["https://", "http://"].contains { asciiLowercased(uri).utf8.starts(with: $0.utf8) }
     }
@@ -116,11 +116,11 @@ enum ImmichOAuth {
         if let expected, !expected.utf8.elementsEqual(state.utf8) {
             throw SignInRefusal.stateUnknown
         }
-        // The documented app names its verifier alone; whoever names nothing lacks the state first.
+        // The documented app sends only its verifier; without both the missing state is the error.
         guard expected != nil || input.has("codeVerifier") else {
             throw Immich.bad("OAuth state is missing")
         }
-        // A cookie may hold the app's own verifier, or our secret for the browser that began.
+        // The cookie contains the app's own verifier, or our secret for the browser that began.
         let verifier =
             input.optionalString("codeVerifier")
             ?? RequestCookie.value(verifierCookie, in: call.request)

@@ -28,11 +28,11 @@ enum ImmichPassword {
         },
     ]
 
-    /// Seconds after signing in during which the person is still the one who signed in.
+    /// Seconds after a sign-in during which the user may set a password without the old one.
     private static let freshFor: Int64 = 300
 
-    /// Only where an operator chose the password, or the session is fresh: else whoever picks up
-    /// an unlocked phone would take the account over.
+    /// Only if an operator chose the password, or the session is fresh: otherwise a thief with an
+    /// unlocked phone could take the account over.
     static func requireFresh(_ call: ClientCall, _ person: SignedIn) throws {
         guard
             person.secrets.mustChangePassword

@@ -4,12 +4,12 @@ import JSON
 import Storage
 import Text
 
-/// What the app keeps of a person beside the core's user.
+/// The app's data about a user besides the core's.
 struct ImmichProfile: Sendable {
     static let colors = [
         "primary", "pink", "red", "yellow", "blue", "green", "purple", "orange", "gray", "amber",
     ]
-    /// Of the person who makes themself the first admin, as the app's own server has them.
+    /// The first admin's initial settings, as the app's own server sets them.
     static let firstAdmin: [JSONValue.Member] = [
         .init(storageLabelName, .string("admin")), .init(onboardedName, .bool(false)),
         .init(firstPasswordName, .bool(true)),
@@ -21,9 +21,9 @@ struct ImmichProfile: Sendable {
 
     var avatarColor = "primary"
     var storageLabel: String?
-    /// Whether the person has seen the app's introduction; true where the app never said otherwise.
+    /// Whether the user has seen the app's introduction; true unless the app said otherwise.
     var isOnboarded = true
-    /// The first admin has not changed the password yet: the app suggests that, nothing demands it.
+    /// The first admin has not changed the password yet: the app suggests it, nothing requires it.
     var hasFirstPassword = false
 
     init(_ stored: ClientProfile) {

@@ -3,7 +3,7 @@ import HTTP
 import JSON
 import Storage
 
-/// What an app asks of the server before anybody signs in.
+/// What an app asks of the server before the sign-in.
 enum ImmichServer {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/.well-known/immich", isPublic: true) { _ in
@@ -30,7 +30,7 @@ enum ImmichServer {
         return .object(members)
     }
 
-    /// What we lack is false; every member has to be there for the generated clients.
+    /// Features that we lack are false; the generated clients require every member.
     private static func features(_ call: ClientCall) async throws -> JSONValue {
         let names = [
             "configFile", "duplicateDetection", "email", "facialRecognition", "importFaces", "map",
@@ -72,7 +72,7 @@ enum ImmichServer {
 extension ClientCall {
     var allowsPasswords: Bool { setting("password_login")?.bool ?? true }
 
-    /// Only as long as the tenant has nobody.
+    /// Only while the tenant has no user.
     func offersAdminSignUp() async throws -> Bool {
         guard setting("admin_sign_up")?.bool == true else { return false }
         return try await !scope.hasUsers()

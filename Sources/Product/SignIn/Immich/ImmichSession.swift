@@ -41,7 +41,7 @@ enum ImmichSession {
         return answer
     }
 
-    /// 200; the cookies go.
+    /// 200; the cookies are removed.
     static func ended(_ call: ClientCall) -> Response {
         var answer = Response.ok(
             .object([

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `users/me`, which the app also takes for the check of its session.
+/// `users/me`, with which the app also checks its session.
 enum ImmichUser {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/users/me") { call in
@@ -19,7 +19,7 @@ enum ImmichUser {
         ContractRoute(.put, "/api/users/me") { try await update($0) },
     ]
 
-    /// What the body asks for, all of it checked before any of it is done.
+    /// The requested changes, all of them checked before any is made.
     private struct Wish {
         var name: String?
         var password: String?
@@ -48,7 +48,7 @@ enum ImmichUser {
             }
         }
 
-        /// A new address has to be proved first, which this app has no way to ask for.
+        /// A new address has to be proved first, which this app cannot ask for.
         private static func check(email: String, _ user: UserRow, _ call: ClientCall) throws {
             guard
                 let address = try? EmailAddress(email, allowSingleLabel: call.allowsSingleLabel)
@@ -87,7 +87,7 @@ enum ImmichUser {
         return .ok(try await shown(user, mustChangePassword: mustChange, call))
     }
 
-    /// The user with what the app keeps of them.
+    /// The user with the app's data about them.
     static func shown(
         _ user: UserRow, mustChangePassword: Bool, _ call: ClientCall
     ) async throws -> JSONValue {
@@ -95,7 +95,7 @@ enum ImmichUser {
         return json(user, profile, mustChangePassword: mustChangePassword, call)
     }
 
-    /// The whole of the app's user, in its order.
+    /// The app's complete user object, in its order.
     private static func json(
         _ user: UserRow, _ profile: ImmichProfile, mustChangePassword: Bool, _ call: ClientCall
     ) -> JSONValue {
@@ -120,19 +120,19 @@ enum ImmichUser {
             .init("status", .string("active")),
             .init("license", .null),
         ]
-        // The older apps' tests know every member that may be there.
+        // The older apps' tests know every possible member.
         if !call.isCompatible("v2") {
             members.append(.init("clusterGroupId", .string(call.tenant.id.description)))
         }
         return .object(members)
     }
 
-    /// The app's own server keeps addresses in lower case, and its tests compare them so.
+    /// The app's own server stores addresses in lower case, and its tests compare them so.
     static func email(of user: UserRow) -> String { asciiLowercased(user.email) }
 }
 
 extension ClientCall {
-    /// What a key may never do: 403 in the app's words.
+    /// What a key may never do: 403 with the app's text.
     func personForbiddingKeys() async throws -> SignedIn {
         switch try await caller() {
         case .person(let person): return person

@@ -6,7 +6,7 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// The provider that the client's people sign in at; nil where there is none, or no one is it.
+    /// The provider at which the client's users sign in; nil if there is none, or no single one.
     package func provider(
         kinds: [String] = ClientDescription.signInKinds
     ) async throws -> ProviderRow? {
@@ -17,8 +17,8 @@ extension ClientCall {
 
     package func hasProvider() async throws -> Bool { try await provider() != nil }
 
-    /// The client that this app is at its provider, where it is not the provider's own: so that a
-    /// public app and one with a secret may share an issuer.
+    /// The client id of this app at its provider, if it is not the provider's own: so that a public
+    /// app and one with a secret may share an issuer.
     func ownClientID(at provider: ProviderRow) -> String? {
         guard let id = setting("client_id")?.string,
             contract.providerKinds.contains(where: { sameBytes($0, provider.kind) }),
@@ -27,14 +27,14 @@ extension ClientCall {
         return id
     }
 
-    /// The provider as this app's tokens are checked: for the app's own client there, if it has one.
+    /// The provider as the audience of this app's tokens: with the app's own client, if it has one.
     func party(of provider: ProviderRow) -> RelyingParty? {
         guard let party = provider.relyingParty else { return nil }
         return ownClientID(at: provider).map { party.asClient($0) } ?? party
     }
 
-    /// What the provider gave to the client; nil for a public one. Throws `.notProved` where the
-    /// provider has been moved since the client's own secret was set.
+    /// The secret that the provider gave to the client; nil for a public one. Throws `.notProved`
+    /// if the provider was changed since the client's own secret was set.
     func secret(at provider: ProviderRow) async throws -> String? {
         guard let id = ownClientID(at: provider) else {
             return try await core.database.clientSecret(of: provider)

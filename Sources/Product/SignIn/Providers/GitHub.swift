@@ -9,7 +9,7 @@ import Storage
 import Text
 
 extension RemoteProvider {
-    /// The person of a GitHub token that was redeemed by us, or proved to be ours.
+    /// The person of a GitHub token that we redeemed, or that was proved to be ours.
     func gitHubPerson(_ token: String) async throws -> ProvedPerson {
         let url = try await endpoint(.userInfo)
         let user = try await ask(.get, url, bearer: token)
@@ -25,9 +25,9 @@ extension RemoteProvider {
         return person
     }
 
-    /// A token that an app brings was issued to our client, which GitHub itself says; any other
-    /// app's token would let that app's owner sign in as its people.
-    /// Gives when that was: the token itself does not say.
+    /// Requires that a token from an app was issued to our client, as GitHub confirms; any other
+    /// app's token would let that app's owner sign in as its users. Returns the time of issue,
+    /// which the token itself lacks.
     func requireOurs(_ token: String) async throws -> TokenTime {
         guard let secret else { throw SignInRefusal.noProvider }
         let set = row.document["endpoints"]?["token_check_endpoint"]?.string
@@ -48,7 +48,7 @@ extension RemoteProvider {
     }
 }
 
-/// What a device shows its person (RFC 8628 section 3.2).
+/// The codes that a device displays (RFC 8628 section 3.2).
 package struct DeviceCode: Sendable {
     package var deviceCode: String
     package var userCode: String
@@ -57,8 +57,9 @@ package struct DeviceCode: Sendable {
     package var interval: Int
 }
 
+/// The result of one poll for a device's token (RFC 8628 section 3.5).
 package enum DevicePoll: Sendable {
-    /// The person has not decided yet: `authorization_pending` or `slow_down`.
+    /// Not decided yet: `authorization_pending` or `slow_down`.
     case pending(String)
     /// `expired_token` or `access_denied`.
     case over(String)
@@ -66,12 +67,12 @@ package enum DevicePoll: Sendable {
 }
 
 extension ClientCall {
-    /// An id token that an app got by itself, from the client's provider of this kind.
+    /// An id token that an app got itself, from the client's provider of this kind.
     package func person(idToken: String, kind: ProviderKind) async throws -> ProvedPerson {
         try await remote(kind).person(idToken: idToken, nonce: nil)
     }
 
-    /// A GitHub access token that an app got by itself.
+    /// A GitHub access token that an app got itself.
     package func person(gitHubToken token: String) async throws -> ProvedPerson {
         let remote = try await remote(.github)
         guard (1...512).contains(token.utf8.count) else {
@@ -112,17 +113,17 @@ extension ClientCall {
             interval: answer["interval"]?.int ?? 5)
     }
 
-    /// Seconds between two questions about one code, as apps keep them: five, and a little haste.
+    /// The least seconds between two polls of one code: apps use five, minus a tolerance.
     private static let leastPause: Int64 = 4
 
-    /// Asks once whether the person has decided. Throws `.stateUnknown` for a code that was not
-    /// begun here, is over, or was used.
+    /// Polls once for the user's decision. Throws `.stateUnknown` for a code that was not begun
+    /// here, has expired, or was used.
     package func pollDevice(_ code: String, device: String? = nil) async throws -> DevicePoll {
         let hash = Self.hash(device: code)
         guard let begun = try await scope.login(hash, client: client.name),
             device == nil || begun.device == nil || begun.device == device
         else { throw SignInRefusal.stateUnknown }
-        // The provider slows a client down that asks for one code too often: all its people.
+        // A provider slows down a client that polls one code too often: for all its users.
         guard try await scope.mayAsk(hash, client: client.name, every: Self.leastPause) else {
             return .pending("slow_down")
         }
@@ -149,7 +150,7 @@ extension ClientCall {
         return remote
     }
 
-    /// A device code is no state, whatever it reads like.
+    /// A device code is never taken for a state, whatever its text.
     private static func hash(device code: String) -> [UInt8] {
         SHA256.hash(Array("device\0\(code)".utf8))
     }

@@ -4,7 +4,7 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// Adds a sign-in that was proved just now to the user whom the grant names.
+    /// Adds an identity that was just proved to the user of the grant.
     func useLinkGrant(_ token: String, for person: ProvedPerson) async throws -> GrantUse {
         try await useLinkGrant(
             token,
@@ -14,7 +14,7 @@ extension ClientCall {
                 isAssertedByTenant: person.provider.tenantID != nil))
     }
 
-    /// The same of a person whom a pool's id token names.
+    /// The same for a person of a pool's id token.
     func useLinkGrant(_ token: String, for person: BearerPerson) async throws -> GrantUse {
         guard let identity = try await core.database.identity(of: person.attempt) else {
             return .refused

@@ -5,19 +5,19 @@ import Federation
 import Storage
 import Text
 
-/// How an app wants a sign-in at its provider to begin.
+/// An app's parameters for a sign-in at its provider.
 package struct LoginWish: Sendable {
     /// Must be one of the client's, byte for byte.
     package var redirectURI: String
-    /// What the provider is given in its place, where an operator has set that; nil: the same.
+    /// The replacement that the provider gets, if an operator has set one; nil: the same.
     package var sentRedirectURI: String?
-    /// The app's own; one is made where it has none.
+    /// The app's own; one is generated if nil.
     package var state: String?
     /// The app's S256 challenge (RFC 7636); nil: the server holds the verifier.
     package var challenge: String?
-    /// It ends in the browser that began, which shows so by a cookie.
+    /// It must end in the browser that began, as shown by a cookie.
     package var isBrowsers: Bool
-    /// The hash of an invite's token that the person holds.
+    /// The hash of an invite's token.
     var invite: [UInt8]?
 
     package init(
@@ -32,28 +32,28 @@ package struct LoginWish: Sendable {
     }
 }
 
-/// Where the person goes, and what the app needs to come back.
+/// The redirect of a sign-in, and what the app needs for its return.
 package struct BegunLogin: Sendable {
     package var url: String
     package var state: String
-    /// For the browser's cookie, where it is a browser's: it stands in no address, so that whoever
-    /// saw the way back cannot go it.
+    /// For the browser's cookie, if a browser began: it is in no URL, so that knowing the
+    /// callback's URL is not enough to use it.
     package var browser: String?
 }
 
-/// What came back with the person.
+/// The parameters of the return from a provider.
 package struct LoginReturn: Sendable {
     package var state: String
     package var code: String
-    /// As the app repeats it; nil where its contract does not.
+    /// As the app repeats it; nil if its contract does not.
     package var redirectURI: String?
-    /// The app's verifier, where it holds one.
+    /// The app's verifier, if it holds one.
     package var verifier: String?
-    /// `iss` of the answer (RFC 9207).
+    /// `iss` of the response (RFC 9207).
     package var issuer: String?
-    /// What the browser's cookie holds; nil where the app itself caught the redirect.
+    /// The value of the browser's cookie; nil if the app itself caught the redirect.
     package var browser: String?
-    /// The app's contract has no place for `iss`, so that its absence says nothing.
+    /// The app's contract has no field for `iss`, so that its absence means nothing.
     package var hidesIssuer: Bool
 
     package init(
@@ -72,8 +72,8 @@ package struct LoginReturn: Sendable {
 
 extension ClientCall {
     /// The authorization request (RFC 6749 section 4.1.1) with state, nonce and S256. Throws
-    /// `.noProvider`, `.redirectNotRegistered`, `.providerAway`, `.stateUnfit`, `.challengeUnfit`, and
-    /// `.stateUnknown` for a state that is in use already.
+    /// `.noProvider`, `.redirectNotRegistered`, `.providerAway`, `.stateUnfit`, `.challengeUnfit`,
+    /// and `.stateUnknown` for a state that is in use already.
     package func beginLogin(_ wish: LoginWish) async throws -> BegunLogin {
         guard let provider = try await provider(), let remote = try await remote(provider) else {
             throw SignInRefusal.noProvider
@@ -111,15 +111,15 @@ extension ClientCall {
         return BegunLogin(url: endpoint + joint + query, state: state, browser: browser)
     }
 
-    /// Uses the state up, redeems the code, checks what the provider says, and asks the rules who
-    /// the person is. Throws `.stateUnknown`, `.wrongVerifier`, `.verifierMissing`, `.notProved`,
-    /// `.providerAway`, `.refused`.
+    /// Uses the state up, redeems the code, verifies the provider's response, and lets the rules
+    /// identify the user. Throws `.stateUnknown`, `.wrongVerifier`, `.verifierMissing`,
+    /// `.notProved`, `.providerAway`, `.refused`.
     package func completeLogin(_ answer: LoginReturn) async throws -> UserRow {
         try await admit(proveLogin(answer).person)
     }
 
-    /// The same up to who the provider says the person is, and the hash of the invite's token that
-    /// they began with.
+    /// The same up to the person as the provider proved it, and the hash of the invite's token of
+    /// the begun sign-in.
     func proveLogin(
         _ answer: LoginReturn
     ) async throws -> (person: ProvedPerson, invite: [UInt8]?) {

@@ -5,9 +5,9 @@ import HTTP
 import JSON
 import Outbound
 
-/// What a provider's endpoints answer to this server.
+/// The responses of a provider's endpoints to this server.
 extension RemoteProvider {
-    /// The address from the userinfo endpoint, where the id token is silent (OpenID Connect Core
+    /// The address from the userinfo endpoint, if the id token has none (OpenID Connect Core
     /// section 5.3.2: only for the same subject; plain, or signed by the provider's keys).
     func complete(_ person: inout ProvedPerson, _ accessToken: String) async throws {
         guard let url = try await metadata().endpoints[.userInfo] else { return }
@@ -26,7 +26,7 @@ extension RemoteProvider {
                 .elementsEqual(SignedUserInfo.mediaType.utf8)
         else { return try unrefused(json(of: answer), by: url) }
         do {
-            // Some end the token with a line.
+            // Some end the token with a line break.
             let text = answer.body.reversed().drop { $0 == 0x0A || $0 == 0x0D }.reversed()
             return try await core.documents.claims(of: SignedUserInfo(Array(text)), from: party)
         } catch let fault as IDTokenFault {
@@ -40,7 +40,7 @@ extension RemoteProvider {
         try unrefused(try await send(asking(method, url, bearer: bearer)), by: url)
     }
 
-    /// JSON of a 2xx, or of a 4xx that names its error; a 5xx or no answer is `.providerAway`.
+    /// JSON of a 2xx, or of a 4xx that names its error; a 5xx or no response is `.providerAway`.
     func send(_ request: OutboundRequest) async throws -> JSONValue {
         try json(of: try await answered(request))
     }
@@ -88,7 +88,7 @@ extension RemoteProvider {
 }
 
 extension SignInRefusal {
-    /// Why a provider's word does not count. `what`: the word, for the log.
+    /// Why a provider's token is not accepted. `what`: its name, for the log.
     init(_ fault: FederationFault, of what: String) {
         switch fault {
         case .token(let fault): self = .notProved("\(what): \(fault.rawValue)")

@@ -7,12 +7,12 @@ import Outbound
 import Storage
 import Text
 
-/// One provider as this server is its client: where to send people, and how its word is checked.
+/// One provider with this server as its client: its endpoints, and the verification of its tokens.
 struct RemoteProvider: Sendable {
     let row: ProviderRow
     let party: RelyingParty
     let clientID: String
-    /// What the provider gave its client; nil for a public client.
+    /// The client's secret at the provider; nil for a public client.
     let secret: String?
     let core: SignInCore
 
@@ -29,7 +29,7 @@ struct RemoteProvider: Sendable {
 
     func isIssuer(_ text: String) -> Bool { party.isIssuer(text) }
 
-    /// Throws `.providerAway`: without the endpoint nobody can be sent there.
+    /// Throws `.providerAway`: without the endpoint no redirect is possible.
     func endpoint(_ wanted: RelyingParty.Endpoint) async throws -> String {
         if let set = party.endpoints[wanted] { return set }
         if isGitHub, let known = Self.gitHub[wanted] { return known }
@@ -47,7 +47,7 @@ struct RemoteProvider: Sendable {
         }
     }
 
-    /// The authorization code for the provider's word (RFC 6749 section 4.1.3).
+    /// Exchanges the authorization code for the provider's tokens (RFC 6749 section 4.1.3).
     func redeem(
         code: String, redirectURI: String, verifier: String, nonce: String, namesIssuer: Bool
     ) async throws -> ProvedPerson {
@@ -74,12 +74,12 @@ struct RemoteProvider: Sendable {
         return person
     }
 
-    /// An id token by the provider's keys. `nonce` nil: nobody here began the sign-in.
+    /// Verifies an id token by the provider's keys. `nonce` nil: the sign-in did not begin here.
     func person(idToken text: String, nonce: String?) async throws -> ProvedPerson {
         try await person(signed: text, nonce: nonce, isAccessToken: false)
     }
 
-    /// The same of an access token that is signed (RFC 9068).
+    /// The same for a signed access token (RFC 9068).
     func person(
         signed text: String, nonce: String?, isAccessToken: Bool
     ) async throws -> ProvedPerson {
@@ -104,7 +104,7 @@ struct RemoteProvider: Sendable {
         isAccessToken ? "access token: " : "id token: "
     }
 
-    /// One call of the token endpoint. An `error` is the provider's no; its name is for the log.
+    /// One call of the token endpoint. An `error` is the provider's refusal; its name is logged.
     func token(_ form: [(String, String)]) async throws -> JSONValue {
         let answer = try await tokenAnswer(form)
         if let error = answer["error"]?.string {
@@ -113,7 +113,7 @@ struct RemoteProvider: Sendable {
         return answer
     }
 
-    /// The same with `error` left to the caller: a device asks until its person has decided.
+    /// The same with `error` left to the caller: a device polls until its user has decided.
     func tokenAnswer(_ form: [(String, String)]) async throws -> JSONValue {
         try await authenticated(form, at: try await endpoint(.token))
     }
@@ -144,7 +144,7 @@ struct RemoteProvider: Sendable {
 }
 
 extension ClientCall {
-    /// nil for a provider that nobody can be sent to.
+    /// nil for a provider without a browser sign-in.
     func remote(_ provider: ProviderRow) async throws -> RemoteProvider? {
         guard let party = party(of: provider), let clientID = party.clientID else { return nil }
         return RemoteProvider(

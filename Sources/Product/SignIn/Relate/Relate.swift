@@ -5,7 +5,7 @@ import HTTP
 import JSON
 import Storage
 
-/// The server that Relate Mail's apps expect, as far as signing in goes: they bring their
+/// The server that Relate Mail's apps expect, as far as signing in goes: they present their
 /// provider's access token once, get an API key for it, and use only that from then on.
 enum Relate {
     static let contract = Contract(
@@ -31,8 +31,8 @@ enum Relate {
                 .required("secure_port", .integer(1...65_535)),
             ]))
 
-    /// 401 has no body, 404 is a problem document, all else is `{"error": …}`, with one text for
-    /// every fault of ours.
+    /// 401 has no body, 404 is a problem document, everything else is `{"error": …}`, with one text
+    /// for every fault of ours.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         var answer: Response
         switch problem.status {
@@ -61,7 +61,7 @@ enum Relate {
 
     private static func explain(_ refusal: SignInRefusal) -> Problem? {
         switch refusal {
-        // A bearer token that nobody here can have given.
+        // A bearer token of no provider here.
         case .notProved, .noProvider: Problem(.unauthorized, "Authentication required")
         default: nil
         }
@@ -69,7 +69,7 @@ enum Relate {
 
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
 
-    /// The person of a provider's token, or the owner of a key that has one of these scopes.
+    /// The user of a provider's token, or the owner of a key that has one of these scopes.
     static func user(_ call: ClientCall, _ scopes: [String]) async throws -> Holder {
         guard let credential = try Credential(call.request, cookie: nil) else {
             throw SignInRefusal.noCredential
@@ -77,7 +77,7 @@ enum Relate {
         guard credential.text.utf8.starts(with: "gate_".utf8) else {
             try await call.count(.token)
             let person = try await call.person(accessToken: credential.text)
-            // The app comes with the same token until it has its key: that is one sign-in.
+            // The app sends the same token until it has its key: that is one sign-in.
             let event = Base64URL.encode(SHA256.hash(Array(credential.text.utf8)))
             return Holder(user: try await call.admit(person, event: event), key: nil)
         }
@@ -93,7 +93,7 @@ enum Relate {
 
     struct Holder: Sendable {
         var user: UserRow
-        /// nil: a person, who may give all.
+        /// nil: the user, who may give all scopes.
         var key: API.Principal?
 
         func has(_ scope: String) -> Bool {

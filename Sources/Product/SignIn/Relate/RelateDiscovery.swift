@@ -5,7 +5,7 @@ import HTTP
 import JSON
 import Storage
 
-/// What an app asks of the server before anybody signs in.
+/// What an app asks of the server before the sign-in.
 enum RelateDiscovery {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/discovery", isPublic: true) { call in
@@ -37,7 +37,7 @@ enum RelateDiscovery {
 }
 
 extension ClientCall {
-    /// The provider that the apps are sent to by themselves.
+    /// The provider to which the apps redirect by default.
     fileprivate func openIDProvider() async throws -> (issuer: String, clientID: String)? {
         guard let row = try await provider(kinds: ["oidc", "google"]),
             let party = party(of: row), let clientID = party.clientID

@@ -5,8 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// The app's API keys, which the mail servers take as well. Their scopes are the tenant's
-/// catalogue's, so that none of them ever is a right at `/v1`.
+/// The app's API keys, which the mail servers accept as well. Their scopes are from the tenant's
+/// catalogue, so that none is ever a right at `/v1`.
 enum RelateKeys {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, path) { try await list($0) },
@@ -49,7 +49,7 @@ enum RelateKeys {
         return created(key, secret)
     }
 
-    /// What the mobile apps really call, once, after signing in.
+    /// What the mobile apps actually call, once, after signing in.
     private static func createForDevice(_ call: ClientCall) async throws -> Response {
         let holder = try await Relate.user(call, writing)
         let input = try call.object()
@@ -104,7 +104,7 @@ enum RelateKeys {
             ]))
     }
 
-    /// None named is all that the tenant knows.
+    /// Without named scopes: all that the tenant knows.
     private static func scopes(_ call: ClientCall, _ input: Input) async throws -> [String] {
         let known = try await call.scope.scopeCatalogue().filter {
             ManagementScope(rawValue: $0) == nil
@@ -124,14 +124,14 @@ enum RelateKeys {
         return scopes
     }
 
-    /// 403 where a key would give what it does not have.
+    /// 403 if a key would give a scope that it does not have.
     private static func require(_ scopes: [String], of holder: Relate.Holder) throws {
         guard scopes.allSatisfy(holder.has) else {
             throw Problem.forbidden("A key gives no scope that it does not have.")
         }
     }
 
-    /// A foreign, unknown or revoked key is not there.
+    /// A foreign, unknown or revoked key is 404.
     private static func found(_ call: ClientCall, _ user: UserRow) async throws -> APIKeyRow {
         guard let id = UUID(try call.parameter("key")),
             let row = try await call.ownKeys(of: user).first(where: { $0.key.id == id })
@@ -158,7 +158,7 @@ enum RelateKeys {
         text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
     }
 
-    /// At most 100 UTF-16 units, and no half of a character.
+    /// At most 100 UTF-16 units, without splitting a character.
     private static func cut(_ text: String) -> String {
         var name = ""
         for scalar in text.unicodeScalars {

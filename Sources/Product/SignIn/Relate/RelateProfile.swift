@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// The person, whom the app asks for before it makes its key.
+/// The user's profile, which the app requests before it creates its key.
 enum RelateProfile {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/profile") { call in
@@ -13,7 +13,7 @@ enum RelateProfile {
         ContractRoute(.put, "/api/profile") { try await rename($0) },
     ]
 
-    /// The name that is shown; null or absent changes nothing, as in the app's own server.
+    /// The display name; null or absent changes nothing, as in the app's own server.
     private static func rename(_ call: ClientCall) async throws -> Response {
         let user = try await Relate.user(call, ["app", "api:write"]).user
         let input = try call.object()

@@ -4,18 +4,18 @@ import Domain
 import Storage
 import Text
 
-/// Who an app's request comes from, as they are at this moment.
+/// The authenticated caller of an app's request, with the current data.
 package enum Caller: Sendable {
     case person(SignedIn)
-    /// With the user who owns it, where a user does.
+    /// With the user who owns it, if there is one.
     case key(API.Principal, owner: UserRow?)
 
-    /// The key that the request came with; nil for a person's session.
+    /// The key of the request; nil for a user's session.
     package var key: API.Principal? {
         if case .key(let principal, owner: _) = self { principal } else { nil }
     }
 
-    /// The person, or the owner of the key.
+    /// The session's user, or the owner of the key.
     package var user: UserRow? {
         switch self {
         case .person(let person): person.user
@@ -25,8 +25,8 @@ package enum Caller: Sendable {
 }
 
 extension ClientCall {
-    /// The one place that resolves a credential. Throws `.noCredential`, `.invalidToken`,
-    /// `.invalidKey`, `.userSuspended`; 404 for another tenant's.
+    /// Resolves every credential. Throws `.noCredential`, `.invalidToken`, `.invalidKey`,
+    /// `.userSuspended`; 404 for another tenant's.
     package func caller() async throws -> Caller {
         guard let credential = try Credential(request, cookie: contract.cookie) else {
             throw SignInRefusal.noCredential
@@ -37,7 +37,7 @@ extension ClientCall {
         return .person(try await person(credential.text))
     }
 
-    /// The signed-in person: a key is no session.
+    /// The signed-in user: a key is not a session.
     package func signedIn() async throws -> SignedIn {
         guard case .person(let person) = try await caller() else {
             throw SignInRefusal.invalidToken
@@ -59,14 +59,14 @@ extension ClientCall {
         return .key(principal, owner: owner)
     }
 
-    /// 404 for another tenant's credential by what it says itself: it is not looked for, so that the
-    /// answer does not tell whether it is good.
+    /// 404 for another tenant's credential by its own locator: it is not looked up, so that the
+    /// response does not reveal whether it is valid.
     private func requireOwn(locator: String) throws {
         guard sameBytes(locator, tenant.locator) else { throw Problem.notFound("path") }
     }
 
-    /// Ends the session that the request's token stands for, also a suspended person's: who signs out
-    /// must not be signed in again by what lifts the suspension. A key is none and is only checked.
+    /// Ends the session of the request's token, also a suspended user's: lifting the suspension
+    /// must not sign them in again. A key has no session and is only checked.
     package func endOwnSession() async throws {
         guard let credential = try Credential(request, cookie: contract.cookie) else {
             throw SignInRefusal.noCredential
@@ -87,8 +87,8 @@ extension ClientCall {
         }
     }
 
-    /// By an opaque token or by an access token of ours; either way its session decides, whatever the
-    /// person's status.
+    /// By an opaque token or by an access token of ours; either way its session decides, whatever
+    /// the user's status.
     private func holder(of token: String) async throws -> SignedIn {
         let name: TenantScope.SessionName
         if token.utf8.contains(UInt8(ascii: ".")) {

@@ -6,7 +6,7 @@ import Routing
 import Storage
 import Text
 
-/// One request of an app: the tenant and the client that its mount stands for, and the core.
+/// One request of an app: the tenant and the client of its mount, and the core.
 package struct ClientCall: Sendable {
     package let call: Call
     package let tenant: TenantRow
@@ -34,7 +34,7 @@ package struct ClientCall: Sendable {
         }
     }
 
-    /// A key that stood in an address stands in logs by now, which its tenant has to know.
+    /// A key in a URL is in logs by now; this informs its tenant.
     private func noteLeak(of credential: String) async throws {
         guard credential.utf8.starts(with: "gate_".utf8),
             let key = try? await core.checkKey(credential, request), key.tenant == tenant.id,
@@ -45,7 +45,7 @@ package struct ClientCall: Sendable {
         }
     }
 
-    /// A call of a client that was looked up already.
+    /// A call of a client that was already looked up.
     init(
         _ call: Call, _ client: ClientRow, of tenant: TenantRow, _ contract: Contract,
         _ core: SignInCore
@@ -63,7 +63,7 @@ package struct ClientCall: Sendable {
 
     package func parameter(_ name: String) throws -> String { try call.parameter(name) }
 
-    /// A parameter of the query, form-decoded; nil where it is absent or not well encoded.
+    /// A parameter of the query, form-decoded; nil if it is absent or badly encoded.
     package func query(_ name: String) -> String? {
         FormText(request.query).first(name)
     }
@@ -78,9 +78,9 @@ package struct ClientCall: Sendable {
         return input
     }
 
-    /// 415 for a body that is not JSON by its type: what a page of any site can send without asking
-    /// before (`text/plain`, forms; a body without a type) must not be read as JSON. An app that names
-    /// no type is no page, which would name its origin.
+    /// 415 for a body that is not JSON by its type: what a page of any site can send without a
+    /// preflight (`text/plain`, forms; a body without a type) must not be read as JSON. An app
+    /// without a type is not a page, which would send its origin.
     func requireJSON() throws {
         guard !request.body.isEmpty, request.method != .get, request.method != .head else { return }
         let sent = request.first("content-type")
@@ -106,29 +106,29 @@ package struct ClientCall: Sendable {
         Int64(setting("token_seconds")?.int ?? seconds)
     }
 
-    /// Whether the app reached this at a host of its own.
+    /// Whether the app used a host of its own for this request.
     package var isAtOwnHost: Bool { request.isMountedByHost }
 
-    /// Where cookies of this mount belong.
+    /// The path of this mount's cookies.
     package var cookiePath: String {
         isAtOwnHost ? "/" : "/t/\((try? parameter("tenant")) ?? tenant.slug)/\(contract.name)"
     }
 
-    /// The base address that the app was given, without a trailing slash.
+    /// The base address of the app's settings, without a trailing slash.
     package var baseURL: String {
         isAtOwnHost
             ? "\(request.isTLS ? "https" : "http")://\(request.first("host") ?? "")"
             : core.publicURL + cookiePath
     }
 
-    /// Who the audit rows name: the person, once known.
+    /// The actor of audit rows: the user, once known.
     package func actor(_ user: UserRow? = nil) -> Actor {
         Actor(
             type: "user", id: user?.id.description ?? "", name: user?.name ?? user?.email ?? "",
             requestID: request.id, ip: request.remoteAddress)
     }
 
-    /// Who they name where the rules decide of a person: the app's door.
+    /// The actor while the rules decide about a person: the client.
     var clientActor: Actor {
         Actor(
             type: "client", id: client.name, name: client.name, requestID: request.id,

@@ -2,7 +2,7 @@ import API
 import Domain
 import HTTP
 
-/// The one credential of an app's request, wherever it stands.
+/// The one credential of an app's request, in a header field or a cookie.
 struct Credential: Sendable {
     enum Source: Sendable, Equatable { case header, cookie }
 
@@ -11,8 +11,8 @@ struct Credential: Sendable {
 
     private static let schemes = ["bearer", "apikey"]
 
-    /// nil where none came along. Two different ones in header fields are 400, never "pick one";
-    /// a cookie counts only where no header field holds one.
+    /// nil if there is none. Two different ones in header fields are 400, never "pick one"; a
+    /// cookie counts only if no header field has one.
     init?(_ request: Request, cookie: String?) throws {
         var found: [String] = []
         for line in request.all("authorization") {

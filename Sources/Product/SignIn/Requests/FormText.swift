@@ -20,7 +20,7 @@ package struct FormText: Sendable {
         pairs.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 
-    /// A name given twice means two things at once.
+    /// Whether a name is given twice, which is ambiguous.
     package func isRepeated(_ name: String) -> Bool {
         pairs.count { $0.name.utf8.elementsEqual(name.utf8) } > 1
     }

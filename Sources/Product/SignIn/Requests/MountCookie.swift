@@ -15,7 +15,7 @@ extension ClientCall {
         return Field("set-cookie", text + "; SameSite=Lax")
     }
 
-    /// Takes a cookie of this mount away.
+    /// Removes a cookie of this mount.
     func clearedCookie(_ name: String) -> Field {
         Field(
             "set-cookie", "\(name)=; Path=\(cookiePath); Expires=Thu, 01 Jan 1970 00:00:00 GMT")

@@ -3,7 +3,7 @@ import HTTP
 import JSON
 
 extension Problem {
-    /// The refusal as most apps read one: `{"error": text}` and no more.
+    /// The refusal as most apps expect it: `{"error": text}` and no more.
     var plainError: Response {
         var answer = Response.json(
             status, bytes: JSONValue.object([.init("error", .string(detail))]).encoded())

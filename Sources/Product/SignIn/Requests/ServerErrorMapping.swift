@@ -2,8 +2,8 @@ import API
 import HTTP
 
 extension Contract {
-    /// What goes wrong on our side or the provider's, in the app's words for that call. `away`: for a
-    /// provider that cannot be asked, where the app has other words for that.
+    /// Maps errors of ours or the provider's to the app's text for that call. `away`: for an
+    /// unavailable provider, if the app has another text for that.
     static func mappingServerErrors(
         _ text: String, away: String? = nil, _ work: () async throws -> Response
     ) async throws -> Response {

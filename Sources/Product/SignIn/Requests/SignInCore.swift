@@ -5,21 +5,21 @@ import HTTP
 import Outbound
 import Storage
 
-/// What every contract calls, whichever way its app speaks.
+/// The core that every contract calls, whatever its app's wire format.
 package struct SignInCore: Sendable {
     package let database: Database
     let passwords: PasswordHasher
-    /// Where people reach this server, without a trailing slash.
+    /// The public URL of this server, without a trailing slash.
     let publicURL: String
-    /// Seals what waits in the database for the end of a sign-in.
+    /// Seals what the database stores until the end of a sign-in.
     let sealer: Sealer
     package let tokens: AccessTokens
-    /// Providers' own endpoints, and what they publish.
+    /// Providers' endpoints, and the documents that they publish.
     let http: OutboundHTTP
     let documents: ProviderDocuments
     /// Checks an API key as `/v1` does.
     let checkKey: @Sendable (_ key: String, Request) async throws -> API.Principal
-    /// Lets time pass between two questions to a provider.
+    /// Sleeps between two requests to a provider.
     let pause: @Sendable (Duration) async throws -> Void
     let slowedAttempts = SlowedAttempts()
 

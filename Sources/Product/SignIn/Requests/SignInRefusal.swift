@@ -2,51 +2,51 @@ import API
 import Domain
 import HTTP
 
-/// Why the core lets nobody in, before any app's words.
+/// Why the core refuses a sign-in, before any app's texts.
 package enum SignInRefusal: Error, Sendable, Equatable {
     /// Unknown address, wrong password, none set, not active: one and the same.
     case wrongPassword
-    /// Too many tries; seconds to wait.
+    /// Too many attempts; seconds to wait.
     case locked(Int)
-    /// No credential came along.
+    /// The request has no credential.
     case noCredential
-    /// The session's token is not known, over, or of another client.
+    /// The session's token is unknown, expired, or of another client.
     case invalidToken
     /// The API key, with its reason.
     case invalidKey(String)
-    /// The person was signed out everywhere after the provider's token was issued.
+    /// All sessions of the user were ended after the provider's token was issued.
     case signedOut
     case userSuspended, tenantSuspended
     /// The tenant has no provider for this client.
     case noProvider
     /// The redirect URI is not one of the client's.
     case redirectNotRegistered
-    /// The state is unknown, over, used, or of another redirect URI.
+    /// The state is unknown, expired, used, or of another redirect URI.
     case stateUnknown
-    /// The app's own state or challenge is not of the form that protects anybody.
+    /// The app's own state or challenge has a form that gives no protection.
     case stateUnfit, challengeUnfit
-    /// The verifier does not fit the challenge that the sign-in began with.
+    /// The verifier does not match the challenge of the begun sign-in.
     case wrongVerifier, verifierMissing
-    /// The provider refused the code, or its token is not good; the reason is for the log.
+    /// The provider refused the code, or its token is invalid; the reason is for the log.
     case notProved(String)
-    /// The provider cannot be asked; why is for the log.
+    /// The provider is unavailable; the cause is for the log.
     case providerAway(String)
     /// The rules refuse the person. `reference` finds the decision.
     case refused(Reason, reference: String)
     case pinMissing, pinExists, wrongPin
-    /// The present password that was given to change something.
+    /// The given current password is wrong.
     case wrongOldPassword
-    /// The tenant's least number of characters.
+    /// The tenant's minimum number of characters.
     case passwordTooShort(Int)
     case passwordTooLong
-    /// Among those that are guessed first.
+    /// One of the passwords that are guessed first.
     case passwordGuessable
     /// Setting a new password without the old one is too late for this session.
     case oldPasswordNeeded
 }
 
 extension SignInRefusal {
-    /// The core's own words; a contract replaces those that its app has.
+    /// The core's own texts; a contract replaces those that its app has.
     package var problem: Problem {
         switch self {
         case .wrongPassword: Problem(.unauthorized, "The address and the password do not fit.")
@@ -96,14 +96,14 @@ extension SignInRefusal {
         }
     }
 
-    /// The core's own words, with the cause for the log.
+    /// The core's own text, with the cause for the log.
     var recorded: Problem {
         var problem = problem
         problem.cause = cause
         return problem
     }
 
-    /// Why, for the log and the tenant's operators: the answer says less.
+    /// The cause, for the log and the tenant's operators: the response says less.
     var cause: String? {
         let reason: String? =
             switch self {

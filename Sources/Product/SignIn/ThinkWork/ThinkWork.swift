@@ -5,8 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// The part of Thinkwork's API that is about people: who they are in the tenant, how they may sign
-/// in, and who is asked in. Its people sign in at a Cognito pool, and send the pool's id token bare.
+/// The part of Thinkwork's API about users: their status in the tenant, their sign-in options, and
+/// invites. They sign in at a Cognito pool, and send the pool's id token bare.
 enum ThinkWork {
     static let contract = Contract(
         name: "thinkwork",
@@ -33,7 +33,7 @@ enum ThinkWork {
 }
 
 extension ClientCall {
-    /// A request that names another tenant than its mount is of another tenant.
+    /// Refuses a request that names another tenant than its mount.
     func requireOwnTenant() throws {
         let names = ["x-tenant-id", "x-tenant-slug", "x-thinkwork-tenant-id"]
         let named =

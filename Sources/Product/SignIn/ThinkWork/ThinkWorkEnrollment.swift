@@ -4,8 +4,8 @@ import HTTP
 import JSON
 import Storage
 
-/// A second sign-in for a person whom an operator has given a link grant: the grant is the app's
-/// `startToken`. The recipient's challenge is the app's own, and only its form is looked at.
+/// A second identity for a user with an operator's link grant: the grant is the app's `startToken`.
+/// The recipient's challenge is the app's own; only its form is checked.
 enum ThinkWorkEnrollment {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/enrollment/consume") { try await consume($0) }

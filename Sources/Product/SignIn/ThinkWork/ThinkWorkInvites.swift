@@ -5,19 +5,19 @@ import JSON
 import Storage
 import Text
 
-/// Asking a person in: they find their row when they sign in at the pool with the same address.
+/// Invites a person: they get their row when they sign in at the pool with the same address.
 enum ThinkWorkInvites {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/tenants/{slug}/invites") { try await invite($0) }
     ]
 
-    /// Who asks, as rights and as the audit name them.
+    /// The inviter, for rights and for the audit.
     private struct Inviter {
         var principal: Domain.Principal
         var actor: Actor
     }
 
-    /// A person by the pool's id token, or a key.
+    /// A user by the pool's id token, or a key.
     private static func inviter(_ call: ClientCall) async throws -> Inviter {
         if let credential = try Credential(call.request, cookie: nil),
             credential.text.utf8.starts(with: "gate_".utf8),
@@ -82,7 +82,7 @@ enum ThinkWorkInvites {
                     try await change.editUser(user, name: name, role: user.role), result
                 )
             }
-            // Who is merely invited is no member yet, which the app hears of the second time.
+            // An invited user is not a member yet; a repeated request says so.
             return answer(
                 user, isMember: false, role: result.invite.role.rawValue,
                 status: result.outcome == .created ? "active" : "pending")
@@ -98,7 +98,7 @@ enum ThinkWorkInvites {
         }
     }
 
-    /// The membership is the person's row: both have its id.
+    /// The membership is the user's row: both have its id.
     private static func answer(
         _ user: UserRow, isMember: Bool, role: String, status: String
     ) -> Response {

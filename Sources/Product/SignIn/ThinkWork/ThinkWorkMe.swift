@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// Who the bearer of the pool's id token is in the tenant, and taking up a row that waits for them.
+/// The status of an id token's bearer in the tenant, and the activation of a pending row.
 enum ThinkWorkMe {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/auth/me") { call in
@@ -16,7 +16,7 @@ enum ThinkWorkMe {
         ContractRoute(.post, "/api/auth/enrollment/auto-link") { try await link($0) },
     ]
 
-    /// A person whom nobody has let in yet is told so with 200; the app then offers what is left.
+    /// A person without a membership gets 200 saying so; the app then offers the other options.
     private static func json(
         _ person: BearerPerson, _ found: ProvisioningResult, _ call: ClientCall
     ) -> JSONValue {
@@ -53,7 +53,7 @@ enum ThinkWorkMe {
 
     private static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
 
-    /// Links the sign-in to a row that waits for its proved address. Nobody new is let in here.
+    /// Links the identity to a pending row with its proved address. Admits no new user.
     private static func link(_ call: ClientCall) async throws -> Response {
         try call.requireOwnTenant()
         let person = try await call.bearerPerson()

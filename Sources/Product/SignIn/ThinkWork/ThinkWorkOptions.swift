@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// How people of the tenant may sign in: what the app's sign-in page shows before it knows anybody.
+/// The sign-in options of the tenant for the app's sign-in page, before any sign-in.
 enum ThinkWorkOptions {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/auth/options", isPublic: true) { call in
@@ -16,7 +16,7 @@ enum ThinkWorkOptions {
         }
     ]
 
-    /// Without one pool that is surely meant, nothing is offered.
+    /// Nothing is offered unless exactly one pool is meant.
     private static func options(_ call: ClientCall) async throws -> JSONValue {
         guard let pool = try await call.provider(kinds: ["cognito"]),
             let client = call.ownClientID(at: pool) ?? clientID(of: pool, in: call.tenant.id)
@@ -48,7 +48,7 @@ enum ThinkWorkOptions {
         }
     }
 
-    /// The pool's client that leads to the tenant, else the pool's own.
+    /// The pool's client for the tenant, else the pool's own.
     private static func clientID(of pool: ProviderRow, in tenant: UUID) -> String? {
         let leading = pool.document["client_tenants"]?.members?.first {
             $0.value.string.flatMap { UUID($0) } == tenant

@@ -2,10 +2,10 @@ import Domain
 import JSON
 import Text
 
-/// A provider behind the pool in the app's own closed words. The app drops every option whose
-/// provider or icon it does not know, so that what has no word here is not offered.
+/// A provider behind the pool in the app's closed vocabulary. The app drops every option whose
+/// provider or icon it does not know, so that unknown providers are not offered.
 struct ThinkWorkUpstream: Sendable {
-    /// What the button shows.
+    /// The button's text.
     enum Brand: String, Sendable {
         case google, microsoft
 
@@ -28,8 +28,8 @@ struct ThinkWorkUpstream: Sendable {
 
     var brand: Brand { provider.brand }
 
-    /// An item of a pool's `upstreams`; nil for a provider that the app cannot show. What the
-    /// operator said of it goes before what its name says.
+    /// An item of a pool's `upstreams`; nil for a provider that the app cannot show. The operator's
+    /// settings take precedence over its name.
     init?(_ upstream: JSONValue) {
         guard let name = upstream["name"]?.string else { return nil }
         let issuer = upstream["issuer"]?.string
@@ -66,7 +66,7 @@ struct ThinkWorkUpstream: Sendable {
         return isShared ? .microsoft : .entra
     }
 
-    /// Cognito itself calls Google `Google`; other names are the operator's, as `entra-acme`.
+    /// Cognito itself calls Google `Google`; other names are the operator's, such as `entra-acme`.
     private static func provider(name: String) -> Provider? {
         let first = asciiLowercased(name).utf8.prefix { $0 &- 0x61 < 26 }
         return switch String(decoding: first, as: UTF8.self) {

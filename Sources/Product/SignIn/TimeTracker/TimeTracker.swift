@@ -19,7 +19,7 @@ enum TimeTracker {
                 "Where its web page stands; without it only the app signs in.")
         ],
         routes: TimeTrackerSignIn.routes + TimeTrackerWeb.routes + TimeTrackerKeys.routes,
-        // The app forgets its session on any 401: that status is for credentials alone.
+        // The app drops its session on any 401, so that status is only for credentials.
         encode: { problem, _ in problem.plainError }, explain: explain)
 
     private static let webAddress = TextRule(
@@ -45,7 +45,7 @@ enum TimeTracker {
 
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
 
-    /// `username` is what stands before the @: the core knows people by their address.
+    /// `username` is the part before the @: the core identifies users by their address.
     static func json(_ user: UserRow) -> JSONValue {
         let name = String(decoding: user.email.utf8.prefix { $0 != 0x40 }, as: UTF8.self)
         return .object([

@@ -5,15 +5,15 @@ import JSON
 import Storage
 import Text
 
-/// The person's API keys. They act as the person in this app and hold no right at `/v1`.
+/// The user's API keys. They act as the user in this app and hold no right at `/v1`.
 enum TimeTrackerKeys {
-    /// What makes a key one of this app.
+    /// The scope of this app's keys.
     private static let scope = "timetracker"
-    /// Other words of the tenant's catalogue by which a key reads for an app of the person.
+    /// Other scopes of the tenant's catalogue that let a key read for an app of the user.
     private static let reading = [scope, "app", "api:read"]
 
-    /// The person, or the owner of a key of this app. 403 for a key that was made for something
-    /// else: a 401 would sign the app out.
+    /// The user, or the owner of a key of this app. 403 for a key with another purpose: a 401 would
+    /// sign the app out.
     static func user(_ call: ClientCall) async throws -> UserRow {
         let caller = try await call.caller()
         if let key = caller.key,
@@ -78,7 +78,7 @@ enum TimeTrackerKeys {
         ]
     }
 
-    /// A key that could make keys would outlive its own revocation.
+    /// A key that could create keys would outlive its own revocation.
     private static func owner(_ call: ClientCall) async throws -> UserRow {
         guard case .person(let person) = try await call.caller() else {
             throw Problem.forbidden("API keys are managed in a signed-in session.")

@@ -3,8 +3,8 @@ import HTTP
 import JSON
 import Storage
 
-/// The app's way in: a browser is sent to the provider, the app catches the redirect and hands in
-/// what it caught.
+/// The app's sign-in: a browser is redirected to the provider, the app catches the redirect and
+/// posts what it caught.
 enum TimeTrackerSignIn {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/health", isPublic: true) { _ in
@@ -31,7 +31,7 @@ enum TimeTrackerSignIn {
 
     private static let lifetime = 3600
 
-    /// Without `redirect_uri` it is the web page that asks.
+    /// Without `redirect_uri` the request is from the web page.
     private static func begin(_ call: ClientCall) async throws -> Response {
         let query = FormText(call.request.query)
         guard let redirect = query.first("redirect_uri") else {
@@ -44,14 +44,14 @@ enum TimeTrackerSignIn {
         return Response(302, fields: [Field("location", begun.url)])
     }
 
-    /// The redirect address has to be the one that the sign-in began with: what the body says is
+    /// The redirect address has to be the one with which the sign-in began: the body's value is
     /// compared, never passed on.
     private static func exchange(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
         guard let code = text("code", input), let state = text("state", input) else {
             throw TimeTracker.bad("Missing required parameters: code, state")
         }
-        // The app itself caught the redirect, and its body has no place for `iss`.
+        // The app itself caught the redirect, and its body has no field for `iss`.
         let user = try await call.completeLogin(
             LoginReturn(
                 state: state, code: code,
@@ -70,7 +70,7 @@ enum TimeTrackerSignIn {
         input.optionalString(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The app forgets its token whatever comes back: a session that is over is signed out already.
+    /// The app drops its token whatever the response: an expired session is signed out already.
     private static func signOut(_ call: ClientCall) async throws -> Response {
         do {
             try await call.endOwnSession()

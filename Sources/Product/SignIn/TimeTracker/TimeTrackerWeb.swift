@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Storage
 
-/// The web page's way in: this server is the redirect address, and a cookie is the session.
+/// The web page's sign-in: this server is the redirect address, and a cookie is the session.
 enum TimeTrackerWeb {
     static let sessionCookie = "timetracker_session"
     static let stateCookie = "timetracker_state"
@@ -15,7 +15,7 @@ enum TimeTrackerWeb {
         ContractRoute(.get, path) { try await end($0) }
     ]
 
-    /// 302 to the provider. The cookie ties the return to this browser.
+    /// 302 to the provider. The cookie binds the return to this browser.
     static func begin(_ call: ClientCall) async throws -> Response {
         guard call.appURL != nil else { throw SignInRefusal.redirectNotRegistered }
         let begun = try await call.beginLogin(
@@ -28,7 +28,7 @@ enum TimeTrackerWeb {
             ])
     }
 
-    /// 400 where nothing shows that this browser began; else back to the page, which is told of
+    /// 400 unless the cookie shows that this browser began; else a redirect to the page with
     /// success or failure and no more.
     private static func end(_ call: ClientCall) async throws -> Response {
         let query = FormText(call.request.query)
@@ -49,7 +49,7 @@ enum TimeTrackerWeb {
             let session = call.cookie(sessionCookie, token, seconds: seconds)
             return Response(302, fields: back(to: app, "success=true", [session], call))
         } catch let refusal as SignInRefusal {
-            // Thrown, so that the log has the reason that the page is not told.
+            // Thrown, so that the log has the reason, which the page does not get.
             var problem = Problem(
                 .unauthorized, "authentication_failed", status: 302,
                 fields: back(to: app, "error=authentication_failed", [], call))
@@ -58,7 +58,7 @@ enum TimeTrackerWeb {
         }
     }
 
-    /// The cookie names the sign-in that it is for, so that another's leaves this one alone.
+    /// The cookie names its sign-in, so that another's leaves this one alone.
     private static func secret(of state: String, _ call: ClientCall) -> String? {
         guard let cookie = RequestCookie.value(stateCookie, in: call.request),
             cookie.utf8.starts(with: (state + ".").utf8)
@@ -74,7 +74,7 @@ enum TimeTrackerWeb {
 }
 
 extension ClientCall {
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     fileprivate var appURL: String? {
         setting("app_url")?.string.map { text in
             text.utf8.last == UInt8(ascii: "/") ? String(text.dropLast()) : text

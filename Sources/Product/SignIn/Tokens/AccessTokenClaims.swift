@@ -1,7 +1,7 @@
 import JSON
 import Text
 
-/// What an access token of ours says; true only with the session that it names.
+/// The claims of an access token of ours; valid only with the session that it names.
 package struct AccessTokenClaims: Sendable, Equatable {
     package var user: UUID
     package var tenant: UUID
@@ -25,7 +25,7 @@ package struct AccessTokenClaims: Sendable, Equatable {
             ] + more)
     }
 
-    /// nil unless every member that we write is there in our form.
+    /// nil unless every member that we write is present in our form.
     init?(_ payload: JSONValue, issuer: String, at now: Timestamp) {
         func id(_ name: String) -> UUID? { payload[name]?.string.flatMap { UUID($0) } }
         guard let given = payload["iss"]?.string, given.utf8.elementsEqual(issuer.utf8),
@@ -40,7 +40,7 @@ package struct AccessTokenClaims: Sendable, Equatable {
         self.client = client
         issuedAt = Timestamp(microseconds: Int64(issued) * 1_000_000)
         expiresAt = Timestamp(microseconds: Int64(end) * 1_000_000)
-        // A clock of a replica may be a minute behind the one that signed.
+        // A replica's clock may be a minute behind the signer's.
         guard now < expiresAt, issuedAt <= now.adding(seconds: 60) else { return nil }
     }
 

@@ -4,7 +4,7 @@ import Storage
 import Text
 
 /// Access tokens: ES256 (RFC 7518 section 3.4), `typ` `at+jwt` (RFC 9068), signed by a key that is
-/// replaced every month without a break.
+/// replaced every month without interruption.
 package struct AccessTokens: Sendable {
     private let keys: SigningKeys
     private let issuer: String
@@ -33,8 +33,8 @@ package struct AccessTokens: Sendable {
         return try JWS.sign(header: header.encoded(), payload: payload.encoded(), with: key)
     }
 
-    /// nil for anything that is not an access token of ours, whole and in time. Its session has
-    /// still to be looked at.
+    /// nil for anything that is not an access token of ours, intact and in time. Its session has
+    /// still to be checked.
     package func verify(_ token: String) async throws -> AccessTokenClaims? {
         guard let jws = JWS(compact: Array(token.utf8)),
             let header = try? JSONValue(parsing: jws.header),
@@ -46,7 +46,7 @@ package struct AccessTokens: Sendable {
         return AccessTokenClaims(payload, issuer: issuer, at: clock())
     }
 
-    /// The JWK set (RFC 7517 section 5): what signs, what will, and what has signed lately.
+    /// The JWK set (RFC 7517 section 5): current, next and recent signing keys.
     package func keySet() async throws -> [UInt8] {
         Array("{\"keys\":[\(try await keys.published().joined(separator: ","))]}".utf8)
     }

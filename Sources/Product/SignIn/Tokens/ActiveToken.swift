@@ -4,8 +4,8 @@ import Storage
 import Text
 
 extension SignInCore {
-    /// An access token of ours or an app's opaque one, where an app's request with it would be
-    /// let in now; nil for everything else. `mayAsk`: by the tenant that the token itself names.
+    /// An access token of ours or an app's opaque one, if a request with it would now be admitted;
+    /// nil for everything else. `mayAsk`: by the tenant that the token itself names.
     package func activeToken(
         _ token: String, mayAsk: (UUID) -> Bool
     ) async throws -> ActiveToken? {
@@ -30,7 +30,7 @@ extension SignInCore {
             expiresAt: found.session.expiresAt)
     }
 
-    /// Whether the client is switched on, without which its mount is not there.
+    /// Whether the client is enabled, without which its mount is 404.
     private func isServed(_ client: String, in tenant: UUID) async throws -> Bool {
         try await database.scope(tenant).client(client)?.enabled ?? false
     }

@@ -8,8 +8,8 @@ import Outbound
 import Storage
 
 extension ClientCall {
-    /// The person of an access token that an app got at the client's provider by itself. It must
-    /// have been given to our client there: another app's would let that app's owner in.
+    /// The person of an access token that an app got at the client's provider itself. It must have
+    /// been issued to our client there: another app's token would admit that app's owner.
     package func person(accessToken text: String) async throws -> ProvedPerson {
         guard let row = try await provider(kinds: ["oidc", "google"]),
             let remote = try await remote(row)
@@ -21,7 +21,7 @@ extension ClientCall {
 }
 
 extension RemoteProvider {
-    /// By the provider's keys (RFC 9068 and plain JWTs), else by asking it (RFC 7662).
+    /// By the provider's keys (RFC 9068 and plain JWTs), else by introspection (RFC 7662).
     fileprivate func person(accessToken text: String) async throws -> ProvedPerson {
         if JWS(compact: Array(text.utf8)) != nil {
             do {
@@ -47,7 +47,7 @@ extension RemoteProvider {
         let audiences =
             answer["aud"]?.array?.compactMap(\.string)
             ?? [answer["aud"]?.string].compactMap(\.self)
-        // Whom it was given to decides; its audience does only where that is not said.
+        // The client that it was issued to decides; the audience only if that is missing.
         let given = answer["client_id"]?.string.map { [$0] } ?? audiences
         guard party.takesOne(of: given), !given.isEmpty else {
             throw SignInRefusal.notProved("the access token is another client's")

@@ -3,8 +3,8 @@ import Storage
 import Synchronization
 import Text
 
-/// The keys of access tokens, read from the database and kept for a minute. A key signs for 30
-/// days; its successor is published a day before; it stays published as long as a token may live.
+/// The keys of access tokens, read from the database and cached for a minute. A key signs for 30
+/// days; its successor is published a day before; it stays published while its tokens may live.
 struct SigningKeys: Sendable {
     private static let signs: Int64 = 30 * 86_400
     private static let overlap: Int64 = 86_400
@@ -29,7 +29,7 @@ struct SigningKeys: Sendable {
         self.given = try given.map { try SigningKey(pem: $0) }
     }
 
-    /// What signs now.
+    /// The current signing key.
     func signer() async throws -> SigningKey {
         let now = database.clock()
         var keys = try await keys(at: now)
@@ -59,8 +59,8 @@ struct SigningKeys: Sendable {
         return current.key
     }
 
-    /// nil where no published key has the name. A name that is not known is looked for again, since
-    /// another replica may have begun to sign with it a moment ago.
+    /// nil if no published key has the name. An unknown name is looked up again, since another
+    /// replica may just have begun to sign with it.
     func verifier(_ kid: String) async throws -> VerificationKey? {
         let now = database.clock()
         func named(_ keys: [Key]) -> VerificationKey? {
@@ -71,7 +71,7 @@ struct SigningKeys: Sendable {
         return named(try await read(at: now))
     }
 
-    /// JWKs, the newest first. The first call makes the first key.
+    /// JWKs, the newest first. The first call creates the first key.
     func published() async throws -> [String] {
         _ = try await signer()
         return try await keys(at: database.clock()).map(\.row.publicJWK)

@@ -46,7 +46,7 @@ extension Change {
         return try rows.only(APIKeyRow.init)
     }
 
-    /// Writes what differs.
+    /// Writes the fields that differ.
     package func saveAPIKey(
         _ row: APIKeyRow, as next: APIKey, action: AuditAction
     ) async throws -> APIKeyRow {
@@ -72,7 +72,7 @@ extension Change {
 }
 
 extension APIKey {
-    /// Revoked from now on; a second time changes nothing.
+    /// Revokes the key; a second time changes nothing.
     package func revoked(at now: Timestamp, reason: String?) -> APIKey {
         guard revokedAt == nil else { return self }
         var next = self

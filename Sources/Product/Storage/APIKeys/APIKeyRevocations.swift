@@ -3,10 +3,9 @@ import JSON
 import Postgres
 import Text
 
-/// Revocations of many keys at once: one transaction, one notice to the replicas.
+/// Revocations of many keys at once: one transaction, one invalidation.
 extension Change {
-    /// Revokes every key that is not revoked: all of one user, or all of the tenant. Answers how
-    /// many there were.
+    /// Revokes every active key: all of one user, or all of the tenant. Returns their number.
     package func revokeAPIKeys(owner: UUID?, reason: String?) async throws -> Int {
         var condition: SQL = "tenant_id = \(tenant) AND revoked_at IS NULL"
         if let owner { condition += " AND owner_user_id = \(owner)" }
@@ -15,8 +14,8 @@ extension Change {
         return try await revoke(ids(rows), reason: reason)
     }
 
-    /// Revokes what the user made, or a key of the user's; what others made for the user, an operator
-    /// perhaps, stands.
+    /// Revokes the keys that the user or one of the user's keys created; keys that others, such as
+    /// an operator, created for the user stay.
     func revokeOwnAPIKeys(of user: UUID, reason: String) async throws {
         let rows = try await query(
             """
@@ -30,10 +29,10 @@ extension Change {
         if !rows.isEmpty { _ = try await revoke(ids(rows), reason: reason) }
     }
 
-    /// Revokes the key, every key that it made, by whatever door, and what those made; ends the
-    /// hook credentials of them all. A key that is revoked already still leads to what it made.
-    /// `permit` is asked for each key before anything changes, and throws where it is not the
-    /// caller's to revoke. Answers how many keys there were that lived.
+    /// Revokes the key, every key that it created by any call, and what those created; ends the
+    /// hook credentials of them all. A revoked key still leads to the keys it created. `permit` is
+    /// called for each key before anything changes, and throws if the caller may not revoke it.
+    /// Returns the number of keys that were active.
     package func revokeWithMade(
         _ root: APIKeyRow, reason: String?, in database: Database,
         permit: (APIKeyRow) throws -> Void
@@ -44,7 +43,7 @@ extension Change {
         let makers = made.map(\.id)
         var all = makers
         if tenant == .platform {
-            // Whoever would make another key with one of these waits for this transaction.
+            // A concurrent creation of a key by one of these waits for this transaction.
             for other in try await database.tenants(withKeysOf: makers) {
                 let (ids, count) = try await at(other) { change in
                     let made = try await change.holdMade(by: makers, also: [])
@@ -60,9 +59,9 @@ extension Change {
         return revoked
     }
 
-    /// All that hang on these makers in this tenant, at any depth, and `also`, locked in the order
-    /// of their ids as every writer does. Looked up again once they are held: what was made
-    /// meanwhile was made by one that could still make.
+    /// All keys created by these in this tenant, at any depth, and `also`, locked in the order of
+    /// their ids as every writer does. Looked up again once they are locked, to find the keys that
+    /// were created meanwhile by one that was still active.
     private func holdMade(by makers: [UUID], also: [UUID]) async throws -> [APIKeyRow] {
         var held: [APIKeyRow] = []
         while true {
@@ -132,8 +131,8 @@ extension Change {
 }
 
 extension Change {
-    /// The keys of a deleted user count as revoked until the user is restored (nil). What was
-    /// revoked by itself stays so.
+    /// The keys of a deleted user count as revoked until the user is restored (nil). Keys that were
+    /// revoked themselves stay so.
     func markKeys(of user: UUID, ownerDeletedAt time: Timestamp?) async throws {
         try await query(
             """
@@ -144,8 +143,8 @@ extension Change {
             """)
     }
 
-    /// The key that the caller came with, held as it is now until the transaction ends: what is
-    /// made with it is bounded by it, and it cannot be revoked in between.
+    /// The caller's key, locked until the transaction ends: what is created with it is bounded by
+    /// it, and it cannot be revoked in between.
     package func holdAPIKey(_ id: UUID, of home: UUID) async throws -> APIKeyRow? {
         try await at(home) { change in
             let rows = try await change.query(
@@ -157,8 +156,8 @@ extension Change {
         }
     }
 
-    /// The same transaction at another tenant's rows: a platform key and the keys that it made are
-    /// not of one tenant. Row-level security stands behind it there as here.
+    /// The same transaction in another tenant: a platform key and the keys that it created may be
+    /// in different tenants. Row-level security applies there as well.
     func at<Result>(
         _ other: UUID, _ body: (Change) async throws -> Result
     ) async throws -> Result {
@@ -174,7 +173,7 @@ extension Change {
 }
 
 extension Database {
-    /// The tenants in which one of these keys of the platform made a key.
+    /// The tenants in which one of these platform keys created a key.
     fileprivate func tenants(withKeysOf makers: [UUID]) async throws -> [UUID] {
         let rows = try await platform.read(
             """

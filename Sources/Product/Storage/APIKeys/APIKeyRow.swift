@@ -2,14 +2,14 @@ import Domain
 import Postgres
 import Text
 
-/// An API key as stored: the domain's key, who made it, and its version.
+/// An API key as stored: the domain's key, its creator, and its version.
 package struct APIKeyRow: ListedRow {
     package var key: APIKey
     package var createdByType: String
     package var createdByID: String
     package var version: Int
     package var updatedAt: Timestamp
-    /// The name in lower case, as the list is ordered by it.
+    /// The name in lower case, by which the list is ordered.
     package var nameKey: String
 
     package var id: UUID { key.id }

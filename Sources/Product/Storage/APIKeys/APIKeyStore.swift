@@ -4,13 +4,13 @@ import JSON
 import Postgres
 import Text
 
-/// What a list of keys is narrowed to.
+/// The filters of a list of keys.
 package struct APIKeyFilter: Sendable {
     /// active, grace, revoked or expired, as of now.
     package var status: String?
     package var owner: UUID?
     package var environment: String?
-    /// Part of the name; under three characters the beginning of a word of it. Looked for first.
+    /// Part of the name; under three characters the prefix of a word of it. Searched first.
     package var text: String?
 
     package init(
@@ -67,7 +67,7 @@ extension TenantScope {
         return try rows.first.map(APIKeyRow.init)
     }
 
-    /// How often the key was good on each of the last days, today last.
+    /// How often the key was used on each of the last days, today last.
     package func uses(
         ofAPIKey id: UUID, days: Int
     ) async throws(PostgresError) -> [(at: Timestamp, uses: Int)] {
@@ -86,7 +86,7 @@ extension TenantScope {
         return starts.map { ($0, counted[$0] ?? 0) }
     }
 
-    /// The scopes that the tenant's own product knows, by the policy in force.
+    /// The scopes of the tenant's own product, by the policy in force.
     package func scopeCatalogue() async throws -> [String] {
         let rows = try await read(
             """
@@ -100,7 +100,7 @@ extension TenantScope {
             ?? TenantPolicy().scopeCatalogue
     }
 
-    /// The locator that this tenant's secrets carry; nil where there is no such tenant.
+    /// The locator of this tenant's secrets; nil if there is no such tenant.
     package func keyLocator() async throws(PostgresError) -> String? {
         tenant == .platform ? APIKeySecret.platformLocator : try await tenantRow()?.locator
     }
@@ -117,7 +117,7 @@ extension TenantScope {
 }
 
 extension APIKeySecret {
-    /// What is stored of it.
+    /// The stored part of it.
     package var stored: APIKey.Secret {
         APIKey.Secret(
             hash: SHA256.hash(Array(text.utf8)), prefix: prefix, last4: last4)

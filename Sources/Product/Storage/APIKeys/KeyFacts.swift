@@ -2,7 +2,7 @@ import Domain
 import Text
 
 extension PresentedKey {
-    /// The key in the words of the domain, for its verdict.
+    /// The facts for the key's verdict.
     package func facts(
         scopes required: [String] = [], ip: String?, origin: String?
     ) -> APIKeyVerdict.Facts {
@@ -13,7 +13,7 @@ extension PresentedKey {
         facts.tenantStatus = tenant == .platform ? .active : tenantStatus ?? .deleted
         facts.isOfUser = ownerUser != nil
         facts.userStatus = userStatus
-        // Who names no address or origin is refused where the key is bound to some.
+        // A request without an address or origin is refused if the key is bound to some.
         facts.isIPAllowed = allowedIPs.isEmpty || ip.map(allows(ip:)) ?? false
         facts.isOriginAllowed = allowedOrigins.isEmpty || origin.map(allows(origin:)) ?? false
         facts.holdsScopes = required.allSatisfy { scope in
@@ -22,10 +22,10 @@ extension PresentedKey {
         return facts
     }
 
-    /// Whether the key's ranges hold the address; true where there are none.
+    /// Whether the address is in the key's ranges; true if there are none.
     package func allows(ip text: String) -> Bool { bounds.allows(ip: text) }
 
-    /// Whether the key's origins match what a browser sent; true where there are none.
+    /// Whether a browser's origin matches the key's origins; true if there are none.
     package func allows(origin text: String) -> Bool { bounds.allows(origin: text) }
 
     private var bounds: APIKeyBounds {

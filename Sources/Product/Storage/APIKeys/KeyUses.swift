@@ -4,26 +4,26 @@ import Replication
 import Synchronization
 import Text
 
-/// Uses of keys as this process saw them: counted in memory, written down in batches. A rate limit
-/// holds for the current minute of the clock, exactly so on one replica; n replicas, none of which
-/// asks another, admit up to n times as many.
+/// Uses of keys as this process saw them: counted in memory, written in batches. A rate limit
+/// counts the current minute of the clock, exactly on one replica; n replicas, which do not ask
+/// each other, admit up to n times as many.
 package final class KeyUses: Sendable {
     /// How often a key was used within one hour.
     struct Hour: Sendable {
         /// Its start, in microseconds.
         let start: Int64
         var uses = 0
-        /// Those in which somebody asked about the key.
+        /// Uses that were verifications of the key.
         var verified = 0
     }
 
-    /// What is still to be written of one key.
+    /// The unwritten uses of one key.
     struct Pending: Sendable {
         var at: Timestamp
         var ip: String?
         /// Uses of the secret before the last rotation.
         var previous = 0
-        /// The hour of the last use. It stands alone, since more than one is rare.
+        /// The hour of the last use. Stored apart, since more than one hour is rare.
         private var hour: Hour
         private var others: [Hour] = []
 
@@ -55,7 +55,7 @@ package final class KeyUses: Sendable {
         }
     }
 
-    /// What is still to be written of one tenant, by key.
+    /// The unwritten uses of one tenant, by key.
     typealias Batch = [UUID: Pending]
 
     private final class Part: Sendable {
@@ -65,30 +65,30 @@ package final class KeyUses: Sendable {
     static let hour: Int64 = 3_600_000_000
     static let day = 24 * hour
 
-    /// Where the hour or the day began, in microseconds.
+    /// The beginning of the hour or the day, in microseconds.
     static func start(of span: Int64, _ time: Timestamp) -> Int64 {
         time.microseconds / span * span
     }
 
-    /// Only keys with a limit are counted, and so many in one minute are not seen.
+    /// Only keys with a limit are counted; one minute never sees as many.
     private let minute = MinuteCounters<UUID>(keyLimit: 1_000_000)
     /// By `Lane`.
     private let parts = (0..<Lane.count).map { _ in Part() }
 
-    /// Counts one use of the key; false, and not counted, where the minute's limit is used up.
+    /// Counts one use of the key; false, and not counted, if the minute's limit is used up.
     package func isWithinLimit(_ key: PresentedKey, at now: Timestamp) -> Bool {
         guard let limit = key.rateLimit else { return true }
         return take(limit, of: key.limitKey, at: now) != nil
     }
 
-    /// Counts one use under a limit of uses a minute whose count is `shared`'s, and answers how many
-    /// may still come in this minute; nil, and nothing is counted, where it is used up.
+    /// Counts one use under a limit per minute whose count belongs to `shared`, and returns how
+    /// many uses are left in this minute; nil, and nothing is counted, if it is used up.
     package func take(_ limit: Int, of shared: UUID, at now: Timestamp) -> Int? {
         minute.take(shared, limit: limit, at: now)
     }
 
-    /// Notes that the key was good. `isVerified`: it was asked about, and not what the caller came
-    /// with.
+    /// Records a use of an active key. `isVerified`: the key was verified, not the caller's
+    /// credential.
     package func note(_ key: PresentedKey, at now: Timestamp, ip: String?, isVerified: Bool) {
         parts[Lane.current].pending.withLock { pending in
             pending[key.tenant, default: [:]][key.id, default: Pending(at: now)].note(
@@ -96,7 +96,7 @@ package final class KeyUses: Sendable {
         }
     }
 
-    /// Hands over what is to be written: of one tenant, or of all.
+    /// Takes what is to be written: of one tenant, or of all.
     func take(_ tenant: UUID? = nil) -> [UUID: Batch] {
         var taken: [UUID: Batch] = [:]
         for part in parts {
@@ -121,14 +121,14 @@ package final class KeyUses: Sendable {
 }
 
 extension Database {
-    /// Writes down the uses of one tenant's keys, or of all: each few seconds, before they are
-    /// shown, and when the service stops. What fails is tried again the next time.
+    /// Writes the uses of one tenant's keys, or of all: every few seconds, before they are shown,
+    /// and when the service stops. What fails is retried the next time.
     package func writeKeyUses(of tenant: UUID? = nil) async {
         var isAway = false
         for (tenant, batch) in keyUses.take(tenant) {
             do {
-                // Each of a thousand tenants would wait for a connection in vain, and so would
-                // the service's stop.
+                // Otherwise each of a thousand tenants would wait for a connection in vain, and so
+                // would the service's stop.
                 if isAway { throw PostgresError(.unavailable) }
                 try await write(batch, of: tenant)
             } catch {
@@ -139,13 +139,13 @@ extension Database {
     }
 
     private func write(_ batch: KeyUses.Batch, of tenant: UUID) async throws {
-        // One order for all writers, so that two of them never wait for each other.
+        // One order for all writers prevents deadlocks.
         let keys = batch.sorted { $0.key < $1.key }
         let hours = usesByHour(batch).sorted { $0.start < $1.start }
         let days = keys.flatMap { key, use in usesByDay(use).map { (key, $0.key, $0.value) } }
         try await app.tenantTransaction(tenant) { transaction in
             if tenant != .platform {
-                // What was counted before its deletion is not written behind its purge.
+                // Uses from before a tenant's deletion are not written after its purge.
                 let found = try await transaction.query(
                     "SELECT 1 FROM tenants WHERE id = \(tenant) FOR KEY SHARE")
                 if found.isEmpty { return }

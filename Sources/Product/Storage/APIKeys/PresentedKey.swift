@@ -3,8 +3,8 @@ import Domain
 import Postgres
 import Text
 
-/// A key found by its secret, with the states that can refuse it. An object, since it is handed
-/// from memory to every answer: a copy of its parts would cost more than the verdict.
+/// A key found by its secret, with the states that can refuse it. A class, since the cache hands it
+/// to every request: a copy of its parts would cost more than the verdict.
 package final class PresentedKey: Sendable {
     package let tenant: UUID
     package let id: UUID
@@ -16,7 +16,7 @@ package final class PresentedKey: Sendable {
     package let ownerType: String
     package let ownerUser: UUID?
     package let rateLimit: Int?
-    /// Whose count of uses the limit is held against: its own, or its maker's.
+    /// The key whose count of uses the limit is checked against: its own, or its creator's.
     package let limitKey: UUID
     package let allowedIPs: [String]
     package let allowedOrigins: [String]
@@ -24,7 +24,7 @@ package final class PresentedKey: Sendable {
     package let revokedAt: Timestamp?
     /// Nil: the platform's key.
     package let tenantStatus: Tenant.Status?
-    /// Nil where no user owns it, or one that is not there.
+    /// Nil if no user owns it, or if the user does not exist.
     package let userStatus: User.Status?
     package let userRole: String?
     package let name: String
@@ -56,7 +56,7 @@ package final class PresentedKey: Sendable {
     }
 }
 
-/// Whose keys a locator names.
+/// The tenant whose keys carry a locator.
 struct KeyHolder: Sendable {
     let tenant: UUID
     /// Nil: the platform's.
@@ -69,7 +69,7 @@ struct KeyHolder: Sendable {
         self.status = status
     }
 
-    /// An id, and the status where it is a tenant's: the platform may have other locators too.
+    /// An id, and the status if it is a tenant's: the platform may have other locators too.
     fileprivate init(_ row: Row) throws(PostgresError) {
         tenant = try row.get(0)
         let status: String? = try row.get(1)
@@ -78,8 +78,8 @@ struct KeyHolder: Sendable {
     }
 }
 
-/// SHA-256 of a presented secret. Four words and no vector: the frames of async functions are not
-/// aligned as a vector of this length asks for, and it is kept in them.
+/// SHA-256 of a presented secret. Four words and no vector: the frames of async functions, which
+/// hold it, are not aligned as a vector of this length requires.
 package struct KeyHash: Hashable, Sendable {
     private let first: UInt64
     private let second: UInt64
@@ -111,9 +111,10 @@ package struct KeyHash: Hashable, Sendable {
     }
 }
 
+/// The result of a key look-up; nil: no key has the hash.
 package typealias KeyAnswer = Result<PresentedKey?, PostgresError>
 
-/// The look-ups of keys, each of all that ask in one cycle of a loop. Most keys need only the first.
+/// The key look-ups, each shared by all requests of one loop cycle. Most keys need only the first.
 struct KeyLookUps: Sendable {
     fileprivate let current: HashLookUp
     fileprivate let previous: HashLookUp
@@ -128,7 +129,7 @@ struct KeyLookUps: Sendable {
     }
 }
 
-/// The way to the key of a secret's hash, without a task.
+/// Looks a key up by its secret's hash, without a task.
 private final class KeyLookUp {
     static let ownerColumn = 5
 
@@ -187,7 +188,7 @@ private final class KeyLookUp {
         }
     }
 
-    /// A rotation that is taken back between the two makes a key's previous hash its current one.
+    /// A rotation that is undone between the two makes a key's previous hash its current one.
     private func currentAgain() {
         withUnsafeBytes(of: hash) {
             keys.current.find(holder.tenant, $0) { [self] answer in
@@ -230,14 +231,14 @@ private final class KeyLookUp {
 }
 
 extension Database {
-    /// The key of a secret's hash, nil where there is none: `finish` as with `Postgres.read`.
+    /// The key of a secret's hash, nil if there is none: `finish` as with `Postgres.read`.
     package func lookUp(
         _ hash: KeyHash, locator: String, then finish: @escaping (KeyAnswer) -> Void
     ) {
         KeyLookUp(self, hash, finish).start(locator)
     }
 
-    /// Nil where no key has the hash.
+    /// Nil if no key has the hash.
     func apiKey(locator: String, hash: KeyHash) async throws -> PresentedKey? {
         let answer: KeyAnswer = await withUnsafeContinuation { continuation in
             lookUp(hash, locator: locator) { continuation.resume(returning: $0) }
@@ -245,7 +246,7 @@ extension Database {
         return try answer.get()
     }
 
-    /// Look-ups of one batch under way at a time.
+    /// Concurrent look-ups of one batch.
     package static let lookUpsAtOnce = 64
 
     /// The same for many, in their order.

@@ -5,7 +5,7 @@ import Text
 extension Database {
     /// Installs a given secret as a platform key with every management scope, if there is neither
     /// an operator nor a platform key yet. False: nothing was installed. Its locator becomes the
-    /// platform's where no tenant holds it.
+    /// platform's unless a tenant holds it.
     package func installSetupKey(_ text: String) async throws -> Bool {
         guard let secret = APIKeySecret(text) else { return false }
         let stored = secret.stored

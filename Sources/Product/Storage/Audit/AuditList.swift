@@ -49,21 +49,21 @@ package struct AuditRow: ListedRow {
     }
 }
 
-/// Which events; nil takes all. `actor` and `target` are an id or a name, `action` may end with
-/// `.` for a whole group.
+/// The filters of events; nil takes all. `actor` and `target` are an id or a name, `action` may end
+/// with `.` for a whole group.
 package struct AuditFilter: Sendable {
     package var actor: String?
     package var action: String?
     package var target: String?
     package var since: Timestamp?
     package var until: Timestamp?
-    /// Only what these ids did.
+    /// Only events of these actors.
     package var onlyActors: [String]?
 
     package init() {}
 
-    /// The ways in which an event meets the filter, no event in two of them: each walks an index
-    /// in the list's order. Of one tenant, or of all: `place` says which rows.
+    /// The disjoint conditions under which an event passes the filter: each walks an index in the
+    /// list's order. `condition`: of one tenant, or of all.
     fileprivate func ways(in condition: SQL) -> [SQL] {
         var rest: SQL = ""
         if let since { rest += " AND occurred_at >= \(since)" }
@@ -78,10 +78,10 @@ package struct AuditFilter: Sendable {
             .map { way in "audit_events WHERE \(condition)\(way)\(rest)" }
     }
 
-    /// The beginning of all actions of a group.
+    /// The prefix of all actions of a group.
     fileprivate var group: String? { action?.utf8.last == UInt8(ascii: ".") ? action : nil }
 
-    /// An id is nobody's name; any other word may be either.
+    /// An id is never a name; any other text may be either.
     private static func party(_ column: StaticString, _ wanted: String) -> [SQL] {
         let isID: SQL = " AND \(raw: "\(column)")_id = \(wanted)"
         if UUID(wanted) != nil { return [isID] }
@@ -104,8 +104,8 @@ extension TenantScope {
             .page(list, AuditRow.init)
     }
 
-    /// The tenant's actions of a group: one look into the index for each action there is. Nil
-    /// where no group is asked for.
+    /// The tenant's actions of a group: one index look-up for each action that exists. Nil if no
+    /// group is asked for.
     func actions(of filter: AuditFilter) async throws(PostgresError) -> [String]? {
         guard let group = filter.group else { return nil }
         let rows = try await read(
@@ -135,12 +135,12 @@ extension Database {
 }
 
 extension AuditRow {
-    /// `actions`: those of the filter's group that there are; each brings a page of its own, and
-    /// these are merged.
+    /// `actions`: the existing actions of the filter's group; each yields a page, and these are
+    /// merged.
     static func list(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, _ list: ListQuery
     ) -> SQL {
-        // Of all tenants: what the index of all rows asks for.
+        // For all tenants: the condition of the index over all rows.
         let condition: SQL = tenant.map { "tenant_id = \($0)" } ?? "occurred_at > '-infinity'"
         var ways = filter.ways(in: condition)
         var kinds: SQL = ""

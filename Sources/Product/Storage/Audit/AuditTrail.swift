@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// What was changed: a type, its id, and what people call it.
+/// The object of a change: a type, its id, and its display name.
 package struct AuditTarget: Sendable {
     package var type: String
     package var id: String
@@ -39,8 +39,8 @@ package struct AuditChanges: Sendable {
 }
 
 extension Change {
-    /// Writes the audit row of this transaction: no row, no 2xx. What the action may have made
-    /// untrue in the memory of replicas is forgotten everywhere before the change returns.
+    /// Writes the audit row of this transaction: no row, no 2xx. Cached answers that the action may
+    /// have made stale are invalidated on every replica before the change returns.
     package func audit(
         _ action: AuditAction, _ target: AuditTarget, _ changes: AuditChanges = AuditChanges()
     ) async throws {

@@ -4,8 +4,8 @@ import Replication
 import Synchronization
 import Text
 
-/// What one transaction may have made untrue in the memory of replicas, collected as its audit rows
-/// are written: one notice at its end.
+/// What one transaction may have made stale in the caches of replicas, collected as its audit rows
+/// are written: one invalidation at its end.
 package final class Invalidations: Sendable {
     private struct State {
         var tags: Set<CacheTag> = []
@@ -13,7 +13,7 @@ package final class Invalidations: Sendable {
         var published: Replica.PublishedInvalidation?
     }
 
-    /// More, and the whole tenant is forgotten.
+    /// With more tags the whole tenant is invalidated.
     private static let limit = 100
 
     private let replica: Replica
@@ -62,31 +62,31 @@ package final class Invalidations: Sendable {
 }
 
 extension Change {
-    /// Replicas must forget what hangs on this object (a session, a key, a person), although no
-    /// audit row of this transaction names it.
+    /// Invalidates what depends on this object (a session, a key, a user), although no audit row of
+    /// this transaction names it.
     package func invalidate(_ id: UUID) {
         invalidations.add(CacheTag(id), of: tenant)
     }
 }
 
 extension Change {
-    /// What was asked for is so already, perhaps since a moment ago and by another's hand: this
-    /// answer, like that one's, waits until every replica obeys. Notices come in the order of the
-    /// commits, so whoever obeys one obeys all before it.
+    /// No-op: already in the requested state, possibly by a concurrent request. Still waits for
+    /// outstanding invalidations: they come in commit order, so acknowledging one acknowledges all
+    /// before it.
     package func alreadyApplied() {
         invalidations.add(.nothing, of: tenant)
     }
 }
 
 extension Database {
-    /// Returns when no replica answers any more from before what is committed by now.
+    /// Returns when no replica answers from before the latest commit.
     package func awaitEarlierInvalidations() async throws {
         try await platformScope.change(by: .system) { $0.alreadyApplied() }
     }
 }
 
 extension CacheTag {
-    /// Hangs on whatever any tenant lists.
+    /// The tag of answers that depend on any tenant's lists.
     static let anyTenant = CacheTag(UUID(high: 0, low: 1))
     static let nothing = CacheTag(UUID(high: 0, low: 2))
 }

@@ -1,9 +1,9 @@
 import Replication
 import Synchronization
 
-/// Answers of the database, kept in memory while the lease holds. Of bounded size: when the young
-/// half is full, the old half is let go. Each loop has entries of its own: a key that everybody
-/// presents would have the loops wait for one lock, which the profile of verifications showed.
+/// Query results, cached while the lease lasts. Of bounded size: when the young half is full, the
+/// old half is dropped. Each loop has its own entries: with a shared lock the loops would wait for
+/// each other over a popular key, as the profile of verifications showed.
 package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     package struct Entry: Sendable {
         package let value: Value
@@ -20,43 +20,44 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         let halves = Mutex(Halves())
     }
 
-    /// Of one loop.
+    /// Per loop.
     private static var shardCount: Int { 8 }
 
     private let replica: Replica
     private let half: Int
     private let shards: [Shard]
 
-    /// `capacity`: how many entries are kept for each loop.
+    /// `capacity`: the number of entries per loop.
     package init(of replica: Replica, capacity: Int) {
         self.replica = replica
         half = max(1, capacity / 2 / Self.shardCount)
         shards = (0..<Self.shardCount * Lane.count).map { _ in Shard() }
     }
 
-    /// The entry, if it may be answered at this moment.
+    /// The entry, if it is fresh now.
     package func fresh(_ key: Key) -> Entry? {
         guard replica.isTrusted, let entry = find(key), replica.isFresh(entry.token, entry.tags)
         else { return nil }
         return entry
     }
 
-    /// The entry, fresh or not: whoever answers it asks `Replica.holds` last.
+    /// The entry, fresh or not: the caller checks `Replica.isFresh` last.
     package func found(_ key: Key) -> Entry? { find(key) }
 
+    /// Stores an entry. `token` must be taken before the query of its value.
     package func keep(_ value: Value, for key: Key, token: Freshness.Token, tags: CacheTags) {
         let half = half
         shard(key).halves.withLock { halves in
             if halves.young.count >= half {
                 halves.old = halves.young
-                // It will be full again: growing by and by would move every entry twice.
+                // Reserved at once: growing step by step would move every entry twice.
                 halves.young = Dictionary(minimumCapacity: half)
             }
             halves.young[key] = Entry(value: value, token: token, tags: tags)
         }
     }
 
-    /// From memory, else by `query`, whose answer is kept where `tags` says what it is made of.
+    /// The cached value, or the result of `query`, cached under `tags` unless they are nil.
     package func value(
         _ key: Key, tags: (Value) -> CacheTags?, query: () async throws -> Value
     ) async throws -> Value {
@@ -69,8 +70,8 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         return value
     }
 
-    /// The same for many keys: `query` is given the places of those that are not in memory, and
-    /// answers in their order. It is not called for none.
+    /// The same for many keys: `query` gets the indices of those that are not cached, and returns
+    /// their values in that order. It is not called for none.
     package func values(
         _ keys: [Key], tags: (Value) -> CacheTags?, query: ([Int]) async throws -> [Value]
     ) async throws -> [Value] {
@@ -85,7 +86,7 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
                 guard replica.isTrusted, let tags = tags(value) else { continue }
                 keep(value, for: keys[index], token: token, tags: tags)
             }
-            // Meanwhile what was in memory may have been withdrawn.
+            // The cached values may have been invalidated during the query.
             missing = cached.indices.filter { index in
                 cached[index].map { !replica.isFresh($0.token, $0.tags) } ?? false
             }

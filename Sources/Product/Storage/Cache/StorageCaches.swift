@@ -2,8 +2,8 @@ import Domain
 import Replication
 import Text
 
-/// What is answered from memory while the lease holds: good keys, tenants, rows of origins, whose
-/// a host is.
+/// The caches that are used while the lease lasts: active keys, tenants, origin rows, and the
+/// tenants and clients of hosts.
 package final class StorageCaches: Sendable {
     package let keys: LeasedCache<KeyHash, PresentedKey?>
     package let tenants: LeasedCache<String, TenantRow?>
@@ -13,7 +13,7 @@ package final class StorageCaches: Sendable {
 
     private let replica: Replica
 
-    /// To be taken before a query whose answer is to be remembered.
+    /// The token to take before a query whose result is to be cached.
     var token: Freshness.Token { replica.token }
 
     init(of replica: Replica) {
@@ -26,14 +26,14 @@ package final class StorageCaches: Sendable {
     }
 }
 
-/// Whose rows were asked for, and for which origin.
+/// The key of cached origin rows: the list's owner and the origin.
 package struct CORSLookup: Hashable, Sendable {
     let holder: Database.CORSOwner
     let listed: [String]
 }
 
 extension StorageCaches {
-    /// Tags of an answer made of lists of origins, whosoever they are.
+    /// Tags of an answer made of any tenant's origin list.
     package static let originTags = CacheTags(.anyTenant)
 
     /// Tags of an answer that only the host decides on, which may be a tenant's.
@@ -41,8 +41,8 @@ extension StorageCaches {
 }
 
 extension Database {
-    /// `apiKey(locator:hash:)` from memory. Only good keys are remembered, so that what is made or
-    /// comes back to life is seen without a notice.
+    /// `apiKey(locator:hash:)`, cached. Only active keys are cached, so a key that is created or
+    /// reactivated needs no invalidation.
     package func fetchKey(
         locator: String, hash: KeyHash
     ) async throws -> PresentedKey? {
@@ -51,7 +51,7 @@ extension Database {
             query: { try await apiKey(locator: locator, hash: hash) })
     }
 
-    /// `knownKey` for many, in their order: one query for all that are not in memory.
+    /// `fetchKey` for many, in their order: one query for all that are not cached.
     package func fetchKeys(
         _ asked: [(locator: String, hash: KeyHash)]
     ) async throws -> [PresentedKey?] {
@@ -60,20 +60,20 @@ extension Database {
             query: { missing in try await apiKeys(missing.map { asked[$0] }) })
     }
 
-    /// `tenant(_:)` from memory, where the tenant is active: for its id, its slug and its status.
+    /// `tenant(_:)`, cached if the tenant is active: for its id, its slug and its status.
     package func fetchTenant(_ idOrSlug: String) async throws -> TenantRow? {
         try await caches.tenants.value(
             idOrSlug, tags: { $0?.activeTags }, query: { try await tenant(idOrSlug) })
     }
 
-    /// `client(atHost:)` from memory, also that nobody is bound to it: a binding is told to all.
+    /// `client(atHost:)`, cached, nil as well: a new binding invalidates all.
     package func fetchClient(atHost authority: String) async throws -> BoundHost? {
         try await caches.hosts.value(
             authority, tags: { _ in StorageCaches.hostTags },
             query: { try await client(atHost: authority) })
     }
 
-    /// `origins(_:of:)` from memory.
+    /// `origins(_:of:)`, cached.
     package func fetchOrigins(
         _ listed: [String], of holder: CORSOwner
     ) async throws -> CORSRows {
@@ -84,7 +84,7 @@ extension Database {
 }
 
 extension Database {
-    /// Nil where they are not in memory.
+    /// Nil if they are not cached.
     package func cachedOrigins(_ listed: [String], of holder: CORSOwner) -> CORSRows? {
         caches.origins.fresh(CORSLookup(holder: holder, listed: listed))?.value
     }
@@ -93,19 +93,20 @@ extension Database {
 extension Database {
     package typealias CachedKey = LeasedCache<KeyHash, PresentedKey?>.Entry
 
-    /// A good key that is in memory. Whoever answers by it asks `stillHolds` last.
+    /// An active key from the cache. The caller checks `isFresh` last.
     package func cachedKey(_ hash: KeyHash) -> CachedKey? { caches.keys.fresh(hash) }
 
-    /// Whether it is in memory that the tenant's keys carry this locator.
+    /// Whether the cache says that the tenant's keys carry this locator.
     package func isCached(locator: String, of tenant: UUID) -> Bool {
         caches.locators.fresh(locator)?.value.tenant == tenant
     }
 
+    /// Whether the entry may be answered at this moment.
     package func isFresh(_ entry: CachedKey) -> Bool {
         replica.isFresh(entry.token, entry.tags)
     }
 
-    /// `token`: of before the key was looked up.
+    /// `token` must be taken before the query.
     package func store(_ key: PresentedKey, _ hash: KeyHash, since token: Freshness.Token) {
         if replica.isTrusted, let tags = key.tags {
             caches.keys.keep(key, for: hash, token: token, tags: tags)
@@ -118,7 +119,7 @@ extension TenantRow {
 }
 
 extension StorageCaches {
-    /// Whose keys carry the locator: kept where keys of theirs can be good.
+    /// Caches whose keys carry the locator, if they can be active.
     func store(_ holder: KeyHolder, _ locator: String, since token: Freshness.Token) {
         guard replica.isTrusted, holder.status ?? .active == .active else { return }
         locators.keep(holder, for: locator, token: token, tags: CacheTags(CacheTag(holder.tenant)))
@@ -126,7 +127,7 @@ extension StorageCaches {
 }
 
 extension PresentedKey {
-    /// What the key hangs on; nil where it is not good, whatever the time.
+    /// The objects that the key depends on; nil if it is not active, whatever the time.
     fileprivate var tags: CacheTags? {
         guard revokedAt == nil, tenant == .platform || tenantStatus == .active else { return nil }
         if ownerUser != nil, userStatus != .active { return nil }
@@ -135,7 +136,7 @@ extension PresentedKey {
 }
 
 extension CORSRows {
-    /// Nil for a tenant that is not there: it may come into being without a notice.
+    /// Nil for an unknown tenant: its creation publishes no invalidation.
     fileprivate func tags(of holder: Database.CORSOwner) -> CacheTags? {
         switch holder {
         case .platform: CacheTags(CacheTag(.platform))

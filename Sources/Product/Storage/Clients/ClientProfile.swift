@@ -2,16 +2,16 @@ import JSON
 import Postgres
 import Text
 
-/// What an app keeps of its own about a person.
+/// An app's own data about a user.
 package struct ClientProfile: Sendable {
     /// By the app's names.
     package var document: JSONValue
-    /// The person's password is still the one that their row was made with.
+    /// The password is still the one that the user's row was created with.
     package var hasFirstPassword: Bool
 }
 
 extension TenantScope {
-    /// Empty for a person of whom the app has said nothing.
+    /// Empty if the app has stored nothing about the user.
     package func clientProfile(
         of user: UUID, at client: String
     ) async throws(PostgresError) -> ClientProfile {
@@ -30,7 +30,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Sets these members and leaves the others; null takes one away.
+    /// Sets these members and leaves the others; null removes one.
     package func editClientProfile(
         of user: UUID, at client: String, _ members: [JSONValue.Member]
     ) async throws(PostgresError) {

@@ -9,7 +9,7 @@ package struct ClientRow: Sendable {
     /// `host` or `host:port`, lower-case, as A-labels.
     package var hosts: [String]
     package var redirectURIs: [String]
-    /// What the contract declares, by its names on the wire.
+    /// The settings that the contract declares, by their names on the wire.
     package var settings: JSONValue
     package var version: Int
     package var createdAt: Timestamp?
@@ -32,7 +32,7 @@ package struct ClientRow: Sendable {
         updatedAt = try row.get(start + 7)
     }
 
-    /// A client that nobody has set yet.
+    /// A client that was never set.
     package init(unset name: String) {
         self.name = name
         enabled = false

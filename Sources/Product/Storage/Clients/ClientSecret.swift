@@ -6,12 +6,12 @@ import Text
 /// The secret of a client contract's own client at a provider.
 package struct ClientSecret: Sendable {
     package var text: String
-    /// The hash of what it may be sent to, as it was when it was set.
+    /// The hash of the secret's audience at the time when it was set.
     package var audience: [UInt8]
 }
 
 extension TenantScope {
-    /// In clear, for a call to the provider and nothing else; nil where none is set.
+    /// In clear, only for a call to the provider; nil if none is set.
     package func clientSecret(of client: String) async throws -> ClientSecret? {
         let rows = try await read(
             """
@@ -25,7 +25,7 @@ extension TenantScope {
             text: String(decoding: plain, as: UTF8.self), audience: try row.get(2))
     }
 
-    /// The clients that have one.
+    /// The clients that have a secret.
     package func clientsWithSecret() async throws(PostgresError) -> [String] {
         try await read("SELECT client FROM client_secrets WHERE tenant_id = \(tenant)")
             .all { row throws(PostgresError) in try row.get(0) }
@@ -33,9 +33,9 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Keeps a client's secret only as long as what it is sent to stays the same: whoever may move
-    /// the address must not be sent a secret that they cannot read. Answers whether one is kept.
-    /// `audience`: nil where nothing is that it could be sent to.
+    /// Keeps a client's secret only while its audience stays the same: a caller who may change the
+    /// address must not be sent a secret that they cannot read. Returns whether a secret is kept.
+    /// `audience`: nil if there is nothing that it could be sent to.
     package func changeClientSecret(
         of client: ClientRow, _ secret: ProviderSecret, for audience: [UInt8]?,
         in database: Database

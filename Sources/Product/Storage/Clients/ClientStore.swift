@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// The tenant and the client that a mount stands for.
+/// The tenant and the client of a mount.
 package struct MountedClient: Sendable {
     package var tenant: TenantRow
     package var client: ClientRow
@@ -29,8 +29,8 @@ package struct BoundClientHost: Sendable {
 }
 
 extension Database {
-    /// The client that answers at the root of a host; nil where no client is bound to it.
-    /// `authority`: as sent in Host, in lower case; a binding with the port goes before one without.
+    /// The client that answers at the root of a host; nil if no client is bound to it. `authority`:
+    /// as sent in Host, in lower case; a binding with the port precedes one without.
     func client(atHost authority: String) async throws(PostgresError) -> BoundHost? {
         let bare = String(
             decoding: authority.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
@@ -78,7 +78,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// The client's row, locked; one that was never set is as it would be.
+    /// The client's row, locked; the default row if the client was never set.
     package func lockClient(_ name: String) async throws -> ClientRow {
         let rows = try await query(
             """
@@ -88,16 +88,16 @@ extension Change {
         return try rows.first.map { try ClientRow($0) } ?? ClientRow(unset: name)
     }
 
-    /// As of `TenantScope`.
+    /// Same as in `TenantScope`.
     package func boundHosts() async throws(PostgresError) -> [BoundClientHost] {
         try await query(BoundClientHost.all).map { row throws(PostgresError) in
             try BoundClientHost(row)
         }
     }
 
-    /// Sets a client. Throws a conflict naming the host where another client holds it.
-    /// `onPlatformsWord`: new hosts stay bound whatever domains the tenant has; without it the caller
-    /// has looked that they are below a verified one.
+    /// Sets a client. Throws a conflict naming the host if another client holds it.
+    /// `isAssertedByPlatform`: new hosts stay bound whatever domains the tenant has; without it the
+    /// caller has checked that they are below a verified one.
     package func putClient(
         _ row: ClientRow, as next: ClientRow, isAssertedByPlatform: Bool
     ) async throws -> ClientRow {
@@ -129,8 +129,8 @@ extension Change {
         return try rows.only { try ClientRow($0) }
     }
 
-    /// A host that was in the list before stays as it was, so that saving a client neither fails for
-    /// a domain that was lost nor makes the platform's word of a tenant's proof.
+    /// A host that was in the list before is left unchanged: saving a client does not fail for a
+    /// lost domain, and does not turn a tenant's proof into the platform's assertion.
     private func bind(
         _ host: String, to client: String, isAssertedByPlatform: Bool, isNew: Bool
     ) async throws {
@@ -145,7 +145,7 @@ extension Change {
         }
     }
 
-    /// A domain that another tenant has proved is that tenant's, and so are the names below it.
+    /// A domain that another tenant has verified is that tenant's, and so are the names below it.
     private func requireUnproved(_ host: String) async throws {
         let name = String(decoding: host.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
         let others = try await query(
@@ -161,8 +161,8 @@ extension Change {
         }
     }
 
-    /// A host with a port goes before the host alone, so whoever has the host has its ports too:
-    /// another tenant would else answer its people there.
+    /// A host with a port precedes the host alone, so the owner of the host owns its ports too:
+    /// otherwise another tenant could answer its users there.
     private func isFreeOfOthers(_ host: String) async throws -> Bool {
         guard host.utf8.first != UInt8(ascii: "["), host.utf8.contains(UInt8(ascii: ":")) else {
             return true

@@ -1,7 +1,7 @@
 import Postgres
 import Text
 
-/// A sign-in at a client that failed before the rules were asked, so that no decision tells why.
+/// A sign-in at a client that failed before the rules were asked, so that no decision explains it.
 package struct FailedSignIn: ListedRow {
     package var id = UUID.random()
     package var client: String
@@ -41,14 +41,14 @@ package struct FailedSignIn: ListedRow {
         createdAt = try row.get(7)
     }
 
-    /// Kept of one tenant in a minute: anybody can cause such a line.
+    /// Rows kept per tenant and minute: anyone can cause one.
     package static let mostInAMinute = 30
-    /// Kept of one tenant; the oldest go first.
+    /// Rows kept per tenant; the oldest are deleted first.
     package static let most = 1000
 }
 
 extension TenantScope {
-    /// Keeps the line within the limits; beyond them it is left out.
+    /// Stores the failure within the limits; beyond them it is dropped.
     package func keep(_ failed: FailedSignIn) async throws {
         let name = "failed sign-ins of \(tenant)"
         guard try await database.counted(name) < FailedSignIn.mostInAMinute,
@@ -67,7 +67,7 @@ extension TenantScope {
             """)
     }
 
-    /// `client`, `requestID`: only of that one; nil of all.
+    /// `client`, `requestID`: filter by this one; nil: all.
     package func failedSignIns(
         _ list: ListQuery, client: String?, requestID: String?
     ) async throws(PostgresError) -> ListPage<FailedSignIn> {

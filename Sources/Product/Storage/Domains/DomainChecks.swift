@@ -2,29 +2,29 @@ import Domain
 import Postgres
 import Text
 
-/// A verified domain whose record is to be looked at again.
+/// A verified domain whose record is due for a check.
 package struct DueDomain: Sendable {
     package var tenant: UUID
     package var row: DomainRow
 }
 
-/// What a look at a verified domain has led to.
+/// The result of checking a verified domain.
 package enum DomainCheck: String, Sendable {
-    /// The record is there, or nobody could say.
+    /// The record is present, or no name server answered.
     case unchanged
     /// The record is missing for the first time.
     case lost
-    /// It is missing still, and there is time left.
+    /// It is still missing, and there is time left.
     case missing
-    /// It is there again.
+    /// It is present again.
     case found
     /// It was missing for too long: the claim is unproved again.
     case lapsed
 }
 
-/// A domain may be given up or sold after it was proved: it is looked at every week, and one whose
-/// record is missing every day. After a week without it the domain lets nobody in any more, and
-/// another tenant may prove it. Whoever is a member stays one.
+/// A domain may be given up or sold after it was proved: it is checked every week, and every day
+/// while its record is missing. After a week without it the domain admits no new user, and another
+/// tenant may prove it. Existing users stay.
 extension Database {
     package static let domainCheckSeconds: Int64 = 7 * 86_400
     package static let domainGraceSeconds: Int64 = 7 * 86_400
@@ -49,8 +49,8 @@ extension Database {
 }
 
 extension Change {
-    /// Writes down what DNS said of a domain that was due: whether its record is there, nil if no
-    /// name server answered. Nil where another replica was first or the claim is another now.
+    /// Stores the DNS result for a domain that was due: whether its record is present, nil if no
+    /// name server answered. Nil if another replica was first or the claim has changed.
     package func check(_ due: DomainRow, isThere: Bool?) async throws -> DomainCheck? {
         let rows = try await query(
             """
@@ -117,8 +117,8 @@ extension Change {
         try await audit(.domainLapsed, AuditTarget("domain", domain.id, domain.domain), changes)
     }
 
-    /// Tells who may change the tenant's policy that the record of a domain is missing, and what
-    /// will follow: the tenant's own operators, or the platform's where it has none.
+    /// Mails the operators who may change the tenant's policy that the domain's record is missing,
+    /// and what follows: the tenant's own operators, or the platform's if it has none.
     package func warnOfLoss(
         _ domain: DomainRow, publicURL: String, in database: Database
     ) async throws {
@@ -134,7 +134,7 @@ extension Change {
         for row in rows {
             let person: UUID = try row.get(0)
             let slug: String = try row.get(3)
-            // A letter to one must not take the place of another's.
+            // A mail to one recipient must not replace another's.
             let about = UUID(high: domain.id.high ^ person.high, low: domain.id.low ^ person.low)
             try await post(
                 OutgoingMail(

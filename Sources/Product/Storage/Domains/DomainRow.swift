@@ -7,7 +7,7 @@ package struct DomainRow: ListedRow {
     /// A-label, lower case.
     package var domain: String
     package var display: String
-    /// Whether addresses at names below the domain count as its own.
+    /// Whether the claim covers addresses at subdomains.
     package var includeSubdomains: Bool
     /// pending or verified.
     package var status: String
@@ -17,9 +17,9 @@ package struct DomainRow: ListedRow {
     package var token: String
     package var createdAt: Timestamp
     package var verifiedAt: Timestamp?
-    /// Since when the record is missing that proved it.
+    /// Since when the proving record has been missing.
     package var lostAt: Timestamp?
-    /// When the service itself changed it last.
+    /// When the service itself last changed it.
     package var changedAt: Timestamp?
 
     static let columns: SQL =

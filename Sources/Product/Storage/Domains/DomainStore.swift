@@ -3,7 +3,7 @@ import Domain
 import Postgres
 import Text
 
-/// Email domains: claimed by many perhaps, verified by one tenant.
+/// Email domains: many tenants may claim one, one tenant verifies it.
 extension TenantScope {
     package func domain(_ id: UUID) async throws(PostgresError) -> DomainRow? {
         let rows = try await read(
@@ -22,7 +22,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Claims a domain, still unproved; 409 with the claim's id where this tenant has it already.
+    /// Claims a domain, still unproved; 409 with the claim's id if this tenant already has it.
     package func claimDomain(
         _ name: DomainName, includeSubdomains: Bool
     ) async throws -> DomainRow {
@@ -60,7 +60,7 @@ extension Change {
         return try DomainRow(row)
     }
 
-    /// Marks a locked claim as proved, anew where its record had been missing; 409 where another
+    /// Marks a locked claim as proved, or as proved again if its record was missing; 409 if another
     /// tenant has proved the domain.
     package func verifyDomain(_ domain: DomainRow, method: String) async throws -> DomainRow {
         if domain.status == "verified", domain.lostAt == nil { return domain }
@@ -83,7 +83,7 @@ extension Change {
         return try rows.only(DomainRow.init)
     }
 
-    /// Gives a locked claim up; a verified domain is free for others from then on.
+    /// Deletes a locked claim; a verified domain is then free for other tenants.
     package func removeDomain(_ domain: DomainRow) async throws {
         try await query("DELETE FROM domains WHERE tenant_id = \(tenant) AND id = \(domain.id)")
         try await query("SELECT directory_release_domain(\(domain.domain))")

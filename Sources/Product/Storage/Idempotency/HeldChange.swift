@@ -2,8 +2,8 @@ import Deadlines
 import Postgres
 import Synchronization
 
-/// Holds back the commit of the last change made within it, so that the answer to the request is
-/// kept in the same transaction: after a crash a retry finds both or neither.
+/// Delays the commit of the last change made within it, so that the response to the request is
+/// stored in the same transaction: after a crash a retry finds both or neither.
 package final class HeldChange: Sendable {
     @TaskLocal package static var current: HeldChange?
 
@@ -15,14 +15,15 @@ package final class HeldChange: Sendable {
         open.withLock { $0 = change }
     }
 
-    /// What is held, still open; nil when nothing is.
+    /// The delayed transaction, still open; nil if there is none.
     var transaction: Transaction? { open.withLock { $0?.transaction.transaction } }
 
-    /// Commits what is held, if anything. `.commitUnknown` if the answer was lost.
+    /// Commits the delayed change, if any. `.commitUnknown` if the response was lost.
     package func commit() async throws(PostgresError) {
         try await take()?.commit()
     }
 
+    /// Rolls the delayed change back, if any.
     package func rollback() async {
         await take()?.rollback()
     }
@@ -35,13 +36,13 @@ package final class HeldChange: Sendable {
     }
 }
 
-/// A change whose transaction is still open, with what replicas are told of it.
+/// A change whose transaction is still open, with its invalidations.
 struct OpenChange: Sendable {
     let transaction: OpenTransaction
     let invalidations: Invalidations
 
-    /// Returns when it is committed and obeyed everywhere. `.commitUnknown` if the answer was lost;
-    /// `.timeout` where the request was answered before, as one that changed nothing.
+    /// Returns when it is committed and acknowledged by all. `.commitUnknown` if the response was
+    /// lost; `.timeout` if the request was answered before, as one that changed nothing.
     func commit() async throws(PostgresError) {
         if let deadline = Deadline.current, !deadline.mayCommit() {
             await rollback()
@@ -50,8 +51,8 @@ struct OpenChange: Sendable {
         do {
             try await transaction.commit()
         } catch {
-            // If it was committed all the same, a retry finds nothing left to do and says so at
-            // once; so whoever may answer from before it is waited for here.
+            // If it was committed after all, a retry finds nothing left to do and answers at once;
+            // so the acknowledgements are awaited here.
             if error.kind == .commitUnknown {
                 await invalidations.awaitAcknowledgements()
             } else {

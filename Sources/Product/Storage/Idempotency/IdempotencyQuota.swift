@@ -2,15 +2,15 @@ import Postgres
 import Synchronization
 import Text
 
-/// How much one credential may have kept under its Idempotency-Keys. Counted in the database once a
-/// minute and by this replica in between, closer to the bound each second: n replicas may keep what
-/// comes in within that time over it.
+/// How much one credential may store under its Idempotency-Keys. Counted in the database once a
+/// minute, from half the limit on once a second, and by this replica in between: n replicas may
+/// exceed it by what they store within that interval.
 package final class IdempotencyQuota: Sendable {
-    /// Answers of one credential.
+    /// Stored responses of one credential.
     package static let answers = 100_000
-    /// Bytes of them, sealed or plain.
+    /// Their bytes, sealed or plain.
     package static let bytes = 64 << 20
-    /// Seconds after which it is worth to come again: answers end one by one.
+    /// Seconds for Retry-After: stored responses expire one by one.
     package static let retryAfter: Int64 = 600
     /// Credentials that are counted at a time; beyond it all are counted anew.
     private static let principals = 10_000
@@ -18,10 +18,10 @@ package final class IdempotencyQuota: Sendable {
     private struct Kept {
         var answers: Int
         var bytes: Int
-        /// Of the count in the database.
+        /// When the database was counted.
         var at: Timestamp
 
-        /// The greater part of the two bounds that is used up.
+        /// The greater used share of the two limits.
         var share: Double {
             max(
                 Double(answers) / Double(IdempotencyQuota.answers),
@@ -33,7 +33,7 @@ package final class IdempotencyQuota: Sendable {
 
     package init() {}
 
-    /// Adds one answer that was kept just now.
+    /// Adds one response that was just stored.
     package func add(_ count: Int, of principal: String, at now: Timestamp) {
         kept.withLock {
             $0[principal]?.answers += 1
@@ -41,7 +41,7 @@ package final class IdempotencyQuota: Sendable {
         }
     }
 
-    /// Nil where it has to be counted again.
+    /// Nil if it has to be counted again.
     fileprivate func isOver(_ principal: String, at now: Timestamp) -> Bool? {
         kept.withLock { all in
             guard let one = all[principal] else { return nil }
@@ -64,7 +64,7 @@ package final class IdempotencyQuota: Sendable {
 }
 
 extension Database {
-    /// Whether no more answers are kept for this credential.
+    /// Whether no more responses are stored for this credential.
     package func isOverStoredResponses(_ principal: String) async throws -> Bool {
         let now = clock()
         if let known = storedResponses.isOver(principal, at: now) { return known }

@@ -8,7 +8,7 @@ package struct IdempotencyRow: Sendable {
     package var path: String
     package var keyHash: [UInt8]
     package var bodyHash: [UInt8]
-    /// Whose claim it is: a request that was taken over keeps nothing.
+    /// The owner of the claim: a request that lost its claim stores nothing.
     package var claim: UUID
 
     package init(
@@ -40,12 +40,13 @@ package struct IdempotencyRow: Sendable {
     }
 }
 
-/// Kept answers, for every replica.
+/// Stored responses, shared by all replicas.
 extension Database {
-    /// Seconds after which a claim without an answer may be taken over: its server is gone.
-    /// Every request is answered within half of it.
+    /// Seconds after which a claim without a response may be taken over: its server is gone. Every
+    /// request is answered within half of it.
     package static let claimHolds: Int64 = 10
 
+    /// Claims the key for one request, or finds the stored response of an earlier one.
     package func claimIdempotency(
         _ row: IdempotencyRow
     ) async throws(PostgresError) -> IdempotencyRow.State {
@@ -67,15 +68,15 @@ extension Database {
         if !claimed.isEmpty { return .fresh }
         let found = try await app.read(
             "SELECT body_hash, answer FROM idempotency WHERE \(row.condition)")
-        // Gone between the two: given up just now, so the caller may try again.
+        // Deleted between the two: the claim was just given up, so the caller may retry.
         guard let held = found.first else { return .inProgress }
         if try held.get(0, as: [UInt8].self) != row.bodyHash { return .mismatch }
         guard let answer = try held.get(1, as: [UInt8]?.self) else { return .inProgress }
         return .kept(answer)
     }
 
-    /// Keeps the answer of a claim together with the change that it tells of, and commits both.
-    /// 409 and nothing kept where another request has taken the claim over.
+    /// Stores the response of a claim in the transaction of its change, and commits both. 409 and
+    /// nothing stored if another request has taken the claim over.
     package func storeResponse(
         _ answer: [UInt8], of row: IdempotencyRow, with change: HeldChange = HeldChange()
     ) async throws {

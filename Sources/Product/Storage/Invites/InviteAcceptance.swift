@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// What the acceptance page's door reads of a token before it asks the rules.
+/// What the acceptance page reads of a token before the rules run.
 package struct OfferedInvite: Sendable {
     package var invite: InviteRow
     package var tenant: TenantRow
@@ -10,7 +10,7 @@ package struct OfferedInvite: Sendable {
 }
 
 extension Database {
-    /// nil: nobody issued this token. Uses nothing up, and locks nothing.
+    /// nil for an unknown token. Uses nothing up, and locks nothing.
     package func offeredInvite(_ token: String) async throws -> OfferedInvite? {
         guard let id = try await tenant(ofToken: token) else { return nil }
         let scope = scope(id)
@@ -26,9 +26,9 @@ extension Database {
 }
 
 extension ProvisioningCall {
-    /// The acceptance page's try: the token with a password proves the invited address. The
+    /// The acceptance page's attempt: the token with a password proves the invited address. The
     /// identity is named after the invite, since an address is never the key of an identity.
-    /// `passwordHash` nil: the invite is dead already, and the rules are to say how.
+    /// `passwordHash` nil: the invite is dead already; the rules give the reason.
     package init(accepting invite: InviteRow, token: String, passwordHash: String?, name: String?) {
         self.init(
             provider: .attempt(

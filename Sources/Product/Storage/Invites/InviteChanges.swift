@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// What a PATCH leaves of an invite; a member that was not sent stands as it was read.
+/// An invite's values after a PATCH; a member that was not sent keeps its value.
 package struct InviteChange: Sendable {
     package var role: UserRole
     package var expiresAt: Timestamp
@@ -16,8 +16,8 @@ package struct InviteChange: Sendable {
 }
 
 extension Change {
-    /// Changes a locked invite that is pending; its token stays. The row that it made gets the same
-    /// role. 409 `conflict` where it was accepted, revoked or has expired.
+    /// Changes a locked invite that is pending; its token stays. The row that it created gets the
+    /// same role. 409 `conflict` if it was accepted, revoked or has expired.
     package func editInvite(
         _ invite: InviteRow, to next: InviteChange, in database: Database
     ) async throws -> InviteRow {
@@ -49,8 +49,8 @@ extension Change {
         return edited
     }
 
-    /// The role of a pending row was changed: an invite that waits for its address has the same
-    /// role from then on, else the sign-in would undo the change. The user row is locked.
+    /// The role of a pending row was changed: a pending invite to its address gets the same role,
+    /// else the sign-in would undo the change. The user row is locked.
     func giveInviteOfRow(_ row: UserRow, _ role: String) async throws {
         guard row.status == "pending" else { return }
         let rows = try await query(
@@ -70,7 +70,7 @@ extension Change {
         }
     }
 
-    /// The row that an invite made gets the invite's role; a row by an operator stays as it is.
+    /// The row that an invite created gets the invite's role; an operator's row is not changed.
     func giveRowOfInvite(_ emailKey: String, _ role: UserRole) async throws {
         let rows = try await query(
             """
@@ -90,8 +90,8 @@ extension Change {
         }
     }
 
-    /// Assignments for a role that this change's actor gives. Who gave a role that stands as it was
-    /// stays noted.
+    /// Assignments for a role that this change's actor gives. An unchanged role keeps its recorded
+    /// giver.
     func roleGiven(_ role: UserRole) -> SQL {
         """
         role_by_type = CASE WHEN role = \(role.rawValue) THEN role_by_type ELSE \(actor.type) END,

@@ -2,10 +2,10 @@ import Domain
 import Postgres
 import Text
 
-/// Which invites of a list are asked for.
+/// The filters of a list of invites.
 package struct InviteFilter: Sendable {
     package var status: Invite.Status?
-    /// A part of the address; under 3 characters its beginning. Looked for first.
+    /// A part of the address; under 3 characters its prefix. Searched first.
     package var text: String?
     /// The whole address, by its key.
     package var emailKey: String?
@@ -53,14 +53,14 @@ extension TenantScope {
 }
 
 extension Database {
-    /// The tenant that a token's locator names; nil for a token of the wrong form too.
+    /// The tenant of a token's locator; nil for a token of the wrong form too.
     package func tenant(ofToken token: String) async throws(PostgresError) -> UUID? {
         guard let locator = TenantToken.locator(token) else { return nil }
         let rows = try await app.read("SELECT directory_tenant_by_locator(\(locator))")
         return try rows.first?.get(0, as: UUID?.self)
     }
 
-    /// The live invite of a token, with its tenant: what the acceptance page shows. Uses nothing up.
+    /// The live invite of a token, with its tenant, for the acceptance page. Uses nothing up.
     package func invitePreview(
         _ token: String
     ) async throws -> (InviteRow, TenantRow)? {

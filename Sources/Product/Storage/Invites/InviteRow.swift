@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// An invite as stored; the token is kept as a hash alone.
+/// An invite as stored; of the token only a hash.
 package struct InviteRow: ListedRow {
     package var id: UUID
     package var tenantID: UUID

@@ -3,7 +3,7 @@ import Domain
 import Postgres
 import Text
 
-/// An invite that is asked for, its input checked.
+/// A request for an invite, its input checked.
 package struct InviteRequest: Sendable {
     package var email: EmailAddress
     /// nil: `defaultRole` for a new invite, and a pending one keeps its own.
@@ -17,9 +17,9 @@ package struct InviteRequest: Sendable {
     package var resend: Bool
     /// A pending invite gets `role` in place of its own, and keeps its token.
     package var rolePrevails = false
-    /// The widest role that the inviter may give; nil is none.
+    /// The widest role that the inviter may give; nil: none.
     package var widest: UserRole?
-    /// Mails that the tenant may still cause; as of `Change.mailsLeft`.
+    /// How many mails the tenant may still cause; as in `Change.mailsLeft`.
     package var mailsLeft = MailLimit.ofTenant
 
     package init(
@@ -37,13 +37,13 @@ package struct InviteRequest: Sendable {
     }
 }
 
-/// What asking for an invite came to.
+/// The result of asking for an invite.
 package struct InviteResult: Sendable {
     package enum Outcome: String, Sendable { case created, existing, resent }
 
     package var outcome: Outcome
     package var invite: InviteRow
-    /// Shown once; nil for an invite that was there already.
+    /// Shown once; nil for an existing invite.
     package var token: String?
 
     package init(outcome: Outcome, invite: InviteRow, token: String? = nil) {
@@ -53,17 +53,17 @@ package struct InviteResult: Sendable {
     }
 }
 
-/// Refusals of an invite that are no conflict.
+/// Refusals of an invite that are not conflicts.
 package enum InviteRefusal: Error, Sendable, Equatable {
     /// The address is outside the policy's `allowed_domains`.
     case outsideDomains
-    /// The role is beyond what the inviter may give.
+    /// The inviter may not give the role.
     case roleTooWide
 }
 
 extension Change {
-    /// Makes the invite and its pre-provisioned row, or finds the pending one. Refusals come
-    /// before anything is written, so that a list may go on behind them.
+    /// Creates the invite and its pre-provisioned row, or finds the pending one. Refuses before
+    /// anything is written, so that a list may continue after it.
     package func invite(
         _ request: InviteRequest, in database: Database
     ) async throws -> InviteResult {
@@ -115,7 +115,7 @@ extension Change {
         return InviteResult(outcome: .created, invite: invite, token: token)
     }
 
-    /// An invite that is there already is mailed only where that is asked for.
+    /// An existing invite is mailed only on request.
     private func checkMail(of request: InviteRequest, _ database: Database) async throws {
         guard request.delivery == .mail else { return }
         let rows = try await query(
@@ -146,8 +146,8 @@ extension Change {
         ).only(InviteRow.init)
     }
 
-    /// A new token for a locked invite; the old one is dead from then on. An expired invite lives
-    /// again. Throws `MailLimitReached` where it was mailed too often.
+    /// A new token for a locked invite; the old one is invalid from then on. An expired invite
+    /// becomes live again. Throws `MailLimitReached` if it was mailed too often.
     package func resend(
         _ invite: InviteRow, _ delivery: Invite.Delivery, in database: Database
     ) async throws -> InviteResult {
@@ -171,7 +171,7 @@ extension Change {
         return try await renew(invite, delivery)
     }
 
-    /// The pending invite as it is; 409 with its id where it was asked for with another role.
+    /// The pending invite as it is; 409 with its id if another role was asked for.
     private static func standing(
         _ pending: InviteRow, _ standsAsAsked: Bool
     ) throws -> InviteResult {
@@ -185,7 +185,7 @@ extension Change {
         return InviteResult(outcome: .existing, invite: pending)
     }
 
-    /// Takes a locked invite back, with the row that it made if nobody ever signed in to it. A
+    /// Revokes a locked invite, and deletes the row that it created unless a sign-in used it. A
     /// second time changes nothing.
     package func revoke(_ invite: InviteRow, in database: Database) async throws -> InviteRow {
         switch invite.status(at: now) {
@@ -210,8 +210,7 @@ extension Change {
         return try rows.first.map(InviteRow.init)
     }
 
-    /// `request`: what holds from now on in place of the invite's own role, end and message, as far
-    /// as it says so.
+    /// `request`: replaces the invite's own role, expiry and message, if given.
     private func renew(_ invite: InviteRow, _ request: InviteRequest) async throws -> InviteResult {
         let role = request.role ?? invite.role
         if role != invite.role { try await giveRowOfInvite(invite.emailKey, role) }
@@ -259,7 +258,7 @@ extension Change {
         return try rows.only(InviteRow.init)
     }
 
-    /// What the tenant's tokens begin with.
+    /// The prefix of the tenant's tokens.
     func locator() async throws -> String {
         try await query("SELECT locator FROM tenants WHERE id = \(tenant)").only {
             (row) throws(PostgresError) in try row.get(0)

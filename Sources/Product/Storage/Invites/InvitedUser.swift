@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// The row that stands for an invited person until somebody signs in to it.
+/// The row of an invited user until the first sign-in.
 extension Change {
     /// The live user at an address, locked: before the address's invites, in every transaction.
     func lockLiveUser(
@@ -18,13 +18,12 @@ extension Change {
         return (try row.get(0), try row.get(1))
     }
 
-    /// The pending row at the address, made if there is none; 409 for who is in already. A row
-    /// that an operator made stays as it is.
+    /// The pending row at the address, created if there is none; 409 if the user is a member
+    /// already. A row that an operator created is not changed.
     func invitedUser(
         _ email: EmailAddress, _ role: UserRole, _ database: Database
     ) async throws -> UUID {
-        // A row that another transaction removes meanwhile is neither found nor in the way for
-        // long.
+        // A row that another transaction deletes concurrently is neither found nor blocks for long.
         for _ in 0..<3 {
             if let user = try await lockLiveUser(email.key) {
                 try Self.checkInvitable(user.id, user.status)
@@ -81,8 +80,8 @@ extension Change {
         return id
     }
 
-    /// Removes the row of a revoked invite without a tombstone, unless somebody signed in to it
-    /// or it came from elsewhere.
+    /// Deletes the row of a revoked invite without a tombstone, unless it had a sign-in or came
+    /// from elsewhere.
     func removeUnusedRow(_ emailKey: String, _ database: Database) async throws {
         let rows = try await query(
             """

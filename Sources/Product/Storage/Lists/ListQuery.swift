@@ -18,7 +18,7 @@ package struct ListQuery: Sendable {
     package var descending: Bool
     /// The sort value and the id of the last row of the page before.
     package var after: (value: String, id: UUID)?
-    /// What the first page counted, carried on by the cursor: only the first page counts.
+    /// The count of the first page, carried on by the cursor: only the first page counts.
     package var total: ListTotal?
 
     package init(
@@ -32,16 +32,15 @@ package struct ListQuery: Sendable {
         self.total = total
     }
 
-    /// How many rows are asked for: one more than the page tells that there is a next one. A
-    /// literal out of few, for two reasons: each text is a prepared statement, and a limit that
-    /// the planner does not know is planned anew at every call.
+    /// How many rows are asked for: one more than the page, to know if there is a next one. One of
+    /// a few literals, for two reasons: each text is a prepared statement, and a limit that the
+    /// planner does not know is planned anew at every call.
     var fetched: Int { [2, 11, 21, 51, 101].first { $0 > limit } ?? max(201, limit + 1) }
 
-    /// The condition on the keyset, the order and the limit: to stand behind a WHERE with a
-    /// condition.
+    /// The keyset condition, the order and the limit, to be appended to a WHERE with a condition.
     var tail: SQL { "\(keyset)\(order(of: "")) LIMIT \(raw: "\(fetched)")" }
 
-    /// ` ORDER BY` the list's order, of the columns of `table` (with its dot).
+    /// ` ORDER BY` with the list's order, of the columns of `table` (with its dot).
     func order(of table: SQL) -> SQL {
         let direction: SQL = descending ? "DESC" : "ASC"
         return " ORDER BY \(table)\(column) \(direction), \(table)id \(direction)"
@@ -56,7 +55,7 @@ package struct ListQuery: Sendable {
         }
     }
 
-    /// What the rows behind the page before fulfil, with its AND.
+    /// The keyset condition of the rows after the previous page, with its AND.
     var keyset: SQL {
         guard let after else { return "" }
         let comparison: SQL = descending ? "<" : ">"
@@ -70,9 +69,9 @@ package struct ListQuery: Sendable {
     }
 }
 
-/// How many rows a list has; not exact: at least so many.
+/// How many rows a list has, or a lower bound.
 package struct ListTotal: Sendable, Equatable {
-    /// Beyond it nobody is helped by the number, and counting would read the table.
+    /// A larger number is of no use, and counting further would read the table.
     package static let most = 10_000
 
     package var value: Int
@@ -83,7 +82,7 @@ package struct ListTotal: Sendable, Equatable {
         self.exact = exact
     }
 
-    /// Out of a count that stopped behind `most`.
+    /// From a count that stopped beyond `most`.
     init(counted: Int) {
         self.init(min(counted, Self.most), exact: counted <= Self.most)
     }
@@ -92,7 +91,7 @@ package struct ListTotal: Sendable, Equatable {
 /// The rows of a page, where the next one begins, and the list's total.
 package struct ListPage<Row: Sendable>: Sendable {
     package var rows: [Row]
-    /// The sort value and the id of the last row, where more follow.
+    /// The sort value and the id of the last row, if more follow.
     package var next: (value: String, id: UUID)?
     package var total: ListTotal
 
@@ -102,17 +101,17 @@ package struct ListPage<Row: Sendable>: Sendable {
         self.total = total
     }
 
-    /// All there is, in one page.
+    /// All rows in one page.
     package init(whole rows: [Row]) {
         self.init(rows: rows, total: ListTotal(rows.count, exact: true))
     }
 }
 
-/// A row with a place in the orders of its list.
+/// A row that can be sorted in the orders of its list.
 package protocol ListedRow: Sendable {
     var id: UUID { get }
     var createdAt: Timestamp { get }
-    /// What stands in the column that the list is ordered by.
+    /// The value of the column that the list is ordered by.
     func value(of sort: ListQuery.Sort) -> String
 }
 
@@ -121,7 +120,7 @@ extension ListedRow {
 }
 
 extension ListPage where Row: ListedRow {
-    /// `fetched` as the query's `tail` asked for them; `counted` where the query counted.
+    /// `fetched`: the rows of the query's `tail`; `counted`: the count, if the query counted.
     init(_ fetched: consuming [Row], _ list: ListQuery, total: ListTotal) {
         var rows = fetched
         let further = rows.count - list.limit
@@ -147,7 +146,7 @@ extension Rows {
         return found
     }
 
-    /// Behind the first page the total is the carried one; a first page without a row has none.
+    /// After the first page the total is the carried one; a first page without a row has none.
     func total(_ list: ListQuery) throws(PostgresError) -> ListTotal {
         if let total = list.total { return total }
         return ListTotal(counted: try first?.get("counted", as: Int.self) ?? 0)
@@ -165,7 +164,7 @@ struct ListStatement {
         "SELECT \(columns)\(counting(list)) FROM \(source)\(list.tail)"
     }
 
-    /// The column `counted`, up to 10,001, or nothing where the total is known.
+    /// The column `counted`, up to 10,001, or nothing if the total is known.
     func counting(_ list: ListQuery) -> SQL {
         guard list.total == nil else { return "" }
         let most = ListTotal.most + 1

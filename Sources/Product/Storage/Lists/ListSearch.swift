@@ -1,16 +1,16 @@
 import Postgres
 import Text
 
-/// How what a list is narrowed to is looked for: what is few is fetched by id and then ordered;
-/// what is many is met soon enough by walking the list's own order.
+/// How a filtered list is searched: few matches are fetched by id and then ordered; many matches
+/// are met soon enough by walking the list in its own order.
 struct ListSearch: Sendable {
-    /// The rows of each kind, where they are few.
+    /// The rows of each kind, if they are few.
     var ids: [[UUID]] = []
-    /// Conditions that many fulfil, each with its AND.
+    /// Conditions that many rows meet, each with its AND.
     var conditions: [SQL] = []
-    /// A text that many have.
+    /// A text that many rows contain.
     var frequent: SearchedText?
-    /// Some of the many: the list has at least those of them that its filters leave.
+    /// Some of the many: the list has at least those of them that pass its filters.
     var some: [UUID]?
 }
 
@@ -25,7 +25,7 @@ struct SearchedText: Sendable {
         patterns = isPrefix ? [escaped + "%", "% " + escaped + "%"] : ["%" + escaped + "%"]
     }
 
-    /// Whether `content` has it. Behind row-level security the planner takes any LIKE for rare; a
+    /// Whether `content` matches. Behind row-level security the planner takes any LIKE for rare; a
     /// CASE it takes for even odds, and walks the index.
     func condition(on content: SQL) -> SQL {
         " AND CASE WHEN \(content) LIKE ANY (\(patterns)) THEN true ELSE false END"
@@ -41,18 +41,18 @@ struct SearchedList: Sendable {
     }
 
     var name: Name
-    /// The lower-case text of a row that a search looks into.
+    /// The lower-case text of a row that is searched.
     var content: SQL
     /// The columns that it is made of.
     var searched: SQL
-    /// What the list is narrowed to besides a search: the tenant first.
+    /// The list's filters besides a search: the tenant first.
     var condition: SQL
     /// The whole statement, around the page's rows and the column `counted` (or nothing).
     var statement: @Sendable (_ page: SQL, _ counting: SQL, _ list: ListQuery) -> SQL
 
     private var rows: SQL { "\(raw: name.rawValue) WHERE \(condition)" }
 
-    /// `walking`: how many rows are looked at for a frequent text, instead of the usual number.
+    /// `walking`: how many rows are scanned for a frequent text, instead of the usual number.
     func sql(_ search: ListSearch, _ list: ListQuery, walking most: Int? = nil) -> SQL {
         var source = rows
         for ids in search.ids { source += " AND id = ANY (\(ids))" }
@@ -61,9 +61,9 @@ struct SearchedList: Sendable {
         var counting = ListStatement(columns: "", source: counted).counting(list)
         var page: SQL = "SELECT * FROM \(source)\(list.tail)"
         if !search.ids.isEmpty {
-            // They are few, and all of them are met for the page's order anyhow, so that they are
-            // counted on the way. OFFSET 0 keeps the planner from walking the order to them
-            // instead: it takes them for evenly spread, and they may all lie at its far end.
+            // They are few, and the page's order reads all of them anyway, so they are counted on
+            // the way. OFFSET 0 keeps the planner from walking the order to them instead: it
+            // assumes an even spread, while they may all lie at its far end.
             let isWhole = list.total == nil && list.after == nil && search.some == nil
             if isWhole { counting = ", counted" }
             page = """
@@ -75,7 +75,7 @@ struct SearchedList: Sendable {
         if let text = search.frequent {
             var walk = list
             walk.limit = most ?? Self.walked(list)
-            // Only what the text needs, so that an index is enough where it has that.
+            // Only what the text needs, so that an index-only scan is possible.
             page = """
                 SELECT * FROM \(rows) AND id = ANY (ARRAY(
                     SELECT id FROM (SELECT id, \(searched) FROM \(source)\(walk.tail)) AS walked
@@ -85,8 +85,8 @@ struct SearchedList: Sendable {
         return statement(page, counting, list)
     }
 
-    /// By age the rows lie as they are walked; in any other order an index alone is walked, and
-    /// what has a text may stand far apart.
+    /// By age the rows lie in the order of the scan; in any other order only an index is scanned,
+    /// and the matches may lie far apart.
     private static func walked(_ list: ListQuery) -> Int {
         list.sort == .createdAt ? 10_000 : 40_000
     }
@@ -106,7 +106,7 @@ extension SearchedList {
 }
 
 extension TenantScope {
-    /// What a text leaves of a list; all where there is none.
+    /// What a text leaves of a list; all rows if there is no text.
     func search(
         _ text: String?, in name: SearchedList.Name
     ) async throws(PostgresError) -> ListSearch {
@@ -115,15 +115,15 @@ extension TenantScope {
         return search
     }
 
-    /// Beyond so many a set of rows is many: at a million both ways of making a page then cost
-    /// about the same.
+    /// More rows than this are many: at a million both ways of making a page then cost about the
+    /// same.
     static let few = 4000
     /// How many matches of a frequent text are fetched at once.
     private static let most = 2000
 
-    /// A frequent text is met soon by walking the list, unless all that has it came in together,
-    /// far off: then it is fetched by its text, in the list's order. A filter that leaves few of
-    /// those takes the walk to its end.
+    /// A frequent text is met soon by walking the list, unless all its matches were inserted
+    /// together, far off: then they are fetched by the text, in the list's order. If a filter
+    /// leaves few of those, the scan runs to its end.
     func page<Found: ListedRow>(
         of listed: SearchedList, _ search: ListSearch, _ list: ListQuery,
         walking most: Int? = nil,
@@ -150,7 +150,7 @@ extension TenantScope {
         return ListPage(found, list, total: total)
     }
 
-    /// The rows that have the text, or some of them where they are many.
+    /// The matching rows, or some of them if they are many.
     private func look(
         for text: SearchedText, in name: SearchedList.Name, _ search: inout ListSearch
     ) async throws(PostgresError) {
@@ -161,7 +161,7 @@ extension TenantScope {
             """)
         var ids: [UUID] = []
         ids.reserveCapacity(rows.count)
-        // A NULL among the matches says that there are more.
+        // A NULL among the matches means that there are more.
         for row in rows {
             if let id = try row.get(0, as: UUID?.self) { ids.append(id) }
         }
@@ -173,7 +173,7 @@ extension TenantScope {
         }
     }
 
-    /// The first matches in the list's order, behind where it begins.
+    /// The first matches in the list's order, after the position where it begins.
     private func matches(
         of text: SearchedText, in name: SearchedList.Name, _ list: ListQuery, _ most: Int
     ) async throws(PostgresError) -> [UUID] {

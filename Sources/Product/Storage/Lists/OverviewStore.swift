@@ -11,25 +11,25 @@ package struct Overview: Sendable {
     }
 
     package var users: ListTotal
-    /// All but the deleted ones.
+    /// All except the deleted ones.
     package var tenants: Int
     /// The beginning of the first bucket.
     package var since: Timestamp
-    /// The end of the last bucket, which is now: the decisions of a list that is asked for with both
-    /// bounds are those that were counted.
+    /// The end of the last bucket, which is now: a decision list with both bounds contains exactly
+    /// the decisions that were counted.
     package var until: Timestamp
     package var signUps: [Bucket]
-    /// How often keys were found good when their verification was asked for, in whole hours.
+    /// How many verifications found a key valid, in whole hours.
     package var verifications: Int
     /// How often keys were used in any way, in whole hours.
     package var keyUses: Int
 }
 
-/// The part of the past that an overview tells of, up to now.
+/// The period of an overview, up to now.
 package enum OverviewWindow: Sendable {
-    /// So many hours, each beginning with an hour of UTC.
+    /// A number of hours, each beginning on an hour of UTC.
     case hours(Int)
-    /// So many days, each beginning with midnight in this time zone (an IANA name).
+    /// A number of days, each beginning at midnight in this time zone (an IANA name).
     case days(Int, zone: String)
 
     /// Selects the beginnings of the buckets, the oldest first.
@@ -54,8 +54,8 @@ extension Database {
     /// Where counting stops.
     private static let overviewCap = 1_000_000
 
-    /// `tenant` nil: all of them, and of more than a list counts about how many users there are, which
-    /// PostgreSQL keeps for the index of the living. Nil where PostgreSQL does not know the time zone.
+    /// `tenant` nil: all tenants; beyond a list's limit users are estimated by PostgreSQL's count
+    /// in the index of active users. Nil if PostgreSQL does not know the time zone.
     package func overview(
         tenant: UUID?, _ window: OverviewWindow
     ) async throws(PostgresError) -> Overview? {
@@ -64,7 +64,7 @@ extension Database {
         else {
             return nil
         }
-        // Times on the wire have milliseconds: the whole of the present one is counted.
+        // Times on the wire have milliseconds: the whole of the current one is counted.
         let until = Timestamp(microseconds: (now.microseconds / 1000 + 1) * 1000)
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
         let most = tenant == nil ? ListTotal.most : Self.overviewCap

@@ -1,7 +1,7 @@
 import Postgres
 
-/// A text where the answer of the database holds it, in UTF-8: what a list shows as it came is not
-/// made a string of on its way.
+/// A text inside the database's response, in UTF-8: a value that a list shows unchanged is not
+/// copied into a string on its way.
 package struct StoredText: Sendable {
     private let row: Row
     private let column: Int

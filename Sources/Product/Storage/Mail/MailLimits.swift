@@ -3,17 +3,17 @@ import Domain
 import Postgres
 import Text
 
-/// A mail is not sent because as many as may be have been sent.
+/// A mail is not sent because a limit is reached.
 package struct MailLimitReached: Error, Sendable {
     /// One sentence for the caller.
     package var detail: String
     package var limit: Int
-    /// Until a mail may be sent again.
+    /// Seconds until a mail may be sent again.
     package var seconds: Int64
 }
 
-/// How many mails a tenant may cause, by the hour. They carry a sender's name and a text of its
-/// choice from the server's own domain, to addresses that never asked for them.
+/// How many mails a tenant may cause per hour. They carry a sender's name and a text of its choice
+/// from the server's own domain, to addresses that never asked for them.
 package enum MailLimit {
     package static let seconds: Int64 = 3600
     /// About one invite.
@@ -27,7 +27,7 @@ package enum MailLimit {
 }
 
 extension Database {
-    /// Names an address in the mail table without telling it.
+    /// Identifies an address in the mail table without revealing it.
     func recipient(_ address: String) -> [UInt8] {
         let key = (try? EmailAddress(address, allowSingleLabel: true))?.key ?? address
         return SHA256.authenticate(Array("mail \(key)".utf8), key: directoryKey)
@@ -36,7 +36,7 @@ extension Database {
 
 extension Change {
     /// How many mails of the kind the tenant may still cause within this hour. Ask once for a whole
-    /// list, and count down: the number is of before the transaction's own mails.
+    /// list, and count down: the transaction's own mails are not included.
     package func mailsLeft(_ kind: OutgoingMail.Kind) async throws(PostgresError) -> Int {
         let sent =
             try await query(
@@ -49,8 +49,8 @@ extension Change {
         return MailLimit.ofTenant - sent
     }
 
-    /// Throws `MailLimitReached` where a mail of the kind to the address is one too many. `thing`: what
-    /// it would be about, nil for what is not there yet. `left`: as of `mailsLeft`.
+    /// Throws `MailLimitReached` if a mail of the kind to the address exceeds a limit. `thing`: the
+    /// object of the mail, nil if it does not exist yet. `left`: as in `mailsLeft`.
     package func checkMail(
         _ kind: OutgoingMail.Kind, to address: String, about thing: UUID?, left: Int,
         in database: Database

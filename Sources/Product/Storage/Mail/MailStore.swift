@@ -3,7 +3,7 @@ import Domain
 import Postgres
 import Text
 
-/// A mail that this replica has taken on for a while.
+/// A mail that this replica has leased.
 package struct DueMail: Sendable {
     package var id: UUID
     package var tenant: UUID
@@ -14,8 +14,8 @@ package struct DueMail: Sendable {
 }
 
 extension Change {
-    /// Puts a letter on its way; it leaves if this transaction is committed. Letters about the
-    /// same thing that wait still are dropped: their links are dead.
+    /// Queues a mail; it is sent if this transaction is committed. Waiting mails about the same
+    /// object are dropped: their links are dead.
     package func post(_ mail: OutgoingMail, about thing: UUID, in database: Database) async throws {
         try await dropMail(mail.kind, about: thing)
         let id = UUID.random()
@@ -33,7 +33,7 @@ extension Change {
             """)
     }
 
-    /// Edits letters of this kind about this thing that wait still; their links stay good.
+    /// Edits waiting mails of this kind about this object; their links stay valid.
     func rewriteMail(
         _ kind: OutgoingMail.Kind, about thing: UUID, in database: Database,
         _ edit: (inout OutgoingMail) -> Void
@@ -60,7 +60,7 @@ extension Change {
         }
     }
 
-    /// No letter of this kind about this thing is sent any more.
+    /// Drops waiting mails of this kind about this object.
     package func dropMail(_ kind: OutgoingMail.Kind, about thing: UUID) async throws(PostgresError)
     {
         try await query(
@@ -73,16 +73,16 @@ extension Change {
 }
 
 extension Database {
-    /// Seconds that a replica has for a mail that it took; after a crash another takes it then.
+    /// Seconds for which a replica leases a mail; after a crash another takes it then.
     static let mailLease: Int64 = 300
     package static let mailBatch = 5
     package static let mailAttempts = 8
-    /// Seconds between the turns of a tenant's mails: longer than a mail takes, so that a tenant with
-    /// many is always behind one with few.
+    /// Seconds between the turns of a tenant's mails: longer than a mail takes, so that a tenant
+    /// with many mails always queues behind one with few.
     static let mailStep: Int64 = 60
     static let urgentMailStep: Int64 = 1
 
-    /// Takes mails that are due, whose turn is first. Each goes to one replica alone until its lease
+    /// Takes due mails, in the order of their turns. Each goes to only one replica until its lease
     /// is over.
     package func takeDueMail() async throws -> [DueMail] {
         let now = clock()
@@ -124,7 +124,7 @@ extension Database {
         return try rows.first?.get(0) ?? 0
     }
 
-    /// The mail was taken by the server, or is given up with the reason.
+    /// The mail server accepted the mail, or it is given up for this reason.
     package func endMail(_ id: UUID, failure: String?) async throws(PostgresError) {
         _ = try await app.query(
             """
@@ -134,7 +134,7 @@ extension Database {
             """)
     }
 
-    /// Tries a mail again after a while that doubles: 1 minute to 2 hours.
+    /// Retries a mail after a wait that doubles: 1 minute to 2 hours.
     package func retryMail(_ mail: DueMail, failure: String) async throws(PostgresError) {
         let next = clock().adding(seconds: 60 << Int64(min(mail.attempts - 1, 7)))
         _ = try await app.query(

@@ -1,27 +1,27 @@
 import JSON
 import Text
 
-/// What a mail will say, before it is put into words. Holds a one-time link, so it is stored
-/// sealed and never shown.
+/// The content of a mail before it is rendered. Holds a one-time link, so it is stored sealed and
+/// never shown.
 package struct OutgoingMail: Sendable {
     package enum Kind: String, Sendable {
         case invite
         case operatorLink = "operator_link"
         case passwordReset = "password_reset"
-        /// To a new address of a user, which the link confirms.
+        /// To a new address of a user, to be confirmed by the link.
         case emailChange = "email_change"
         /// To a user's old address; `message` is the new one.
         case emailChanged = "email_changed"
-        /// To a user to whose account a sign-in was added; `message` says which.
+        /// To a user whose account got another identity; `message` says which.
         case signInAdded = "sign_in_added"
-        /// To the inviter: the invited person, whose address is `message`, does not come.
+        /// To the inviter: the invited person, whose address is `message`, declined.
         case inviteDeclined = "invite_declined"
         /// To both: an operator gave an account to the person who proved its address.
         case accountGiven = "account_given"
-        /// The record that proves a domain is missing; `message` says which it is.
+        /// The record that proves a domain is missing; `message` says which one.
         case domainLost = "domain_lost"
 
-        /// A person waits for it in front of a page.
+        /// A person is waiting for it at a page.
         var isUrgent: Bool {
             switch self {
             case .passwordReset, .operatorLink, .emailChange: true
@@ -33,10 +33,10 @@ package struct OutgoingMail: Sendable {
 
     package var kind: Kind
     package var to: String
-    /// The tenant's name; nil at the platform.
+    /// The tenant's name; nil for the platform.
     package var tenantName: String?
     package var link: String
-    /// Who asked the person in.
+    /// The inviter's name.
     package var inviter: String?
     package var role: String?
     package var message: String?
@@ -57,7 +57,7 @@ package struct OutgoingMail: Sendable {
         self.expiresAt = expiresAt
     }
 
-    /// What is sealed.
+    /// The content that is sealed.
     var bytes: [UInt8] {
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
         return JSONValue.object([

@@ -3,13 +3,13 @@ import Domain
 import Postgres
 import Text
 
-/// Password resets: asked for by anybody, mailed to those who are there, used once.
+/// Password resets: anyone may ask, existing accounts get a mail, each link is used once.
 extension Database {
-    /// Seconds that a reset's link works.
+    /// Seconds that a reset's link is valid.
     package static let resetSeconds: Int64 = 3600
 
-    /// A link to choose a new password by, for whoever runs the server to hand over: no mail is
-    /// needed. Nil where no operator has the address or the one who has is suspended.
+    /// A link to choose a new password, for the server's administrator to hand over without mail.
+    /// Nil if no operator has the address or if that operator is suspended.
     package func offerOperatorReset(
         to emailKey: String, tokenHash: [UInt8], by actor: Actor
     ) async throws -> OperatorRow? {
@@ -32,7 +32,7 @@ extension Database {
         }
     }
 
-    /// Whether an operator's link still works, so that no password is hashed for one that is dead.
+    /// Whether an operator's link is still valid, so that no password is hashed for a dead one.
     package func isOperatorResetLive(_ tokenHash: [UInt8]) async throws(PostgresError) -> Bool {
         try await !app.read(
             """
@@ -42,8 +42,8 @@ extension Database {
         ).isEmpty
     }
 
-    /// Sets an operator's password by a link's token and ends all their sessions; nil where the
-    /// token is unknown, used or over.
+    /// Sets an operator's password by a link's token and ends all their sessions; nil if the token
+    /// is unknown, used or expired.
     package func resetOperatorPassword(
         tokenHash: [UInt8], passwordHash: String, requestID: String, ip: String?
     ) async throws -> OperatorRow? {
@@ -79,7 +79,7 @@ extension Database {
         }
     }
 
-    /// The policy that the new password has to satisfy; nil for a token that is dead already.
+    /// The policy that the new password has to satisfy; nil for a dead token.
     package func policy(
         forResetToken token: String
     ) async throws -> (tenant: UUID, policy: TenantPolicy)? {
@@ -94,8 +94,8 @@ extension Database {
         return (tenant, try await scope(tenant).policy().policy)
     }
 
-    /// Sets a user's password by a link's token and ends all their sessions; false where the token
-    /// is unknown, used or over.
+    /// Sets a user's password by a link's token and ends all their sessions; false if the token is
+    /// unknown, used or expired.
     package func resetUserPassword(
         _ token: String, in tenant: UUID, passwordHash: String, requestID: String, ip: String?
     ) async throws -> Bool {
@@ -108,7 +108,7 @@ extension Database {
                 """)
             guard let user = try found.first?.get(0, as: UUID.self) else { return false }
             let mayBeFirst = try found.first?.get(1, as: Bool.self) ?? false
-            // The user's row first, as everywhere.
+            // The user's row is locked first, as everywhere.
             let rows = try await change.query(
                 """
                 UPDATE users SET password_hash = \(passwordHash), must_change_password = false,
@@ -139,7 +139,7 @@ extension Database {
     }
 }
 
-/// Rolls back a reset whose token was used meanwhile.
+/// Rolls back a reset whose token was used concurrently.
 package struct DeadReset: Error {}
 
 extension Change {
@@ -150,9 +150,8 @@ extension Change {
         return change
     }
 
-    /// Links that were mailed before work no more, and those that wait are not mailed: whoever may
-    /// read the old mail must not undo a new password.
-    /// A change of the address that waits ends with them.
+    /// Earlier mailed links become invalid, and waiting ones are not mailed: a reader of the old
+    /// mail must not undo a new password. A pending change of the address ends with them.
     func endResets(of user: UUID) async throws(PostgresError) {
         try await dropMail(.passwordReset, about: user)
         try await endEmailChange(of: user)
@@ -190,8 +189,8 @@ extension Change {
             about: id, in: database)
     }
 
-    /// Only who has a password gets a link to change it: a federated user's mailbox is not made a
-    /// second way in.
+    /// Only a user with a password gets a link to change it: a federated user's mailbox does not
+    /// become a second way in.
     func offerUserReset(
         _ emailKey: String, _ publicURL: String, _ database: Database
     ) async throws {

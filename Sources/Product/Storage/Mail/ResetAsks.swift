@@ -6,24 +6,24 @@ import Text
 /// A request for a password reset that is not answered yet.
 package struct ResetAsk: Sendable {
     package var id: UUID
-    /// The nil tenant asks for an operator, another for its user and its own operator.
+    /// The nil tenant: for an operator; another: for its user and its own operator.
     package var tenant: UUID
     package var emailKey: String
 }
 
-/// Requests for resets wait in a queue of their own, so that they neither hold up mails nor wait for
-/// them. Most come to nothing: a request for an unknown address costs one look-up.
+/// Requests for resets have their own queue, so that they neither delay mails nor wait for them.
+/// Most have no effect: a request for an unknown address costs one look-up.
 extension Database {
-    /// Requests about one address and tenant that are answered within the hour; more are dropped.
+    /// Requests for one address and tenant that are answered per hour; more are dropped.
     static let resetsAnHour = 5
-    /// Requests that may wait at once.
+    /// The most requests that may wait.
     package static let waitingResetAsks = 10_000
-    /// Seconds that a replica has for the requests that it took.
+    /// Seconds for which a replica leases the requests that it took.
     private static let resetAskLease: Int64 = 60
     package static let resetAskBatch = 50
 
-    /// Writes down that a reset was asked for; false where too many requests wait. Does the same
-    /// whether or not there is an account. `tenant` nil: an operator's.
+    /// Stores a request for a reset; false if too many requests wait. Does the same whether or not
+    /// there is an account. `tenant` nil: an operator's.
     package func askForReset(emailKey: String, tenant: UUID?) async throws -> Bool {
         let key = "\(tenant ?? .platform) \(emailKey)"
         let about = SHA256.authenticate(Array("reset \(key)".utf8), key: directoryKey)
@@ -45,7 +45,7 @@ extension Database {
         return try !(rows.only { try $0.get(0, as: Bool.self) })
     }
 
-    /// Takes requests in their order. Each goes to one replica alone until its lease is over.
+    /// Takes requests in their order. Each goes to only one replica until its lease is over.
     package func takeResetAsks() async throws(PostgresError) -> [ResetAsk] {
         let now = clock()
         let rows = try await app.query(
@@ -60,7 +60,7 @@ extension Database {
         }
     }
 
-    /// Turns a request into a mail with a link where an account may have one, and ends it.
+    /// Turns a request into a mail with a link if an account may have one, and ends it.
     package func answer(_ ask: ResetAsk, publicURL: String) async throws {
         try await scope(ask.tenant).change(by: .system) { change in
             let ended = try await change.query(

@@ -29,7 +29,7 @@ extension Database {
 }
 
 extension Change {
-    /// Makes an operator; nil where the scope has one with the address, or, for a confirmed one, where
+    /// Creates an operator; nil if the scope has one with the address, or, for a confirmed one, if
     /// any confirmed one has it.
     package func insertOperator(
         email: String, emailKey: String, name: String?, role: String, tenant: UUID?,
@@ -52,13 +52,13 @@ extension Change {
         return try OperatorRow(row)
     }
 
-    /// What a link lets its operator do, once.
+    /// What a one-time link lets its operator do.
     package enum LinkPurpose: String, Sendable {
         case signIn = "sign_in"
         case passwordReset = "password_reset"
     }
 
-    /// The operator's mailbox is proved: the row is the address's own, unless another is already.
+    /// The operator's mailbox is proved: the row owns the address, unless another row already does.
     func confirmOperator(_ id: UUID) async throws {
         let rows = try await query(
             """
@@ -73,8 +73,8 @@ extension Change {
         try await audit(.operatorConfirmed, AuditTarget("operator", id, email), changes)
     }
 
-    /// A link that works once, in this transaction. `isMailed`: it goes to the operator's address and
-    /// nowhere else, so that following it proves the mailbox.
+    /// Creates a one-time link in this transaction. `isMailed`: it goes only to the operator's
+    /// address, so that following it proves the mailbox.
     package func addOperatorLink(
         _ tokenHash: [UInt8], for person: UUID, to purpose: LinkPurpose = .signIn, seconds: Int64,
         isMailed: Bool
@@ -89,7 +89,7 @@ extension Change {
     }
 
     /// Locks the operator and the owners of the same scope, in the order of their ids, so that two
-    /// owners cannot remove each other. `others`: active owners beside this one who have signed in.
+    /// owners cannot remove each other. `others`: other active owners who have signed in.
     package func lockOperator(
         _ id: UUID, scope: UUID?
     ) async throws -> (row: OperatorRow, others: Int)? {
@@ -114,6 +114,7 @@ extension Change {
         return found.map { ($0, others) }
     }
 
+    /// Writes and audits the fields that differ; changes nothing if none does.
     package func updateOperator(
         _ row: OperatorRow, to next: OperatorChange
     ) async throws -> OperatorRow {

@@ -1,7 +1,7 @@
 import Postgres
 import Text
 
-/// Somebody who signs in to the console, as stored. The password's hash is read only to check it.
+/// An operator as stored. The password's hash is read only to check it.
 package struct OperatorRow: ListedRow {
     package var id: UUID
     package var email: String
@@ -14,7 +14,7 @@ package struct OperatorRow: ListedRow {
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
     package var lastSignInAt: Timestamp?
-    /// The mailbox is proved, or the platform made the row: such a row is the address's own.
+    /// The mailbox is proved, or the platform created the row: such a row owns the address.
     package var isConfirmed: Bool
 
     static let columns: SQL =

@@ -2,12 +2,12 @@ import Domain
 import Postgres
 import Text
 
-/// Console sessions: idle for 30 minutes or 12 hours old they end. Only hashes are stored.
+/// Console sessions: they end when idle for 30 minutes or 12 hours old. Only hashes are stored.
 extension Database {
     package static let sessionSeconds: Int64 = 12 * 3600
     package static let sessionIdleSeconds: Int64 = 30 * 60
 
-    /// The session's id and operator by the hash of its cookie, while it lives.
+    /// The id and operator of an active session, by the hash of its cookie.
     package func operatorSession(
         tokenHash: [UInt8]
     ) async throws(PostgresError) -> (id: UUID, operator: OperatorRow)? {
@@ -34,7 +34,7 @@ extension Database {
         _ person: OperatorRow, tokenHash: [UInt8], userAgent: String?, by actor: Actor
     ) async throws {
         try await scope(person.tenant ?? .platform).change(by: actor) { change in
-            // Takes the row's lock first: a suspension meanwhile must neither be lifted nor miss
+            // Takes the row's lock first: a concurrent suspension must neither be lifted nor miss
             // the new session.
             let alive = try await change.query(
                 """
@@ -76,7 +76,7 @@ extension Database {
             """)
     }
 
-    /// Uses a link up; nil where it is unknown, used or over. One statement decides single use.
+    /// Uses a link up; nil if it is unknown, used or expired. One statement enforces single use.
     package func consumeOperatorLink(_ tokenHash: [UInt8]) async throws -> OperatorRow? {
         let now = clock()
         let rows = try await app.query(
@@ -91,8 +91,8 @@ extension Database {
         return person
     }
 
-    /// A mailed link was followed, so the mailbox is this operator's: unless another row with the
-    /// address was confirmed before, this one is the address's own from now on.
+    /// A mailed link was followed, which proves the mailbox: from now on this row owns the address,
+    /// unless another row with the address was confirmed before.
     private func confirm(_ person: OperatorRow) async throws {
         if person.isConfirmed { return }
         do {
@@ -100,7 +100,7 @@ extension Database {
                 try await change.confirmOperator(person.id)
             }
         } catch let error as PostgresError where error.isUniqueViolation {
-            // Another row was confirmed in the same moment; both sign in, one has the address.
+            // Another row was confirmed concurrently; both sign in, one owns the address.
         }
     }
 }

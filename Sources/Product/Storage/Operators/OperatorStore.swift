@@ -14,8 +14,8 @@ extension Database {
         return try rows.first.map(OperatorRow.init)
     }
 
-    /// Those with the address: the confirmed one first, then the claims that nobody proved. With the
-    /// PHC string of the password, nil where none is set.
+    /// The operators with the address: the confirmed one first, then the unproved claims. With the
+    /// PHC string of the password, nil if none is set.
     package func operatorsWithPassword(
         emailKey: String
     ) async throws(PostgresError) -> [(OperatorRow, String?)] {
@@ -29,7 +29,7 @@ extension Database {
         }
     }
 
-    /// `scope` nil: every operator; a tenant: its own alone.
+    /// `scope` nil: every operator; a tenant: only its own.
     package func operators(
         _ list: ListQuery, scope: UUID?, matching text: String? = nil
     ) async throws(PostgresError) -> ListPage<OperatorRow> {
@@ -39,8 +39,8 @@ extension Database {
         return try await app.read(statement.page(list)).page(list, OperatorRow.init)
     }
 
-    /// Makes an operator on the platform's word; 409 `email_taken` where the address has a confirmed
-    /// one.
+    /// Creates an operator that the platform confirms; 409 `email_taken` if the address has a
+    /// confirmed one.
     package func createOperator(
         email: String, emailKey: String, name: String?, role: String, tenant: UUID?,
         passwordHash: String?, by actor: Actor

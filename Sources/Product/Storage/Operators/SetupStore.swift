@@ -2,9 +2,9 @@ import Domain
 import Postgres
 import Text
 
-/// The first owner is made with a token that the server logs once; after that, never again.
+/// The set-up: the first owner is created with a token that the server logs once.
 extension Database {
-    /// Takes this token for the set-up. False where there is an operator already: it is closed.
+    /// Uses this token for the set-up. False if there is an operator already: it is closed.
     package func openSetup(tokenHash: [UInt8]) async throws(PostgresError) -> Bool {
         let rows = try await app.query(
             """
@@ -21,12 +21,13 @@ extension Database {
         case closed, wrongToken, open
     }
 
+    /// Whether the set-up is open, and the token right; uses nothing up.
     package func setupState(tokenHash: [UInt8]) async throws(PostgresError) -> SetupState {
         let rows = try await app.read(Self.setupQuery(tokenHash, locking: false))
         return try Self.setupState(rows)
     }
 
-    /// Makes the first owner and closes the set-up in one transaction; nil where it is closed.
+    /// Creates the first owner and closes the set-up in one transaction; nil if it is closed.
     package func completeSetup(
         tokenHash: [UInt8], email: String, emailKey: String, name: String, passwordHash: String,
         by actor: Actor

@@ -2,12 +2,12 @@ import Domain
 import Postgres
 import Text
 
-/// The rows that list one origin for one request, and what else of the tenant decides.
+/// The rows that list one origin for one request, and the tenant's other relevant settings.
 package struct CORSRows: Sendable {
     package var rows: [CORSRow] = []
-    /// Nil where the request named no tenant or one that is not there.
+    /// Nil if the request named no tenant or an unknown one.
     package var tenant: UUID?
-    /// Nil where the request named no tenant or one that is not there.
+    /// Nil if the request named no tenant or an unknown one.
     package var tenantStatus: String?
     package var devOrigins = false
     package var privateNetwork = false
@@ -49,7 +49,7 @@ extension Database {
             let tenant: UUID = try row.get(0)
             if tenant != .platform, !isEverywhere {
                 let status: String = try row.get(1)
-                // A deleted tenant is not there.
+                // A deleted tenant counts as unknown.
                 if status == "deleted" { continue }
                 found.tenant = tenant
                 found.tenantStatus = status

@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// One stored line of an allow list.
+/// One stored entry of an allow list.
 package struct CORSOriginRow: ListedRow {
     package var tenant: UUID
     package var id: UUID
@@ -34,7 +34,7 @@ package struct CORSOriginRow: ListedRow {
     }
 }
 
-/// What is to be listed.
+/// The values of an entry to store.
 package struct CORSOriginEntry: Sendable {
     package var origin: Origin
     package var credentials: Bool

@@ -36,7 +36,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Takes turns on one list: its version is checked and changed by one writer at a time.
+    /// Serialises writers of one list: one at a time checks and changes its version.
     package func lockOrigins() async throws(PostgresError) {
         try await query(
             "SELECT pg_advisory_xact_lock(hashtextextended('cors ' || \(tenant.description), 0))")
@@ -57,6 +57,7 @@ extension Change {
         return listings
     }
 
+    /// The entry, locked; nil if the list has none with this id.
     package func origin(_ id: UUID) async throws(PostgresError) -> CORSOriginRow? {
         let rows = try await query(
             """
@@ -66,7 +67,7 @@ extension Change {
         return try rows.first.map(CORSOriginRow.init)
     }
 
-    /// Whether a wildcard below this domain is the tenant's to list.
+    /// Whether the tenant may list a wildcard below this domain.
     package func wildcardStands(_ base: String) async throws(PostgresError) -> Bool {
         let rows = try await query(
             """

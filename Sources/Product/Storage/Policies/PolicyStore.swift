@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// A published policy, and by whom and when.
+/// A published policy, its author and its time.
 package struct PolicyRow: Sendable {
     package var policy: TenantPolicy
     package var createdBy: String
@@ -28,7 +28,7 @@ extension TenantScope {
         try await read(PolicyRow.current(tenant)).onlyPolicy()
     }
 
-    /// Every published policy, the newest first; one more than `limit` tells that more follow.
+    /// Every published policy, the newest first; one more than `limit` if more follow.
     package func policyVersions(limit: Int, before version: Int?) async throws -> [PolicyRow] {
         let rows = try await read(
             """
@@ -39,7 +39,7 @@ extension TenantScope {
         return try rows.map(PolicyRow.init)
     }
 
-    /// How many there are: versions count from 1 without gaps.
+    /// Their number: versions count from 1 without gaps.
     package func policyVersionCount() async throws -> Int {
         try await policy().version
     }
@@ -62,7 +62,7 @@ extension PolicyRow {
 }
 
 extension Change {
-    /// The policy in force, which nobody replaces until this transaction ends.
+    /// The policy in force, which cannot be replaced until this transaction ends.
     package func policy() async throws -> PolicyRow {
         try await query(PolicyRow.current(tenant) + " FOR SHARE OF t").onlyPolicy()
     }
@@ -73,7 +73,7 @@ extension Change {
         return try await policy()
     }
 
-    /// Publishes a policy after the one locked. The same again publishes nothing.
+    /// Publishes a policy after the one locked. Publishing an identical one changes nothing.
     package func publish(_ wanted: TenantPolicy, after current: PolicyRow) async throws -> PolicyRow
     {
         var policy = wanted

@@ -3,7 +3,7 @@ import Domain
 import Postgres
 import Text
 
-/// What signs calls of the Lambda Invoke API for one provider; the secret is not in it.
+/// A credential that signs calls of the Lambda Invoke API for one provider, without its secret.
 package struct HookCredentialRow: ListedRow {
     package var id: UUID
     package var providerID: UUID
@@ -11,10 +11,10 @@ package struct HookCredentialRow: ListedRow {
     package var createdAt: Timestamp
     package var createdByType: String
     package var createdByID: String
-    /// Of the key that made it: a call signed by it is good no longer, from nowhere else and no more
-    /// often than one by that key.
+    /// Of the key that created it: a call signed by it has that key's expiry, networks and rate
+    /// limit.
     package var bounds: APIKeyBounds
-    /// Whose count of uses its limit is held against: its maker's.
+    /// The key whose count of uses its limit is checked against: its creator's.
     package var limitKey: UUID
 
     static let columns: SQL =
@@ -39,7 +39,7 @@ package struct HookCredentialRow: ListedRow {
 
     var target: AuditTarget { AuditTarget("hook_credential", id, name ?? id.description) }
 
-    /// What a sealed secret is bound to.
+    /// The context that a sealed secret is bound to.
     static func context(_ id: UUID) -> [UInt8] { Array("hook_credentials.sealed \(id)".utf8) }
 }
 
@@ -53,7 +53,7 @@ extension Database {
         return try await app.read(statement.page(list)).page(list, HookCredentialRow.init)
     }
 
-    /// The provider that a credential speaks for, with the secret opened.
+    /// The provider of a credential, with the secret opened.
     package func hookCredential(
         _ id: UUID
     ) async throws -> (row: HookCredentialRow, provider: ProviderRow, secret: [UInt8])? {
@@ -81,8 +81,8 @@ extension Database {
 }
 
 extension Change {
-    /// The secret is shown now and never again. The provider's row is locked, so that it is there.
-    /// `maker`: the key that asks, whose bounds it takes; nil where a person asks.
+    /// Returns the secret, only this once. Locks the provider's row, so that it exists. `maker`:
+    /// the calling key, whose bounds the credential takes; nil for an operator's call.
     package func createHookCredential(
         for provider: ProviderRow, name: String?, boundedBy maker: APIKeyRow?,
         in database: Database
@@ -108,7 +108,7 @@ extension Change {
         return (row, secret)
     }
 
-    /// From the commit on no call is taken that it signs.
+    /// After the commit no call signed by it is accepted.
     package func deleteHookCredential(_ id: UUID, of provider: ProviderRow) async throws {
         let rows = try await query(
             """

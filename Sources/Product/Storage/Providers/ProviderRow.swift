@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// A provider as stored; `tenantID` nil is the platform's own.
+/// A provider as stored; `tenantID` nil: the platform's own.
 package struct ProviderRow: ListedRow {
     package var id: UUID
     package var tenantID: UUID?
@@ -12,12 +12,12 @@ package struct ProviderRow: ListedRow {
     package var issuer: String
     /// Every other setting, by its name on the wire.
     package var document: JSONValue
-    /// A secret is kept; it is read by `clientSecret(of:)` alone.
+    /// Whether a secret is stored; only `clientSecret(of:)` reads it.
     package var hasSecret: Bool
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
-    /// False: a tenant's own word about a pool, good for that tenant's credentials alone.
+    /// False: asserted by one tenant, so the pool counts only for that tenant's credentials.
     package var isConfirmed: Bool
 
     static let columns: SQL =

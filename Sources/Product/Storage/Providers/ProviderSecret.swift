@@ -2,14 +2,14 @@ import Domain
 import Postgres
 import Text
 
-/// What a change does to the secret that the provider gave to its client.
+/// A change of the secret that the provider gave to its client.
 package enum ProviderSecret: Sendable {
     case keep, clear
     case set(String)
 }
 
 extension Database {
-    /// The secret in clear, for a call to the provider and nothing else; nil where none is set.
+    /// The secret in clear, only for a call to the provider; nil if none is set.
     package func clientSecret(of provider: ProviderRow) async throws -> String? {
         let rows = try await app.read("SELECT secret FROM providers WHERE id = \(provider.id)")
         guard let sealed = try rows.first?.get(0, as: [UInt8]?.self) else { return nil }
@@ -19,8 +19,8 @@ extension Database {
     }
 
     /// Providers whose id tokens may name this issuer: of a pool the last segment is its id, and
-    /// Google's may lack the scheme. A pool that nobody confirmed is nobody's: its keys are whatever
-    /// a tenant says.
+    /// Google's may lack the scheme. An unconfirmed pool never matches: a tenant could claim any
+    /// keys.
     package func providers(
         issuing issuer: String
     ) async throws(PostgresError) -> [ProviderRow] {
@@ -40,7 +40,7 @@ extension Database {
 }
 
 extension Change {
-    /// The provider as it is once its secret is changed.
+    /// The provider after its secret was changed.
     package func changeSecret(
         _ row: ProviderRow, _ secret: ProviderSecret, in database: Database
     ) async throws -> ProviderRow {

@@ -3,10 +3,10 @@ import JSON
 import Postgres
 import Text
 
-/// Providers: registered once per owner by (kind, issuer), a Cognito pool once among
-/// the confirmed.
+/// Providers: registered once per owner by (kind, issuer); of a Cognito pool's registrations at
+/// most one is confirmed.
 extension Database {
-    /// `owner` nil: every provider, for the platform; else that tenant's own.
+    /// `owner` nil: every provider, for the platform; otherwise only that tenant's own.
     package func providers(
         _ list: ListQuery, owner: UUID?, kind: String?
     ) async throws(PostgresError) -> ListPage<ProviderRow> {
@@ -17,7 +17,7 @@ extension Database {
         return try await app.read(statement.page(list)).page(list, ProviderRow.init)
     }
 
-    /// A tenant's own providers first, then the platform's: what its people may sign in at.
+    /// A tenant's own providers first, then the platform's: where its users may sign in.
     package func providers(near tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
         let rows = try await app.read(
             """
@@ -30,7 +30,7 @@ extension Database {
         return found
     }
 
-    /// Those of them that a person can be sent to in a browser.
+    /// Those of them that work in a browser.
     package func signInProviders(near tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
         try await providers(near: tenant).filter { row in
             ["oidc", "google", "github"].contains { sameBytes($0, row.kind) }
@@ -38,8 +38,8 @@ extension Database {
         }
     }
 
-    /// Those that a tenant's own pages offer: its own, and the platform's only where a client of the
-    /// tenant names one, by id or kind, or where one's `client_tenants` leads to the tenant.
+    /// The providers on a tenant's own pages: its own, and a platform's only if a client of the
+    /// tenant names it, by id or kind, or if its `client_tenants` leads to the tenant.
     package func offeredProviders(of tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
         let found = try await signInProviders(near: tenant)
         guard tenant != .platform else { return found }
@@ -57,7 +57,7 @@ extension Database {
         }
     }
 
-    /// How many identities people sign in with at the provider, of every tenant that it leads to; at
+    /// How many identities of users there are at the provider, in every tenant that it leads to; at
     /// most 100,000. A pool's upstreams count with it.
     package func identities(at row: ProviderRow) async throws(PostgresError) -> Int {
         var condition: SQL = "provider = \(row.kind) AND issuer = \(row.issuer)"
@@ -75,7 +75,7 @@ extension Database {
         return try rows.first?.get(0) ?? 0
     }
 
-    /// nil where there is none that `owner` may see; nil sees all.
+    /// Nil if there is none that `owner` may see; owner nil sees all.
     package func provider(_ id: UUID, owner: UUID?) async throws(PostgresError) -> ProviderRow? {
         let rows = try await app.read(
             "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(id)")

@@ -5,10 +5,10 @@ import Text
 /// The second names of a pool's users: the pool's own `sub` beside the name or the subject that is
 /// the identity's key.
 extension Change {
-    /// How many `sub`s of one federated identity are kept; the oldest goes first.
+    /// How many `sub`s of one federated identity are stored; the oldest is deleted first.
     private static let aliasLimit = 10
 
-    /// Binds the `sub` of a native user to what their sign-up reserved. One that is bound stays.
+    /// Binds the `sub` of a native user to the reservation of their sign-up. A bound one stays.
     func bind(_ alias: PoolAlias, toReservationOf key: IdentityKey, caller: UUID) async throws {
         let rows = try await query(
             """
@@ -25,8 +25,8 @@ extension Change {
             .signUpBound, AuditTarget("identity", tenant, key.provider.rawValue))
     }
 
-    /// Binds a `sub` to an identity of this tenant: of a native name the first and no other, of an
-    /// upstream's person each that comes. One that names another identity stays where it is.
+    /// Binds a `sub` to an identity of this tenant: to a native name only the first, to an
+    /// upstream's user each new one. A `sub` of another identity is not moved.
     func bind(_ alias: PoolAlias, to identity: UUID, _ key: IdentityKey) async throws {
         let unbound: SQL =
             key.isNativeName
@@ -60,7 +60,7 @@ extension Change {
 }
 
 extension Database {
-    /// The identity that a call names, whatever is known of it; nil for an unknown provider.
+    /// The identity that a call names, known or not; nil for an unknown provider.
     package func identity(of call: ProvisioningCall) async throws -> IdentityKey? {
         try await platformScope.change(by: .system) { change in
             let named = try await knownFirst(change.named(call), call, change)
@@ -70,7 +70,7 @@ extension Database {
 }
 
 extension Database {
-    /// Of a user with several federated names the first that is known.
+    /// Of a user with several federated names the first known one.
     func knownFirst(
         _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
     ) async throws -> ResolvedAttempt {

@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// What the call itself names, looked up: its provider, its tenants and its person.
+/// Resolves what the call names: its provider, its tenants and its identity.
 struct ResolvedAttempt: Sendable {
     var attempt: Attempt
     var provider: Provider?
@@ -10,7 +10,7 @@ struct ResolvedAttempt: Sendable {
     /// Tenants that the token's locator may mean.
     var tokenTenants: [UUID] = []
     var tokenHash: [UInt8]?
-    /// Whose reservations count for this call, the first that has one before the others.
+    /// The callers whose reservations count, in order of precedence.
     var reservers: [UUID] = []
 }
 
@@ -50,8 +50,8 @@ extension Change {
             tokenHash: tokenHash, reservers: callers(call, provider, asked))
     }
 
-    /// Whose reservations count: a hook's own; for a person's token what the provider's owner
-    /// reserved, before what the credentials of the tenant that was asked for did.
+    /// The callers whose reservations count: a hook's own; for a person's token the provider's
+    /// owner, before the credentials of the asked tenant.
     private func callers(
         _ call: ProvisioningCall, _ provider: Provider?, _ asked: [AskedTenant]
     ) -> [UUID] {
@@ -66,7 +66,7 @@ extension Change {
         return try rows.first?.get(0, as: UUID?.self)
     }
 
-    /// A token carries its tenant's locator: the six characters behind its prefix.
+    /// A token carries its tenant's locator: the six characters after its prefix.
     private func tenants(ofToken token: String?) async throws(PostgresError) -> [UUID] {
         guard let token else { return [] }
         let bytes = Array(token.utf8)
@@ -86,7 +86,7 @@ extension Change {
     }
 
     /// A kind means the asked tenant's own provider if it has one, else the platform's; an id or a
-    /// pool only what the caller may name.
+    /// pool only one that the caller may name.
     private func provider(
         _ call: ProvisioningCall, near tenants: [UUID]
     ) async throws(PostgresError) -> Provider? {
@@ -99,7 +99,7 @@ extension Change {
                 WHERE kind = 'cognito' AND issuer = \(pool)
                 """)
         case .attempt(let text, var issuer, _):
-            // Of a pool's upstream the pool is what is registered.
+            // For a pool's upstream the pool is what is registered.
             if sameBytes(text, ProviderKind.cognito.rawValue) {
                 issuer = issuer.map { CognitoMapping.parts(ofIssuer: $0).pool }
             }
@@ -107,7 +107,7 @@ extension Change {
                 rows = try await query(
                     "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(id)")
             } else {
-                // An issuer that is not given is the only one of that kind.
+                // A missing issuer means the only one of that kind.
                 rows = try await query(
                     """
                     SELECT \(ProviderRow.columns) FROM providers
@@ -123,7 +123,7 @@ extension Change {
         var found: [Provider] = []
         for row in rows {
             let row = try ProviderRow(row)
-            // A tenant's word about a pool counts for that tenant's credentials alone.
+            // A pool asserted by one tenant counts only for that tenant's credentials.
             guard row.isConfirmed || call.caller != nil else { continue }
             if let provider = row.provider { found.append(provider) }
         }
@@ -206,8 +206,8 @@ extension Change {
 }
 
 extension ProvisioningCall {
-    /// Whether the provider is not what the call names, or an upstream was to be named and is not: a
-    /// federated user's name without an upstream in it is nobody's, not a native user's.
+    /// Whether the provider is not the one that the call names, or an upstream is missing: a
+    /// federated user's name without an upstream matches no user, and no native one.
     fileprivate func misnames(_ provider: Provider, upstream: String?) -> Bool {
         switch self.provider {
         case .pool(_, let trigger, _): return trigger == .externalProvider && upstream == nil

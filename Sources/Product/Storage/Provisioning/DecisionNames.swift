@@ -2,10 +2,10 @@ import JSON
 import Postgres
 import Text
 
-/// What operators call the rows that a trace names by their ids.
+/// Display names for the rows that a trace names by their ids.
 extension Database {
-    /// A trace with a `name` at each thing that is there still. `tenant`: its rows alone are shown,
-    /// and steps about other tenants are left out; nil: all of them, for the platform.
+    /// A trace with a `name` for each object that still exists. `tenant`: shows only its rows, and
+    /// omits steps about other tenants; nil: all of them, for the platform.
     package func shown(
         _ trace: JSONValue, to tenant: UUID?
     ) async throws(PostgresError) -> JSONValue {
@@ -45,7 +45,7 @@ extension Database {
 }
 
 extension JSONValue {
-    /// Whether a step names no row of another tenant; a platform's provider is anybody's.
+    /// Whether a step names no row of another tenant; a platform's provider is visible to all.
     fileprivate func isAbout(nothingBut tenant: UUID?) -> Bool {
         guard let tenant else { return true }
         return (self["about"]?.array ?? []).allSatisfy { reference in
@@ -70,7 +70,7 @@ extension JSONValue {
 }
 
 extension DecisionRow {
-    /// Cut to what a tenant may read of it; `tenant` nil: as it is.
+    /// Reduced to what a tenant may read of it; `tenant` nil: unchanged.
     package func cut(to tenant: UUID?) -> DecisionRow {
         var row = self
         row.trace = .array((trace.array ?? []).filter { $0.isAbout(nothingBut: tenant) })

@@ -3,16 +3,16 @@ import JSON
 import Postgres
 import Text
 
-/// For what a tenant may see its part of a decision that belongs to no tenant.
+/// Why a tenant may see its part of a decision that belongs to no tenant.
 enum DecisionPart: String, Sendable {
-    /// Its verified domain, or a user of its own who has signed in: the whole of its part.
+    /// Its verified domain, or one of its users who has signed in: it sees the whole part.
     case domain, user
-    /// Its invite alone: when, what came of it, and that this invite did not help.
+    /// Its invite only: it sees the time, the outcome, and that this invite did not help.
     case invite
 }
 
 extension Change {
-    /// Writes what each tenant that a decision without a tenant was about may read of it.
+    /// Writes what each tenant involved may read of a decision without a tenant.
     func recordParts(
         of result: ProvisioningResult, _ reading: FactsReading
     ) async throws(PostgresError) {

@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// A recorded decision; `tenantID` nil where none was found.
+/// A recorded decision; `tenantID` nil if no tenant was found.
 package struct DecisionRow: ListedRow {
     package var id: UUID
     package var createdAt: Timestamp
@@ -21,9 +21,9 @@ package struct DecisionRow: ListedRow {
     package var trace: JSONValue
     package var durationMilliseconds: Double
     package var requestID: String?
-    /// A tenant's part of a decision that belongs to none: subject, issuer and duration are not told.
+    /// A tenant's part of a decision without a tenant: without subject, issuer and duration.
     package var isPart: Bool
-    /// What would have admitted; nil: not asked for.
+    /// What would have admitted; nil: not computed.
     package var wouldAdmit: [NearestYes]?
 
     static let columns: SQL =
@@ -55,7 +55,7 @@ package struct DecisionRow: ListedRow {
     }
 }
 
-/// Which decisions of a list are asked for.
+/// The filters of a list of decisions.
 package struct DecisionFilter: Sendable {
     /// Any of these.
     package var outcomes: [String]?
@@ -64,11 +64,11 @@ package struct DecisionFilter: Sendable {
     package var until: Timestamp?
     /// The key of an address.
     package var emailKey: String?
-    /// The user whom the decision was about.
+    /// The user of the decision.
     package var user: UUID?
-    /// What the person was told to name.
+    /// The reference that the person was shown.
     package var reference: String?
-    /// Part of an address without case, a beginning where it is short; or a whole reference.
+    /// Part of an address without case, a prefix if it is short; or a whole reference.
     package var text: String?
 
     package init(
@@ -105,7 +105,7 @@ package struct DecisionFilter: Sendable {
 
 extension DecisionRow {
     static func list(of tenant: UUID?, _ filter: DecisionFilter) -> ListStatement {
-        // Of all tenants: what the index of all rows asks for.
+        // For all tenants: the condition of the index over all rows.
         let condition: SQL =
             tenant.map { "tenant_id = \($0)" } ?? "part IS NULL AND created_at > '-infinity'"
         return ListStatement(
@@ -122,6 +122,7 @@ extension Database {
             .page(list, DecisionRow.init)
     }
 
+    /// `tenant` nil: of any tenant or of none, for the platform, never a tenant's part.
     package func decision(
         _ id: UUID, tenant: UUID?
     ) async throws(PostgresError) -> DecisionRow? {

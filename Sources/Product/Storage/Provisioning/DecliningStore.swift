@@ -2,16 +2,15 @@ import Domain
 import Postgres
 import Text
 
-/// Makes the inviter's mail of the tenant, the inviter's address and the invited one.
+/// Makes the mail to the inviter from the tenant, the inviter's address and the invited one.
 package typealias DeclineMail =
     @Sendable (_ tenant: TenantRow, _ inviter: String, _ invited: String) -> OutgoingMail
 
-/// A person declines one of the tenants that are open to them.
+/// A person declines a tenant that would admit them.
 extension Database {
-    /// `tenant`: id or slug of what is declined; where nothing is open to the person there, nothing
-    /// changes and the answer is the same as if it had been; such calls count as refusals do, and
-    /// over a limit they are `rate_limited`, with one decision for a minute. `letter` nil: no mail is
-    /// sent.
+    /// `tenant`: id or slug of the declined tenant. If it would not admit the person, nothing
+    /// changes and the response is the same; such calls count as refusals do, and over a limit they
+    /// are `rate_limited`, with one decision per minute. `mail` nil: no mail is sent.
     package func decline(
         _ call: ProvisioningCall, tenant: String, by actor: Actor,
         mail: DeclineMail?, render: @escaping Render
@@ -56,7 +55,7 @@ extension Database {
         return try await answer(verdict, reading, named, nil, since: started, render)
     }
 
-    /// The decision is recorded like any other; `digest`: it stands for others too.
+    /// Records the decision like any other; `digest`: it is the response to others too.
     private func answer(
         _ verdict: Verdict, _ reading: FactsReading, _ named: ResolvedAttempt, _ digest: [UInt8]?,
         since started: ContinuousClock.Instant, _ render: Render
@@ -81,7 +80,7 @@ extension FactsReading {
             tenant, attempt: attempt, facts: facts, now: change.now)
     }
 
-    /// Revokes the live invite, if there is one, and offers the tenant no more.
+    /// Revokes the live invite, if there is one, and no longer offers the tenant.
     fileprivate func decline(
         _ tenant: UUID, mail: DeclineMail?
     ) async throws {
@@ -117,7 +116,7 @@ extension FactsReading {
 }
 
 extension Change {
-    /// Where the person who sent an invite gets mail; nil: a key sent it that no person owns.
+    /// The mail address of an invite's sender; nil: sent by a key without an owner.
     fileprivate func inviterAddress(_ invite: InviteRow) async throws(PostgresError) -> String? {
         guard let id = UUID(invite.inviterID) else { return nil }
         let rows: Rows

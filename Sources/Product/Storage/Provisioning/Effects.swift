@@ -2,24 +2,24 @@ import Domain
 import Postgres
 import Text
 
-/// Thrown where a row changed under a decision in spite of the locks: the whole call runs again.
+/// Thrown if a row changed under a decision in spite of the locks: the whole call runs again.
 struct ProvisioningRace: Error {}
 
-/// Writes what a verdict asks for, one audit row for each effect, in the verdict's tenant.
+/// Writes a verdict's effects, one audit row for each, in the verdict's tenant.
 struct EffectWriting: Sendable {
     let database: Database
     let call: ProvisioningCall
     let attempt: Attempt
     let identityKey: [UInt8]
     let isAddressTrusted: Bool
-    /// A tenant's provider or credential says whose identity it is.
+    /// The identity is asserted by a tenant's provider or credential.
     let isAssertedByTenant: Bool
     /// Whether the address was proved: a link that an operator saw proves no mailbox.
     let provesAddress: Bool
     let change: Change
-    /// The identity is not the one by which the person came in first.
+    /// The identity is not the one of the user's first sign-in.
     let addsToActiveUser: Bool
-    /// The user that the verdict names, or the one just created.
+    /// The verdict's user, or the one just created.
     private(set) var userID: UUID?
     private(set) var identityID: UUID?
 
@@ -145,7 +145,7 @@ struct EffectWriting: Sendable {
         try await audit(.userCreated, "user", id, email.display, changes)
     }
 
-    /// A row that waited gets its person. The name that was there stays.
+    /// Activates a pending row. Its name stays.
     private func settle(
         _ user: UUID, _ status: String, _ role: UserRole, _ action: AuditAction,
         provesAddress: Bool? = nil
@@ -178,7 +178,7 @@ struct EffectWriting: Sendable {
         try await audit(action, "user", user, try row.get(2), changes)
     }
 
-    /// An invite that is accepted at its page is no sign-in yet.
+    /// Accepting an invite at its page is not a sign-in yet.
     private func signedIn(_ isActive: Bool) -> Timestamp? {
         isActive && attempt.trigger != .invitePage ? now : nil
     }
@@ -223,7 +223,7 @@ struct EffectWriting: Sendable {
         return try rows.first?.get(0)
     }
 
-    /// Once: whoever comes second finds no pending row.
+    /// Only once: a concurrent attempt finds no pending row.
     private func accept(_ invite: UUID, _ changes: AuditChanges) async throws {
         let rows = try await change.query(
             """

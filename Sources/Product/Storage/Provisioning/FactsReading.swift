@@ -3,19 +3,19 @@ import JSON
 import Postgres
 import Text
 
-/// Everything that the rules look at, read and locked in this transaction: first the person's
-/// locks, then tenants by id, in each the user before the invite.
+/// All facts of the rules, read and locked in this transaction: first the person's locks, then
+/// tenants by id, in each the user before the invite.
 struct FactsReading: Sendable {
     let database: Database
     let call: ProvisioningCall
     let named: ResolvedAttempt
-    /// Locks what it reads, except where that only explains a refusal.
+    /// Locks what it reads, except what only explains a refusal.
     var change: Change
     private(set) var facts: Facts
     private(set) var tenants: [UUID: TenantRow] = [:]
-    /// The hash of a grant that waits with the reservation.
+    /// The hash of a grant that is stored with the reservation.
     private var keptGrant: [UInt8]?
-    /// A grant that the operator who made it brought for an own address, and its tenant.
+    /// A grant that its own creator presented for their own address, and its tenant.
     private(set) var makersGrant: (tenant: UUID, grant: UUID)?
 
     init(_ database: Database, _ call: ProvisioningCall, _ named: ResolvedAttempt, _ change: Change)
@@ -36,12 +36,12 @@ struct FactsReading: Sendable {
             subject: attempt.identity.subject)
     }
 
-    /// One row for the identity, then one for the address: on any replica, tries of one person
-    /// come one after another.
+    /// One row for the identity, then one for the address: serialises the attempts of one person
+    /// across replicas.
     func lock() async throws(PostgresError) {
         let email = attempt.email.map { database.personKey(emailKey: $0.key) } ?? []
-        // Each of a person's keys, so that replicas that know one secret key and those that know two
-        // meet at a row.
+        // Each of a person's keys, so that replicas with one secret key and replicas with two lock
+        // a common row.
         try await change.query(
             """
             INSERT INTO provisioning_locks (key)
@@ -58,7 +58,7 @@ struct FactsReading: Sendable {
         if attempt.trigger == .nativeSignUp {
             facts.shownUpstreams = try await change.shownUpstreams(of: provider, by: call)
         }
-        // Tenants that contradict each other are refused unread: no row of theirs is even locked.
+        // Contradicting tenants are refused unread: none of their rows is even locked.
         let asked = Set(facts.asked.map(\.tenantID))
         guard asked.count <= 1, !asked.contains(nil) else { return }
         try await readStored()
@@ -69,9 +69,9 @@ struct FactsReading: Sendable {
         }
     }
 
-    /// What earlier calls of this identity left behind.
+    /// What earlier calls of this identity stored.
     private mutating func readStored() async throws(PostgresError) {
-        // A sign-up says by itself what it asks for; one under the same name before it does not.
+        // A sign-up itself names what it asks for; an earlier one of the same name does not.
         if attempt.identity.isNativeName, !attempt.trigger.isUnprovedNative {
             facts.reservation = try await reservation()
         }
@@ -87,8 +87,8 @@ struct FactsReading: Sendable {
         }
     }
 
-    /// What the caller's own sign-up reserved; for a token also what the asked tenant's did. Of a name
-    /// with another `sub` a token completes nothing: it is another person's.
+    /// The reservation of the caller's own sign-up; for a token also of the asked tenant's. A token
+    /// completes no reservation of a name with another `sub`: it is another person's.
     private func reservation() async throws(PostgresError) -> Reservation? {
         let identity = attempt.identity
         let rows = try await change.query(
@@ -109,7 +109,7 @@ struct FactsReading: Sendable {
         return nil
     }
 
-    /// The asked tenants alone, or all that may know this person, in the order of their ids.
+    /// The asked tenants only, or all that may know this person, in the order of their ids.
     private func candidates() async throws(PostgresError) -> [UUID] {
         var ids = Set(facts.asked.compactMap(\.tenantID))
         if let reserved = facts.reservation?.tenantID { ids.insert(reserved) }
@@ -134,7 +134,7 @@ struct FactsReading: Sendable {
         return ids.sorted()
     }
 
-    /// Whether the provider, as it is trusted, vouches for the address that it told.
+    /// Whether the provider, at its trust level, proves the address that it reported.
     var isAddressTrusted: Bool {
         guard let provider = facts.provider, let email = attempt.email else { return false }
         let own = provider.tenantID.flatMap { facts.tenants[$0]?.domain }
@@ -201,7 +201,7 @@ struct FactsReading: Sendable {
         keptGrant = try rows.first?.get(0, as: [UInt8]?.self) ?? nil
     }
 
-    /// The grant that came along, or that the native sign-up brought. Its maker's own is none.
+    /// The grant of this call, or of the native sign-up. Nil if its creator presents it.
     private mutating func readLinkGrant(_ change: Change) async throws(PostgresError) {
         guard facts.linkGrant == nil, let hash = call.linkGrant.map(TenantToken.hash) ?? keptGrant,
             let grant = try await change.linkGrant(hash: hash)
@@ -237,6 +237,6 @@ struct FactsReading: Sendable {
             facts.invite = found
             return
         }
-        // A token of one tenant is unknown at another: the door asked for is the door checked.
+        // A token of one tenant is unknown at another: only the requested tenant is checked.
     }
 }

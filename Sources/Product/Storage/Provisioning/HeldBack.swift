@@ -3,10 +3,10 @@ import Postgres
 import Synchronization
 import Text
 
-/// Addresses that were found over their limit in this minute, by the name of the count. A hint of
-/// this process, never an answer: the count in the database and the rules decide.
+/// Addresses that exceeded their limit in this minute, by the name of the count. Only a hint of
+/// this process: the count in the database and the rules decide.
 package final class OverLimit: Sendable {
-    /// Names kept at once; beyond it the hint is missed, and the line is slower.
+    /// Names kept at once; beyond it the hint is missed, and the attempt waits for the lock.
     private static let limit = 4096
     private let marked = Mutex<(minute: Int64, names: Set<String>)>((0, []))
 
@@ -26,13 +26,13 @@ package final class OverLimit: Sendable {
     }
 }
 
-/// What an address over its limit is answered without standing in the person's line: the rules are
-/// asked all the same, without a lock, and only what they would refuse is held back.
+/// Rate limiting of an address over its limit, without waiting for the person's lock: the rules
+/// still run, without row locks, and only their refusals become `rate_limited`.
 extension Database {
-    /// How many are asked at once for one address.
+    /// How many attempts per address run at once.
     private static let lanes = 4
 
-    /// Through the person's line; who would only be told `rate_limited` there does not wait for it.
+    /// Runs under the person's lock, without waiting for it if the result would be `rate_limited`.
     func inLine(
         _ call: ProvisioningCall, by actor: Actor, _ render: @escaping Render,
         _ body: () async throws -> ProvisioningResult?
@@ -61,8 +61,8 @@ extension Database {
         return try await personLock.withExclusive(keys: keys, by: call.callerName, body)
     }
 
-    /// nil: the rules would not refuse, or the attempt is a retry, or nothing is over its limit: to
-    /// be decided in the line.
+    /// nil if the rules would not refuse, the attempt is a retry, or no limit is exceeded: it is
+    /// then decided under the lock.
     private func heldBack(
         _ call: ProvisioningCall, by actor: Actor, _ render: @escaping Render
     ) async throws -> ProvisioningResult? {
@@ -88,7 +88,7 @@ extension Database {
         return result
     }
 
-    /// The minute's one decision for all that are held back; nil where there is none yet.
+    /// The minute's one decision for all rate-limited attempts; nil if there is none yet.
     private func recorded(
         _ limit: Limit, _ reading: FactsReading, _ change: Change
     ) async throws -> ProvisioningResult? {

@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// What waits for a later call: reservations and choices.
+/// Effects stored for a later call: reservations and choices.
 extension EffectWriting {
     func keep(_ effect: Effect) async throws {
         let key = attempt.identity
@@ -61,8 +61,8 @@ extension EffectWriting {
         }
     }
 
-    /// Keeps the caller's reservations within their bounds. Those of a pool are counted once for as
-    /// many as are left room for, so that a large number is not walked at every sign-up.
+    /// Keeps the caller's reservations within their limits. Those of a pool are trimmed once per
+    /// `step`, so that a large number is not counted at every sign-up.
     private func trim(_ caller: UUID, _ address: String, number: Int64) async throws {
         let limits = database.limits
         try await change.query(

@@ -4,7 +4,7 @@ import Postgres
 import Text
 
 extension ResolvedAttempt {
-    /// What is kept of the attempt beside its decision.
+    /// The stored parts of the attempt besides its decision.
     var document: JSONValue {
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
         return .object([
@@ -21,11 +21,11 @@ extension ResolvedAttempt {
 }
 
 extension Database {
-    /// Ends a transaction without keeping anything.
+    /// Thrown to roll a transaction back.
     private struct Asked: Error { var answer: [NearestYes] }
 
-    /// Under which single changes the rules would admit what they refused, by the facts of now.
-    /// `reader`: the tenant whose facts alone are looked at; nil: the platform, which may know all.
+    /// The single changes under which the rules would now admit what they refused. `reader`: the
+    /// only tenant whose facts are read; nil: the platform, which may read all.
     package func wouldAdmit(
         _ decision: UUID, reader: UUID?
     ) async throws -> [NearestYes] {

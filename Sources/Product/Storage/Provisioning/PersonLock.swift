@@ -1,16 +1,16 @@
 import Domain
 import Synchronization
 
-/// Lets the tries of one person in one after another, before any of them takes a connection: those
-/// that would only wait for the person's row locks must not use the pool up for everybody else.
-/// Between replicas the row locks decide, with one try of each replica waiting at most.
+/// Serialises the attempts of one person, before any of them takes a connection: attempts that only
+/// wait for the person's row locks must not exhaust the pool. Between replicas the row locks
+/// decide, with at most one attempt of each replica waiting.
 package final class PersonLock: Sendable {
-    /// How many wait for all persons together; more are turned away at once.
+    /// The limit of waiters for all persons together; more are refused at once.
     package static let waitingLimit = 4096
-    /// Of these one caller may hold so many: the rest stays for the others.
+    /// The limit of waiters of one caller: the rest is for the others.
     package static let waitingLimitOfCaller = 2048
 
-    /// The line was closed to this caller while the try waited; it may be answered otherwise.
+    /// The lock was closed to this caller during the wait; another response may be possible.
     struct TurnedAway: Error {}
 
     private enum Entry { case admitted, late, turnedAway }
@@ -23,7 +23,7 @@ package final class PersonLock: Sendable {
     }
 
     private struct Lines {
-        /// A key is there while somebody is in; the others wait behind.
+        /// A key is present while it is held; the others wait behind it.
         var waiting: [String: [Waiter]] = [:]
         var count = 0
         var counts: [String: Int] = [:]
@@ -41,8 +41,8 @@ package final class PersonLock: Sendable {
     private let patience: Duration
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// `patience`: how long a try may wait for all its keys together and still be let in. 2 s leave
-    /// it 3 of the 5 seconds that Cognito waits, more than the database gives a statement (2.5 s).
+    /// `patience`: how long an attempt may wait for all its keys together. 2 s leave it 3 of the 5
+    /// seconds that Cognito waits, more than the database gives a statement (2.5 s).
     package init(
         patience: Duration = .seconds(2),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -51,10 +51,10 @@ package final class PersonLock: Sendable {
         self.now = now
     }
 
-    /// Runs `body` while no other runs under any of these keys. All callers name them in one
-    /// order of kinds (identity, address), so that none waits for another in a circle. Throws
-    /// `StorageFailure.unavailable` where it took too long or too many wait, and, if `isTurnedAway`,
-    /// `TurnedAway` where the line was closed meanwhile.
+    /// Runs `body` while no other runs under any of these keys. All callers name them in one order
+    /// of kinds (identity, address), which prevents deadlocks. Throws `StorageFailure.unavailable`
+    /// if it took too long or too many wait, and, if `isTurnedAway`, `TurnedAway` if the lock was
+    /// closed meanwhile.
     package func withExclusive<Result: Sendable>(
         keys: [String], by caller: String = "", isTurnedAway: Bool = false,
         _ body: () async throws -> Result
@@ -77,7 +77,7 @@ package final class PersonLock: Sendable {
         return try await body()
     }
 
-    /// Sends away who waits under this key for this caller and may be answered otherwise.
+    /// Turns away this caller's waiters under this key that allow it.
     func turnAway(from key: String, of caller: String) {
         let away = lines.withLock { lines -> [Waiter] in
             guard let waiters = lines.waiting[key] else { return [] }
@@ -111,10 +111,10 @@ package final class PersonLock: Sendable {
         if let answer { waiter.admit.resume(returning: answer) }
     }
 
-    /// Lets the next one in, another caller's before one more of this caller's: a tenant that names
-    /// somebody's address over and over does not keep the others from it. Who waited too long is
-    /// told so now, wherever in the line, since who came from another line may have begun earlier
-    /// than those in front. The one before is bounded by the limits of its own transaction.
+    /// Admits the next waiter, another caller's before one more of this caller's: a tenant that
+    /// floods one address does not block the others. Waiters over their deadline fail now, wherever
+    /// in the queue, since a waiter from another key's queue may have begun before those in front.
+    /// The holder is bounded by the limits of its own transaction.
     private func leave(_ key: String, _ caller: String) {
         let now = now()
         let (late, next) = lines.withLock { lines -> ([Waiter], Waiter?) in

@@ -2,7 +2,7 @@ import JSON
 import Postgres
 import Text
 
-/// The user that a decision names, with the identities.
+/// The user of a decision, with the identities.
 package struct ProvisionedUser: Sendable {
     package var id: UUID
     package var tenantID: UUID
@@ -15,7 +15,7 @@ package struct ProvisionedUser: Sendable {
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
     package var lastSignInAt: Timestamp?
-    /// When all sessions were ended last.
+    /// When all sessions were last ended.
     var signedOutAt: Timestamp?
     package var identities: [Identity]
 
@@ -67,7 +67,7 @@ extension Change {
         return user
     }
 
-    /// The same transaction at work for another tenant: only its rows are in reach from now on.
+    /// Switches the same transaction to another tenant: only its rows are visible from now on.
     func switching(to tenant: UUID) async throws(PostgresError) -> Change {
         try await query("SELECT set_config('app.tenant', \(tenant.description), true)")
         return Change(

@@ -1,19 +1,19 @@
 import Domain
 import Text
 
-/// One call of a door, before anything was looked up.
+/// A provisioning request before resolution.
 package struct ProvisioningCall: Sendable {
-    /// How the door names the provider.
+    /// How the entry point names the provider.
     package enum ProviderName: Sendable {
-        /// A kind or a registered id, with the issuer where the caller gave it.
+        /// A kind or a registered id, with the issuer if the caller gave it.
         case attempt(String, issuer: String?, subject: String)
-        /// A Cognito pool: the person follows from its event.
+        /// A Cognito pool: its event determines the identity.
         case pool(String, CognitoMapping.Trigger, userName: String)
-        /// A pool's id token of a user who came from an upstream.
+        /// A pool's id token of a user from an upstream.
         case federated(pool: String, FederatedName)
     }
 
-    /// One of a token's `identities`.
+    /// One entry of a token's `identities`.
     package struct FederatedName: Sendable {
         package var upstream: String
         package var subject: String
@@ -26,11 +26,11 @@ package struct ProvisioningCall: Sendable {
 
     package var provider: ProviderName
     package var trigger: Attempt.Trigger
-    /// As it was sent; nil is missing.
+    /// As sent; nil if missing.
     package var email: String?
     package var emailVerified: Bool?
     package var hostedDomain: String?
-    /// What is longer is cut, so that a long name keeps nobody out.
+    /// A longer name is cut, so that it does not cause a refusal.
     package var name: String? {
         didSet {
             guard let name, name.unicodeScalars.count > Self.nameLimit else { return }
@@ -38,35 +38,35 @@ package struct ProvisioningCall: Sendable {
                 String.UnicodeScalarView(name.unicodeScalars.prefix(Self.nameLimit)))
         }
     }
-    /// Id or slug, and who named it.
+    /// Id or slug, and its source.
     package var tenant: String?
     package var tenantSource: AskedTenant.Source = .attempt
     package var inviteToken: String?
-    /// Of a token that the door did not keep; its tenant is then the asked one.
+    /// A token that the entry point did not keep; its tenant is then the asked one.
     package var inviteHash: [UInt8]?
-    /// An operator's one-time leave to add this sign-in to a user.
+    /// An operator's one-time permission to link this identity to a user.
     package var linkGrant: String?
     package var clientID: String?
     package var eventID: String?
-    /// The tenant that the caller's credential leads to; nil is the platform's.
+    /// The tenant of the caller's credential; nil is the platform's.
     package var caller: UUID?
-    /// The person calls, with a provider's token or at a page of ours: no hook's credential speaks.
+    /// The person calls directly, with a provider's token or at a page of ours, not by a hook.
     package var isInPerson = false
-    /// The only provider that the credential speaks for; nil: any that the caller may name.
+    /// The only provider that the credential may name; nil: any that the caller may name.
     package var onlyProvider: UUID?
-    /// The pool's `sub`: who a native user name stands for now, and an alias of the identity.
+    /// The pool's `sub`: the current owner of a native user name, and an alias of the identity.
     package var alias: PoolAlias?
-    /// More names of one federated user, in the order of their provider's token: the first that is
-    /// known names the person, else the one of `provider`.
+    /// More names of one federated user, in the order of their provider's token: the first known
+    /// one identifies the user, else the one of `provider`.
     package var otherNames: [FederatedName] = []
-    /// The PHC string of the password that comes with a password identity.
+    /// The PHC string of the password of a password identity.
     package var passwordHash: String?
-    /// When the provider's token was issued; nil where none came along, as with a hook.
+    /// When the provider's token was issued; nil without a token, as with a hook.
     package var tokenTime: TokenTime?
-    /// Run only to complete what a native sign-up reserved.
+    /// Runs only to complete a native sign-up's reservation.
     package var needsReservation = false
 
-    /// Unicode scalars of a name that are kept, as Cognito keeps of an attribute.
+    /// The maximum length of a name in Unicode scalars, as Cognito keeps of an attribute.
     package static let nameLimit = 2048
 
     package init(provider: ProviderName, trigger: Attempt.Trigger = .federated) {
@@ -86,7 +86,7 @@ package struct PoolAlias: Sendable {
     }
 }
 
-/// What one call came to.
+/// The result of one call.
 package struct ProvisioningResult: Sendable {
     package var verdict: Verdict
     /// nil in a dry run.
@@ -98,21 +98,21 @@ package struct ProvisioningResult: Sendable {
     /// The tenants to choose from.
     package var choices: [TenantRow]
     package var identityID: UUID?
-    /// Of a dry run that was refused: what would admit, from the facts that were read.
+    /// Of a refused dry run: what would admit, from the facts that were read.
     package var wouldAdmit: [NearestYes]?
-    /// Whether the attempt's address is one, and whether the provider vouches for it.
+    /// Whether the attempt's address is valid, and whether the provider is trusted to prove it.
     var isAddressSound = false
     var isAddressTrusted = false
-    /// What `render` made of it, the recorded text for a retry.
+    /// The text from `render`, which is recorded for a retry.
     package var answer: String
 }
 
 extension ProvisioningResult {
-    /// The reason of a refusal as a person who calls in person is told it.
+    /// The refusal's reason as shown to a person who calls directly.
     package var publicReason: Reason { verdict.publicReason ?? verdict.reason ?? .approvalPending }
 
-    /// What a person who calls in person is told: the user and the tenant on success alone, and of
-    /// a refusal no more than its told reason and the reference. The recorded decision has it all.
+    /// The result as shown to a person who calls directly: the user and the tenant only on success,
+    /// and of a refusal only the public reason and the reference. The recorded decision has it all.
     package var publicView: ProvisioningResult {
         guard verdict.outcome == .refused else { return self }
         let verdict = Verdict(.refused, reason: publicReason)
@@ -123,17 +123,17 @@ extension ProvisioningResult {
 }
 
 extension ProvisioningCall {
-    /// Under whom retries and limits are kept: another's calls neither repeat nor use up these.
+    /// The owner of retries and limits: other callers neither repeat nor use up these.
     var callerName: String { isInPerson ? "person" : (caller ?? .platform).description }
 
-    /// What tries of one person have in common before anything is looked up: the subject, and the
-    /// address. Coarser than the locks of the rows, never finer.
+    /// What attempts of one person share before resolution: the subject, and the address. Coarser
+    /// than the row locks, never finer.
     var personKeys: [String] {
         guard let email else { return [subjectKey] }
         return [subjectKey, "address " + ((try? EmailAddress(email))?.key ?? email)]
     }
 
-    /// The person's name at the provider, as the call has it.
+    /// The subject at the provider, as the call has it.
     package var subjectKey: String {
         var subject: String
         switch provider {

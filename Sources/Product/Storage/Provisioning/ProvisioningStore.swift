@@ -6,12 +6,12 @@ import Text
 
 /// Pre-signup provisioning: facts, decision, effects, audit and answer in one transaction.
 extension Database {
-    /// Makes the answer's text of a result; it is kept, so that a retry reads the same bytes.
+    /// Renders a result; the text is stored, so that a retry reads the same bytes.
     package typealias Render = @Sendable (ProvisioningResult) -> String
 
-    /// nil where `call.needsReservation` and nothing was reserved. A dry run is the same function,
-    /// rolled back: it takes no place in a line and no lock. `TokenOutdated` where the person was
-    /// signed out everywhere after the token.
+    /// nil if `call.needsReservation` and there is no reservation. A dry run is the same function,
+    /// rolled back: it waits for no lock. `TokenOutdated` if the user was signed out everywhere
+    /// after the token was issued.
     package func provision(
         _ call: ProvisioningCall, dryRun: Bool = false, by actor: Actor, render: @escaping Render
     ) async throws -> ProvisioningResult? {
@@ -43,7 +43,7 @@ extension Database {
         }
     }
 
-    /// Runs a transaction, and twice more at most where another one's rows came in between.
+    /// Runs a transaction, and at most twice more if it conflicts with a concurrent one.
     func afterRaces<Result>(_ body: () async throws -> Result) async throws -> Result {
         var tries = 0
         while true {
@@ -56,7 +56,7 @@ extension Database {
         }
     }
 
-    /// Ends a transaction without keeping anything.
+    /// Thrown to roll a transaction back.
     private struct DryRun: Error { var result: ProvisioningResult }
 
     private static func mayRunAgain(_ error: any Error) -> Bool {
@@ -132,8 +132,8 @@ extension Database {
         return result
     }
 
-    /// The rules' answer; nil where the call was to complete a sign-up and there is nothing to
-    /// complete, or the address is not proved yet: then the `sub` is bound and no more.
+    /// The rules' verdict; nil if the call was to complete a sign-up and there is nothing to
+    /// complete, or the address is not proved yet: then only the `sub` is bound.
     private func verdict(
         _ call: ProvisioningCall, _ reading: FactsReading, _ change: Change
     ) async throws -> Verdict? {
@@ -159,7 +159,7 @@ extension Database {
         return nil
     }
 
-    /// What goes beside a verdict that no effect tells of.
+    /// Writes what accompanies a verdict without being an effect.
     private func note(_ verdict: Verdict, of reading: FactsReading, _ tenantChange: Change)
         async throws
     {
@@ -168,7 +168,7 @@ extension Database {
             try await tenantChange.audit(
                 .identityNameGivenAnew, AuditTarget("identity", identity, key.subject))
         }
-        // An event's word binds only what it links: a token is the pool's own.
+        // An event binds only what it links; a token binds more, as the pool itself signed it.
         guard verdict.outcome == .existing, reading.call.isInPerson, let alias = reading.call.alias,
             let row = reading.facts.known.first(where: { $0.tenantID == verdict.tenantID }),
             !row.hasThisSub
@@ -176,7 +176,7 @@ extension Database {
         try await tenantChange.bind(alias, to: row.identityID, key)
     }
 
-    /// Whether a recomputed verdict would do more than repeat what was recorded.
+    /// Whether a recomputed verdict would do more than repeat the recorded one.
     private static func changesSomething(_ verdict: Verdict) -> Bool {
         verdict.effects.contains {
             switch $0 {
@@ -186,7 +186,7 @@ extension Database {
         }
     }
 
-    /// What is answered, and under what it is kept, where a limit is used up.
+    /// The response at an exceeded limit, and the digest under which it is stored.
     func limited(
         _ limit: Limit, _ reading: FactsReading, _ change: Change
     ) -> (Verdict, digest: [UInt8]) {
@@ -240,7 +240,7 @@ extension Database {
 }
 
 extension Change {
-    /// The same with a new decision that its audit rows will name.
+    /// A copy with a new decision that its audit rows will name.
     func deciding() -> Change {
         var change = self
         change.actor.decisionID = UUID.ordered(at: now)

@@ -3,13 +3,13 @@ import JSON
 import Postgres
 import Text
 
-/// What an operator decides about an account whose address was never proved, once somebody came
-/// who proved it.
+/// An operator's resolution for an account with an unproved address, after a sign-in that proved
+/// that address.
 package enum Resolution: Sendable {
-    /// The account is theirs: their sign-in is linked, and every other way in ends.
+    /// The account is the newcomer's: the new identity is linked, and every other way in ends.
     case giveAccount
-    /// The account is another person's, who gets this address, unproved; whoever came is decided
-    /// anew at the next try.
+    /// The account is another person's and gets this address, unproved; the newcomer is decided
+    /// anew at the next attempt.
     case openAnother(EmailAddress)
 }
 
@@ -17,13 +17,13 @@ package enum Resolution: Sendable {
 package struct ResolvedDecision: Sendable {
     package var decision: DecisionRow
     package var user: UserRow
-    /// Addresses that are told: the account's, and those of the sign-ins that ended.
+    /// Addresses to notify: the account's, and those of the removed identities.
     package var publicView: [String]
 }
 
 extension Change {
-    /// 404 where this tenant has no such decision; 409 `conflict` where it does not hold any more
-    /// or leaves nothing to decide, `email_taken` where another user has the address.
+    /// 404 if this tenant has no such decision; 409 `conflict` if it no longer holds or leaves
+    /// nothing to decide, `email_taken` if another user has the address.
     package func resolve(
         _ id: UUID, _ resolution: Resolution, isAssertedByTenant: Bool, in database: Database
     ) async throws -> ResolvedDecision {
@@ -173,7 +173,7 @@ extension Change {
 }
 
 extension DecisionRow {
-    /// The account that the address leads to was never proved to be its owner's.
+    /// The account at the address was never proved to be its owner's.
     package var isForResolving: Bool {
         guard outcome == "refused", reason == Reason.identityLinkRequired.rawValue else {
             return false

@@ -4,7 +4,7 @@ import JSON
 import Postgres
 import Text
 
-/// A recorded answer that a retry gets again, byte for byte.
+/// A recorded response that a retry gets again, byte for byte.
 struct RecordedResponse: Sendable {
     var tenant: UUID
     var decision: UUID
@@ -14,7 +14,7 @@ struct RecordedResponse: Sendable {
 }
 
 extension ProvisioningCall {
-    /// 32 bytes by which a second call is known to be the first one again.
+    /// The digest (32 bytes) that identifies a retry of the same call.
     func retryDigest(_ named: ResolvedAttempt) -> [UInt8] {
         var bytes = Array(callerName.utf8) + [0]
         if let eventID {
@@ -31,7 +31,7 @@ extension ProvisioningCall {
 }
 
 extension Change {
-    /// An event id is remembered as long as the row lives, anything else for the retry window.
+    /// An event id is known as long as the row exists, anything else for the retry window.
     func recordedAnswer(
         _ digest: [UInt8], isEvent: Bool
     ) async throws(PostgresError) -> RecordedResponse? {

@@ -3,9 +3,9 @@ import JSON
 import Postgres
 import Text
 
-/// One tenant's part of the facts, each row locked where a decision would change it.
+/// One tenant's part of the facts; each row that a decision may change is locked.
 extension Change {
-    /// With when `identity` was barred here, if it was.
+    /// Includes when `identity` was barred here, if it was.
     func tenantWithPolicy(
         barring identity: IdentityKey
     ) async throws(PostgresError) -> (TenantRow, TenantPolicy, barredSince: Timestamp?)? {
@@ -39,7 +39,7 @@ extension Change {
         return users
     }
 
-    /// Whose address it was until lately: nobody else's row is there, and nobody gets one.
+    /// The user who recently had the address: no other user has it or gets it.
     func formerHolder(of emailKey: String) async throws(PostgresError) -> UserFacts? {
         let rows = try await query(
             """
@@ -52,10 +52,10 @@ extension Change {
         return try rows.first.map { row throws(PostgresError) in try Self.user(row, from: 0) }
     }
 
-    /// The identity of a key. A native user name is its person's choice and may be given anew, so a
-    /// `sub`, the pool's own word, goes before it: who comes with another one than the name's is not
-    /// that person, and who comes with a known one is, whatever the name. An upstream's people are
-    /// known by its subject alone.
+    /// The identity of a key. A native user name is its user's choice and may be reused, so a
+    /// `sub`, which the pool asserts, takes precedence: another `sub` than the name's is another
+    /// person, and a known `sub` is its user, whatever the name. An upstream's users are known by
+    /// its subject alone.
     func known(
         _ key: IdentityKey, alias: PoolAlias?
     ) async throws(PostgresError) -> (known: [KnownIdentity], former: [KnownIdentity]) {
@@ -102,8 +102,8 @@ extension Change {
         return ([found[0]], [])
     }
 
-    /// Identities of a row that was never pending were linked by a rule or an operator: proved. What
-    /// an operator linked by hand stands on the operator's word, which nothing wipes.
+    /// Identities of a row that was never pending were linked by a rule or an operator: proved.
+    /// What an operator linked manually is never wiped.
     private static let userFacts: SQL =
         """
         u.id, u.status, u.role, u.source, u.deleted_at,
@@ -180,7 +180,7 @@ extension Change {
             }
         case "user": return .person(mayGive: try await widest(ofUser: id))
         case "key":
-            // A person's own key is that person.
+            // A person's own key acts as that person.
             let rows = try await query(
                 """
                 SELECT owner_user_id FROM api_keys
@@ -202,7 +202,7 @@ extension Change {
         return role.flatMap(UserRole.init).flatMap { $0 > .member ? $0 : nil }
     }
 
-    /// Who used an invite up.
+    /// The user who accepted an invite.
     func accepted(
         _ user: UUID, _ invite: UUID
     ) async throws(PostgresError) -> (UserFacts?, IdentityKey?) {

@@ -2,14 +2,14 @@ import Domain
 import Postgres
 import Text
 
-/// What a refusal is explained by: read only then, and locked by nothing.
+/// Explains a refusal: read only then, and without locks.
 extension FactsReading {
-    /// Fills in what was seen and did not help, of the tenants that were read and, where none is
-    /// asked, of those that claim the address's domain.
+    /// Adds what was found and did not help, of the tenants that were read and, if none is asked,
+    /// of those that claim the address's domain.
     mutating func readUnhelpful() async throws(PostgresError) {
         guard facts.provider != nil, let email = attempt.email else { return }
         let names = Self.suffixes(of: email.domain)
-        // Claims order no tenants by their ids, and what waits for these rows waits for nothing.
+        // Without locks: claims come in no order of tenant ids, so locking could deadlock.
         let deciding = change
         change.locksRows = false
         defer { change = deciding }

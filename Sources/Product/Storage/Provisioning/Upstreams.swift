@@ -2,13 +2,13 @@ import Domain
 import Postgres
 import Text
 
-/// The upstreams that a pool's events have shown, so that no native user takes a name that begins
-/// with one of them.
+/// The upstreams seen in a pool's events, so that no native user takes a name that begins with one
+/// of them.
 extension Change {
-    /// How many names are kept for one pool and one caller.
+    /// How many names are stored for one pool and one caller.
     private static let shownLimit = 50
 
-    /// Those that the provider's owner or this caller showed.
+    /// Those that the provider's owner or this caller reported.
     func shownUpstreams(
         of provider: Provider, by call: ProvisioningCall
     ) async throws(PostgresError) -> [String] {
@@ -23,8 +23,8 @@ extension Change {
         return names
     }
 
-    /// Keeps the upstream of a federated attempt: a hook's under its caller, a token's under the
-    /// owner, since the pool itself has signed it. Called last: the row is locked to the end.
+    /// Stores the upstream of a federated attempt: a hook's under its caller, a token's under the
+    /// owner, since the pool itself has signed it. Called last: the row stays locked to the end.
     func noteUpstream(
         of named: ResolvedAttempt, by call: ProvisioningCall
     ) async throws(PostgresError) {

@@ -1,7 +1,7 @@
 import Postgres
 import Text
 
-/// Purges tenants whom nobody can restore any more, and what a crash has left of a purge by hand.
+/// Purges tenants that cannot be restored any more, and completes purges that a crash interrupted.
 extension Database {
     /// The oldest deletions.
     static func tenantsSQL(deletedBy end: Timestamp) -> SQL {
@@ -11,8 +11,8 @@ extension Database {
         """
     }
 
-    /// How many were purged; nil where another replica is at work. What is left of a large tenant
-    /// waits for the next round.
+    /// How many were purged; nil if another replica is sweeping. The rest of a large tenant waits
+    /// for the next round.
     func purgeTenants(deletedBy end: Timestamp) async throws -> Int? {
         let found = try await platform.read(Self.tenantsSQL(deletedBy: end))
         var (count, steps) = (0, 0)

@@ -1,10 +1,10 @@
 import Postgres
 import Text
 
-/// Purges users whom nobody can restore any more.
+/// Purges users who cannot be restored any more.
 extension Database {
-    /// Users that are looked up at once; each is purged in a transaction of its own, so that the
-    /// locks are those of a purge by hand and a crash leaves the next user to the next round.
+    /// Users that are looked up at once; each is purged in its own transaction, so that the locks
+    /// are those of an operator's purge and a crash leaves the next user to the next round.
     static let purgeBatch = 100
 
     /// The oldest deletions, across tenants.
@@ -15,7 +15,7 @@ extension Database {
         """
     }
 
-    /// How many were purged; nil where another replica is at work.
+    /// How many were purged; nil if another replica is sweeping.
     func purgeUsers(deletedBy end: Timestamp) async throws -> Int? {
         let found = try await platform.read(Self.usersSQL(deletedBy: end))
         var count = 0
@@ -27,7 +27,7 @@ extension Database {
         return count
     }
 
-    /// False where the user was restored or purged meanwhile.
+    /// False if the user was restored or purged meanwhile.
     private func purge(_ id: UUID, of tenant: UUID, deletedBy end: Timestamp) async throws -> Bool?
     {
         try await scope(tenant).change(by: .system) { change -> Bool? in

@@ -2,19 +2,19 @@ import Domain
 import Postgres
 import Text
 
-/// How long what ends by itself is kept, in seconds.
+/// How long expired data is kept, in seconds.
 package struct Retention: Sendable, Equatable {
-    /// How long whoever was deleted can be restored; a purge follows. No setting: the sign-up rules,
-    /// the restoring and the sweep have to agree.
+    /// How long a deleted user or tenant can be restored; a purge follows. Not a setting: the
+    /// sign-up rules, the restoring and the sweep have to agree.
     package static let deleted = Provisioning.deletedFor
 
-    /// Answers under an Idempotency-Key.
+    /// Responses stored under an Idempotency-Key.
     package var answers: Int64 = 24 * 3600
     /// Decisions, and what recognises their retries.
     package var decisions: Int64 = 90 * 86_400
-    /// Tokens after their end, so that a late click is told what happened.
+    /// Tokens after their expiry, so that a late click gets an explanation.
     package var tokens: Int64 = 86_400
-    /// That a mail was sent or not; its letter is gone long before.
+    /// Whether a mail was sent; its text is deleted long before.
     package var mail: Int64 = 30 * 86_400
 
     /// How often a key was used, by the day.
@@ -25,33 +25,33 @@ package struct Retention: Sendable, Equatable {
     package init() {}
 }
 
-/// Rows of one table that have ended.
+/// Rows of one table that have expired.
 struct EndedRows: Sendable {
     enum Kind: Sendable {
-        /// A table of the system: removed wherever they are.
+        /// A table of the system: deleted wherever the rows are.
         case system
-        /// A tenant's table: found by the platform's role, removed by the app's, tenant by tenant.
+        /// A tenant's table: found by the platform's role, deleted by the app's, tenant by tenant.
         case tenant
-        /// Decisions, which the app role removes by its one function only, with an audit row.
+        /// Decisions, which the app role deletes only by its one function, with an audit row.
         case decisions
-        /// Users who were deleted: purged one by one, as by hand.
+        /// Deleted users: purged one by one, as by an operator.
         case users
-        /// Tenants that were deleted, with all that is theirs.
+        /// Deleted tenants, with all their rows.
         case tenants
     }
 
     var table: String
     var kind: Kind
-    /// The column whose time tells the end.
+    /// The column with the time of the expiry.
     var column: String
-    /// Rows are removed once the column's time is this many seconds ago.
+    /// Rows are deleted once the column's time is this many seconds ago.
     var seconds: @Sendable (Retention) -> Int64
-    /// A batch with fewer was the last.
+    /// A smaller batch was the last.
     var batch: Int {
         kind == .users || kind == .tenants ? Database.purgeBatch : Database.sweepBatch
     }
 
-    /// Every table whose rows end by themselves.
+    /// Every table whose rows expire.
     static let all: [EndedRows] = [
         EndedRows(table: "idempotency", kind: .system, column: "created_at") { $0.answers },
         EndedRows(table: "decisions", kind: .decisions, column: "created_at") { $0.decisions },

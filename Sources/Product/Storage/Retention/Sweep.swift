@@ -3,17 +3,17 @@ import JSON
 import Postgres
 import Text
 
-/// Removes what has ended, in batches, one replica at a time.
+/// Deletes expired rows, in batches, one replica at a time.
 extension Database {
-    /// Rows that one transaction removes at most, so that no lock is held for long.
+    /// The most rows that one transaction deletes, so that no lock is held for long.
     static let sweepBatch = 1000
     /// Batches of one table in one round; the rest waits for the next.
     static let sweepBatches = 50
-    /// The advisory lock that every batch takes: whoever does not get it leaves the work to others.
+    /// The advisory lock of every batch: a replica that does not get it leaves the work to others.
     static let sweepLock: Int64 = 0x6761_7465_0001
 
-    /// One round over every table. `removed` is told of each batch; false where another replica is
-    /// at work.
+    /// One round over every table. Calls `removed` for each batch; false if another replica is
+    /// sweeping.
     package func sweep(
         removed: @Sendable (_ table: String, _ rows: Int) -> Void
     ) async throws -> Bool {
@@ -99,7 +99,7 @@ extension Database {
         }
     }
 
-    /// Tenants that own some of the rows that ended first.
+    /// Tenants that own some of the rows that expired first.
     private func tenants(with rows: EndedRows, past end: Timestamp) async throws -> [UUID] {
         let found = try await platform.read(
             """

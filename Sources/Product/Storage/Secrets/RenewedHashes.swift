@@ -1,8 +1,8 @@
 import Postgres
 import Text
 
-/// The same password or PIN under today's parameters and pepper. Nothing changes where the stored
-/// hash is no more what it was read as.
+/// Rehashes the same password or PIN with the current parameters and pepper. Changes nothing if the
+/// stored hash is no longer the one that was read.
 extension Change {
     package func rehashPassword(
         _ hash: String, of user: UUID, from old: String

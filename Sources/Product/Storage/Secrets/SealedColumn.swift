@@ -2,7 +2,7 @@ import Cryptography
 import Text
 
 /// A column whose values are sealed, so that a dump of the database shows no secret. Each value
-/// opens only at its own row: the column's name, the owner and the row's id go into the seal.
+/// opens only in its own row: the seal covers the column's name, the owner and the row's id.
 package enum SealedColumn: String, Sendable {
     case providerSecret = "providers.secret"
     case mail = "mail.message"

@@ -2,8 +2,8 @@ import Cryptography
 import Postgres
 import Text
 
-/// A place in the database whose values are sealed and outlast a change of the secret key. What ends
-/// by itself within days (begun sign-ins, kept answers) is not among them.
+/// A column whose sealed values outlast a rotation of the secret key. What expires within days
+/// (pending sign-ins, stored responses) is not among them.
 package enum SealedColumnKind: String, CaseIterable, Sendable {
     case providerSecrets = "secrets of providers"
     case clientSecrets = "secrets of clients"
@@ -11,7 +11,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
     case mail = "letters on their way"
     case signingKeys = "signing keys"
 
-    /// One sealed value with what its context is made of.
+    /// One sealed value with the parts of its context.
     struct Entry {
         var key: String
         var tenant: UUID
@@ -26,7 +26,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         var id: UUID { UUID(key) ?? .platform }
     }
 
-    /// Of every value: `key`, `tenant`, `sealed`.
+    /// The columns of every value: `key`, `tenant`, `sealed`.
     private var source: SQL {
         switch self {
         case .providerSecrets:
@@ -48,7 +48,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// Values that were sealed with another key than these, a batch of them.
+    /// A batch of values that were sealed with a key other than these.
     func entries(not ids: [[UInt8]], most: Int) -> SQL {
         """
         SELECT key, tenant, sealed FROM (\(source)) AS place
@@ -60,7 +60,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         "SELECT count(*) FROM (\(source)) AS place WHERE substring(sealed FOR 4) = \(id)"
     }
 
-    /// Replaces a value, unless it was changed meanwhile.
+    /// Replaces a value, unless it was changed concurrently.
     func replace(_ entry: Entry, by sealed: [UInt8]) -> SQL {
         switch self {
         case .providerSecrets:
@@ -88,7 +88,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// Takes away what no key opens any more.
+    /// Deletes the values that no key opens any more.
     func forget(except ids: [[UInt8]]) -> SQL {
         switch self {
         case .providerSecrets:

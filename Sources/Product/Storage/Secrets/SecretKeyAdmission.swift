@@ -4,7 +4,7 @@ import Text
 
 /// Why the secret key of the settings does not fit this database.
 package enum SecretKeyFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What is sealed there was sealed with another key.
+    /// The database was sealed with another key.
     case foreign([String])
     /// Other replicas run without one of the two keys.
     case heldByTooFew(replicas: Int)
@@ -29,7 +29,7 @@ package enum SecretKeyFault: Error, Sendable, Equatable, CustomStringConvertible
     }
 }
 
-/// Which secret key this database is sealed with: the canary tells.
+/// Which secret key this database is sealed with, read from the canary.
 extension Database {
     private static let canary = Array("gatehouse canary".utf8)
     /// Seconds for which a replica counts as running after it was last seen.
@@ -37,9 +37,9 @@ extension Database {
 
     private var canarySealer: Sealer { Sealer(secrets.derive("canary")) }
 
-    /// Finds out with which key new texts are sealed, and throws `SecretKeyFault.foreign` where
-    /// it is neither of ours. The first of all writes the canary, after it could open a value of every
-    /// kind that is there. `replica`: the process that goes on running with these keys.
+    /// Finds the key with which new texts are sealed; throws `SecretKeyFault.foreign` if it is
+    /// neither of ours. The first replica writes the canary, after it has opened a value of every
+    /// kind that exists. `replica`: the process that goes on running with these keys.
     package func admitSecrets(replica: UUID?) async throws {
         if try await followSecrets(replica: replica) { return }
         let foreign = try await foreignPlaces()
@@ -48,10 +48,10 @@ extension Database {
         guard try await followSecrets(replica: replica) else { throw StorageFailure.unavailable }
     }
 
-    /// Reads which key seals and takes it up. False: no key has been used here yet.
+    /// Reads which key seals and uses it. False if no key has been used here yet.
     package func followSecrets(replica: UUID?) async throws -> Bool {
         try await app.transaction { transaction -> Bool in
-            // Held until this replica is counted: a change of the key waits for it.
+            // Held until this replica is registered: a rotation of the key waits for it.
             let rows = try await transaction.query(
                 "SELECT id, canary FROM secret_keys WHERE seals FOR SHARE")
             guard let row = rows.first else { return false }
@@ -88,7 +88,7 @@ extension Database {
             """)
     }
 
-    /// The kinds of sealed rows of which our keys do not open one.
+    /// The kinds of sealed rows of which our keys open none.
     package func foreignPlaces() async throws -> [String] {
         let ids = secrets.all.map(\.id)
         var foreign: [String] = []

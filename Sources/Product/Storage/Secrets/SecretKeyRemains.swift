@@ -2,11 +2,11 @@ import Cryptography
 import Postgres
 import Text
 
-/// What still needs a certain secret key.
+/// What still depends on a certain secret key.
 package struct SecretKeyRemains: Sendable, Equatable {
     package var name: String
     package var count: Int
-    /// Whether it goes away without a further command: at its end or at the person's next sign-in.
+    /// Whether it ends without a further command: by expiry or at the user's next sign-in.
     package var endsByItself: Bool
 
     package init(name: String, count: Int, endsByItself: Bool) {
@@ -17,10 +17,10 @@ package struct SecretKeyRemains: Sendable, Equatable {
 }
 
 extension Database {
-    /// People are counted up to this many.
+    /// Users are counted up to this many.
     private static let mostPeople: Int64 = 10_000
 
-    /// Everything that was made with a key and is there still; empty: the key is not needed.
+    /// Everything that still depends on a key; empty if the key is no longer needed.
     package func remains(of key: SecretKeys.Key) async throws -> [SecretKeyRemains] {
         var found: [SecretKeyRemains] = []
         func add(_ name: String, _ rows: Rows, endsByItself: Bool) throws(PostgresError) {
@@ -80,8 +80,8 @@ extension Database {
         ]
     }
 
-    /// Takes away what none of our keys opens, and writes the canary and the directory anew. What
-    /// is taken away has to be entered or made again.
+    /// Deletes what none of our keys opens, and rewrites the canary and the directory. What is
+    /// deleted has to be entered or created again.
     package func forgetSecrets(
         _ progress: @Sendable (_ people: Int) -> Void = { _ in }
     ) async throws {

@@ -2,18 +2,18 @@ import Cryptography
 import Postgres
 import Text
 
-/// The change from one secret key to the next, in steps that may each be repeated: a command that was
-/// killed is run again.
+/// The rotation from one secret key to the next, in steps that can each be repeated: a command that
+/// was killed is run again.
 extension Database {
-    /// How many sealed values, and how many people, one transaction renews.
+    /// How many sealed values, or users, one transaction renews.
     static let rotationBatch = 200
 
-    /// From now on the current key seals. Throws where a running replica does not know both keys. Once
-    /// this was done it does nothing.
+    /// From now on the current key seals. Throws if a running replica does not know both keys. Does
+    /// nothing if it was done before.
     package func switchSecrets() async throws {
         guard let previous = secrets.previous else { throw SecretKeyFault.noPrevious }
         try await app.transaction { transaction in
-            // No replica can be counted while this row is locked.
+            // No replica can register while this row is locked.
             let rows = try await transaction.query(
                 "SELECT id FROM secret_keys WHERE seals FOR UPDATE")
             guard try rows.first?.get(0, as: [UInt8].self) == previous.id else { return }
@@ -28,8 +28,8 @@ extension Database {
         }
     }
 
-    /// Whether every running replica seals with the current key. A request that began before may still
-    /// write under the previous one until it ends.
+    /// Whether every running replica seals with the current key. A request that began earlier may
+    /// still write under the previous one until it ends.
     package func secretsAreFollowed() async throws -> Bool {
         guard try await followSecrets(replica: nil) else { return false }
         let others = try await app.query(
@@ -44,7 +44,7 @@ extension Database {
         }
     }
 
-    /// Seals anew what another key sealed; `progress` hears how many of each kind.
+    /// Reseals what another key sealed; reports to `progress` how many of each kind.
     package func resealAll(
         _ progress: @Sendable (SealedColumnKind, Int) -> Void = { _, _ in }
     ) async throws {
@@ -66,8 +66,8 @@ extension Database {
         }
     }
 
-    /// Writes every person of every tenant into the directory under the current key, and takes out
-    /// what stands there under others.
+    /// Writes every user of every tenant into the directory under the current key, and deletes the
+    /// entries under other keys.
     package func rebuildDirectory(
         _ progress: @Sendable (_ people: Int) -> Void = { _ in }
     ) async throws {
@@ -79,7 +79,7 @@ extension Database {
         }
     }
 
-    /// The previous key is not needed any more, but for what ends by itself.
+    /// The previous key is no longer needed, except for what expires by itself.
     package func finishRotation() async throws {
         _ = try await app.query(
             "DELETE FROM secret_keys WHERE NOT seals AND id <> \(secrets.current.id)")
@@ -118,7 +118,7 @@ extension TenantScope {
         }
     }
 
-    /// Addresses that they had: by these a person is still found (V7).
+    /// Former addresses: a user is still found by these (V7).
     private func formerAddressKeys(of users: [UUID]) async throws -> [[UInt8]] {
         try await read(
             """

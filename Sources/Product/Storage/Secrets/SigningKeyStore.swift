@@ -37,7 +37,7 @@ package struct SigningKeyRow: Sendable {
 }
 
 extension Database {
-    /// A private key is bound to its name.
+    /// A private key's seal is bound to its name.
     package var signingKeySealer: Sealer { Sealer(secrets.derive("signing keys")) }
 
     /// Every key that is still published, the newest first.
@@ -52,13 +52,13 @@ extension Database {
         return keys
     }
 
-    /// The newest generation there ever was; 0 before the first.
+    /// The newest generation ever stored; 0 before the first.
     package func newestSigningKey() async throws(PostgresError) -> Int {
         let rows = try await app.read("SELECT coalesce(max(generation), 0) FROM signing_keys")
         return try rows.first?.get(0, as: Int.self) ?? 0
     }
 
-    /// Of replicas that add the same generation at once one wins; the others read what it wrote.
+    /// If replicas add the same generation concurrently, one wins; the others read what it wrote.
     package func addSigningKey(_ key: SigningKeyRow) async throws(PostgresError) {
         _ = try await app.query(
             """
@@ -70,7 +70,7 @@ extension Database {
             """)
     }
 
-    /// A key that is given by the settings signs as long as it is.
+    /// A key from the settings signs as long as it is set.
     package func republishSigningKey(
         _ kid: String, until end: Timestamp
     ) async throws(PostgresError) {

@@ -1,7 +1,7 @@
 import Postgres
 import Text
 
-/// A sign-in that was begun at a provider, or on a device, and is not ended yet.
+/// A sign-in that was begun at a provider, or on a device, and has not ended yet.
 package struct LoginState: Sendable {
     /// Of the `state`, or of the device code.
     package var hash: [UInt8]
@@ -15,9 +15,9 @@ package struct LoginState: Sendable {
     /// The sealed verifier that the server holds.
     package var secrets: [UInt8]?
     package var device: String?
-    /// Of the secret in a browser's cookie, without which the sign-in does not end.
+    /// The hash of the secret in a browser's cookie, without which the sign-in cannot end.
     package var browserHash: [UInt8]?
-    /// Of the token of the invite whose page it was begun on.
+    /// The hash of the token of the invite page on which it was begun.
     package var inviteHash: [UInt8]?
 
     package init(
@@ -58,10 +58,10 @@ package struct LoginState: Sendable {
 }
 
 extension TenantScope {
-    /// Seconds that a person has for a sign-in.
+    /// Seconds until a sign-in expires.
     package static var loginSeconds: Int64 { 600 }
 
-    /// False where the state is in use already: a client made it up, and not at random.
+    /// False if the state is in use already: a client chose it, and not at random.
     package func begin(_ state: LoginState) async throws -> Bool {
         let now = database.clock()
         _ = try await write(
@@ -79,9 +79,9 @@ extension TenantScope {
         return rows.count == 1
     }
 
-    /// Uses a state up, on any replica: one DELETE decides who was first. nil for one that is
-    /// unknown, over, used, another client's, or another browser's. `browser`: of what came back
-    /// in the cookie; where the app holds the verifier, that alone says who began.
+    /// Uses a state up, on any replica: one DELETE decides which request was first. nil if it is
+    /// unknown, expired, used, another client's, or another browser's. `browser`: the hash of the
+    /// cookie; if the app holds the verifier, that alone proves the origin.
     package func consumeLogin(
         _ hash: [UInt8], client: String, browser: [UInt8]? = nil
     ) async throws -> LoginState? {
@@ -95,8 +95,8 @@ extension TenantScope {
         return try rows.first.map(LoginState.init)
     }
 
-    /// Leave to ask the provider about a device's sign-in: false until `seconds` after the last
-    /// question, whoever asked it.
+    /// Permission to ask the provider about a device's sign-in: false until `seconds` after the
+    /// last question by any replica.
     package func mayAsk(_ hash: [UInt8], client: String, every seconds: Int64) async throws -> Bool
     {
         let now = database.clock()
@@ -110,7 +110,7 @@ extension TenantScope {
         return rows.count == 1
     }
 
-    /// The same without using it up: a device asks again until its person has decided.
+    /// The same without using it up: a device asks again until its user has decided.
     package func login(
         _ hash: [UInt8], client: String
     ) async throws(PostgresError) -> LoginState? {

@@ -2,10 +2,10 @@ import Domain
 import Postgres
 import Text
 
-/// Sessions begun and ended, and the secrets that a user proves itself with.
+/// Begins and ends sessions, and changes a user's password and PIN.
 extension Change {
     /// Begins a session. Refused (404) unless the user is active at that moment: the row is locked
-    /// against a suspension that runs beside it.
+    /// against a concurrent suspension.
     package func startSession(_ session: NewSession, of user: UUID) async throws -> UserRow {
         let rows = try await query(
             """
@@ -29,7 +29,7 @@ extension Change {
         return row
     }
 
-    /// The device may from now on be wrong without being held back by strangers' guesses.
+    /// From now on failures elsewhere no longer lock attempts from this device out.
     package func rememberDevice(_ key: [UInt8], of user: UUID) async throws(PostgresError) {
         try await query(
             """
@@ -37,7 +37,7 @@ extension Change {
             VALUES (\(tenant), \(user), \(key), \(now))
             ON CONFLICT (tenant_id, user_id, key) DO UPDATE SET last_at = \(now)
             """)
-        // Devices that were not used for 90 days, and all but the newest 20, are strangers again.
+        // Devices unused for 90 days, and all but the newest 20, are unknown again.
         try await query(
             """
             DELETE FROM known_devices WHERE tenant_id = \(tenant) AND user_id = \(user)
@@ -47,13 +47,13 @@ extension Change {
             """)
     }
 
-    /// Which of a person's sessions outlive a change.
+    /// Which of a user's sessions outlast a change.
     package enum KeptSessions: Sendable {
         case none, all
         case only(UUID)
     }
 
-    /// `hash`: a PHC string. Ends the user's sessions but those that are kept.
+    /// `hash`: a PHC string. Ends the user's sessions except the kept ones.
     package func setPassword(
         _ hash: String, of user: UUID, keeping kept: KeptSessions, mustChange: Bool = false
     ) async throws -> UserRow {
@@ -77,7 +77,7 @@ extension Change {
         return row
     }
 
-    /// Sets, changes or, with nil, removes the PIN. False where it is no more what it was read as.
+    /// Sets, changes or, with nil, removes the PIN. False if it is no longer the one that was read.
     package func setPin(_ hash: String?, of user: UserRow, was old: String?) async throws -> Bool {
         let changed = try await query(
             """
@@ -86,7 +86,7 @@ extension Change {
                 AND pin_hash IS NOT DISTINCT FROM \(old)
             """)
         guard changed.affected == 1 else { return false }
-        // A lifted session was lifted by the old PIN.
+        // An elevated session was elevated by the old PIN.
         try await query(
             """
             UPDATE sessions SET elevated_until = NULL
@@ -96,7 +96,7 @@ extension Change {
         return true
     }
 
-    /// `until` nil lowers it again.
+    /// `until` nil ends the elevation.
     package func elevate(_ session: UUID, until: Timestamp?) async throws(PostgresError) {
         try await query(
             """

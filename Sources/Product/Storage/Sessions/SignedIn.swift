@@ -1,18 +1,18 @@
 import Postgres
 import Text
 
-/// A living session with its person, as they are at this moment.
+/// An active session and its user, as they are now.
 package struct SignedIn: Sendable {
     package var user: UserRow
     package var secrets: UserSecrets
     package var session: UserSessionRow
     package var tenantStatus: String
 
-    /// Whether the person may do anything at all.
+    /// Whether the user may do anything at all.
     package var isAdmitted: Bool { tenantStatus == "active" && user.status == "active" }
 }
 
-/// A session about to begin.
+/// A session to begin.
 package struct NewSession: Sendable {
     package enum Method: String, Sendable { case password, oauth }
 
@@ -43,15 +43,15 @@ package struct NewSession: Sendable {
     }
 }
 
-/// Every look-up of a user's session goes through here: what ends a session, and what refuses its
-/// person, is seen by the next request on any replica.
+/// Every look-up of a user's session: the end of a session, or a refusal of its user, takes effect
+/// with the next request on any replica.
 extension TenantScope {
     package enum SessionName: Sendable {
         case tokenHash([UInt8])
         case id(UUID)
     }
 
-    /// nil where there is none, or it is over.
+    /// nil if there is none, or if it has expired.
     package func signedIn(_ name: SessionName) async throws -> SignedIn? {
         let condition: SQL =
             switch name {
@@ -88,7 +88,7 @@ extension TenantScope {
             """)
     }
 
-    /// Whether a secret of the user's was right there before.
+    /// Whether a sign-in of the user succeeded on that device before.
     package func isKnownDevice(
         _ key: [UInt8], of user: UUID
     ) async throws(PostgresError) -> Bool {
@@ -100,8 +100,8 @@ extension TenantScope {
         return !rows.isEmpty
     }
 
-    /// The live user with this address, and whether the device was right before. One query for a
-    /// known and for an unknown address.
+    /// The live user with this address, and whether the device is known. One query for a known and
+    /// for an unknown address.
     package func userWithPassword(
         emailKey: String, device: [UInt8]
     ) async throws(PostgresError) -> (user: UserRow, secrets: UserSecrets, isKnown: Bool)? {

@@ -3,26 +3,26 @@ import Domain
 import Postgres
 import Text
 
-/// Removes a deleted tenant for good, in several transactions, since it may have millions of rows.
-/// A crash between them leaves a tenant that nobody can restore any more: the sweep goes on with
-/// it. A write by the platform's own credential that is under way in the very moment of the last
-/// one may leave a row behind that belongs to nobody; everybody else is refused since the deletion.
+/// Deletes a purged tenant for good, in several transactions, since it may have millions of rows. A
+/// crash between them leaves a tenant that cannot be restored: the sweep continues. A write with
+/// the platform's own credential during the very last one may leave an orphaned row; every other
+/// caller is refused since the deletion.
 extension Database {
-    /// Rows that one transaction removes at most, well within a statement's time.
+    /// The most rows that one transaction deletes, well within a statement's time.
     static let tenantBatch = 5000
 
     enum PurgeStep: Sendable {
         /// Rows are left.
         case more
         case done
-        /// Restored, or purged by another, meanwhile.
+        /// Restored, or purged concurrently.
         case notDue
-        /// Another replica sweeps.
+        /// Another replica is sweeping.
         case elsewhere
     }
 
-    /// What a purge must be confirmed with: bound to the tenant as read, so that it holds for no
-    /// other and ends with the next change.
+    /// The confirmation of a purge: bound to the tenant as read, so that it is valid for no other
+    /// and ends with the next change.
     package func purgeConfirmation(_ row: TenantRow) -> String {
         purgeConfirmation(of: "\(row.id) \(row.version)")
     }
@@ -32,7 +32,7 @@ extension Database {
             SHA256.authenticate([3] + Array("purge \(thing)".utf8), key: directoryKey).prefix(16))
     }
 
-    /// Goes on until nothing is left of a tenant whose purge was begun.
+    /// Continues until nothing is left of a tenant whose purge was begun.
     package func purgeTenant(_ tenant: UUID, by actor: Actor) async throws {
         while case .more = try await purgeStep(tenant, deletedBy: clock(), by: actor) {}
     }
@@ -68,9 +68,8 @@ extension Database {
 }
 
 extension Change {
-    /// From now on the tenant cannot be restored, and the sweep purges what is not purged before:
-    /// its days are over, and an hour more, since clocks differ. When it was deleted stands in the
-    /// audit.
+    /// From now on the tenant cannot be restored, and the sweep completes the purge: its days count
+    /// as over, plus an hour, since clocks differ. The audit keeps the time of its deletion.
     package func beginPurge(_ row: TenantRow) async throws {
         try await query(
             """

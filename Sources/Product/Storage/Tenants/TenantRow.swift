@@ -13,10 +13,10 @@ package struct TenantRow: ListedRow {
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
     package var deletedAt: Timestamp?
-    /// The name in lower case, as the list is ordered by it.
+    /// The name in lower case, by which the list is ordered.
     package var nameKey: String
 
-    /// Stands where no tenant is asked for, with the platform's own rows below it.
+    /// The platform as a tenant, for calls that name none; the platform's own rows belong to it.
     package static func platform(named name: String, at now: Timestamp) -> TenantRow {
         TenantRow(platform: name, at: now)
     }

@@ -3,9 +3,9 @@ import JSON
 import Postgres
 import Text
 
-/// Tenants: made, found, renamed, suspended, deleted and restored.
+/// Tenants: created, found, renamed, suspended, deleted and restored.
 extension Database {
-    /// The tenant by id or slug, whatever its status; nil where there is none.
+    /// The tenant by id or slug, whatever its status; nil if there is none.
     package func tenant(_ idOrSlug: String) async throws(PostgresError) -> TenantRow? {
         let id: UUID
         if let parsed = UUID(idOrSlug) {
@@ -52,7 +52,7 @@ extension Database {
         return counts
     }
 
-    /// Makes a tenant with its slug, its locator and the first policy.
+    /// Creates a tenant with its slug, its locator and the first policy.
     package func createTenant(
         id: UUID = .random(), slug: String, name: String, policy: JSONValue, by actor: Actor
     ) async throws -> TenantRow {
@@ -103,7 +103,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Takes a name of the directory for this tenant; false where another holds it.
+    /// Claims a name in the directory for this tenant; false if another holds it.
     func claim(_ kind: String, _ value: String) async throws(PostgresError) -> Bool {
         let rows = try await query("SELECT directory_claim(\(kind), \(value))")
         return try rows.first?.get(0, as: Bool.self) ?? false
@@ -121,7 +121,7 @@ extension Change {
     }
 
     /// `status`: active, suspended or deleted. The same status again changes nothing. 409 for a
-    /// tenant that was deleted too long ago to come back.
+    /// tenant that was deleted too long ago to be restored.
     package func setTenantStatus(
         _ row: TenantRow, _ status: String, action: AuditAction, by side: TenantSide = .platform
     ) async throws -> TenantRow {
@@ -162,7 +162,7 @@ extension Change {
 }
 
 extension Rows {
-    /// The row that a statement must have given.
+    /// The row that a statement must have returned.
     func only<Value>(_ make: (Row) throws -> Value) throws -> Value {
         guard let row = first else { throw StorageFailure.notFound("row") }
         return try make(row)

@@ -3,13 +3,13 @@ import JSON
 import Postgres
 import Text
 
-/// On which side somebody acts on a tenant.
+/// The side on which an actor acts on a tenant.
 package enum TenantSide: String, Sendable {
     case platform, tenant
 }
 
-/// Who suspended a tenant: its own owner resumes only what its own side did. The audit says it, in
-/// the transaction of the suspension.
+/// The side that suspended a tenant: its own owner resumes only its own side's suspension. Stored
+/// in the audit, in the transaction of the suspension.
 extension TenantScope {
     /// Whether the last suspension was the tenant's own.
     package func isSuspendedByItself() async throws(PostgresError) -> Bool {
@@ -26,12 +26,12 @@ extension TenantScope {
 }
 
 extension Change {
-    /// The same of a tenant that is locked.
+    /// The same for a locked tenant.
     package func isSuspendedByItself() async throws(PostgresError) -> Bool {
         try await query(TenantScope.lastSuspension(of: tenant)).isByTenant
     }
 
-    /// The platform suspends what the tenant has suspended: from now on only the platform resumes.
+    /// The platform suspends a tenant that suspended itself: from now on only the platform resumes.
     func takeOverSuspension(_ row: TenantRow, _ side: TenantSide) async throws {
         guard row.status == "suspended", side == .platform, try await isSuspendedByItself() else {
             return

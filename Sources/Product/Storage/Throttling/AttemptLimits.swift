@@ -2,18 +2,18 @@ import Cryptography
 import Domain
 import Text
 
-/// How many refusals a minute may hold. Over it the rules are asked all the same, and what they would
-/// refuse reads `rate_limited`, so that refusals do not tell who exists. Who would be let in,
-/// reserved, deferred or kept for approval is: nobody is locked out by somebody else's failures.
+/// How many refusals a minute may hold. Over the limit the rules still run, and their refusals
+/// become `rate_limited`, so that refusals do not reveal which users exist. Attempts to be
+/// admitted, reserved, deferred or kept for approval still are: others' failures lock no user out.
 package struct AttemptLimits: Sendable {
-    /// Of one address, by one caller: a tenant's hook does not use up another's.
+    /// For one address, by one caller: a tenant's hook does not use up another's.
     package var perAddress = 30
-    /// Of one provider, by one caller.
+    /// For one provider, by one caller.
     package var perProvider = 600
-    /// Dry runs of one caller a minute.
+    /// Dry runs of one caller per minute.
     package var dryRuns = 60
-    /// Reservations of one caller that are kept for one address, and for one pool; the oldest go
-    /// first, since each holds a hint and no right.
+    /// Reservations of one caller that are stored for one address, and for one pool; the oldest are
+    /// deleted first, since each holds a hint and no right.
     package var reservationsPerAddress = 10
     package var reservationsPerPool = 100_000
 
@@ -21,8 +21,8 @@ package struct AttemptLimits: Sendable {
 }
 
 extension Database {
-    /// Counts this attempt; the limit that it is over, if any. The provider's count is taken before
-    /// the address's, always: each is a row that is locked until the attempt is over.
+    /// Counts this attempt; returns the exceeded limit, if any. Always counts the provider before
+    /// the address: each is a row that is locked until the attempt is over.
     func exceededLimit(
         _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
     ) async throws -> Limit? {
@@ -33,7 +33,7 @@ extension Database {
         return over
     }
 
-    /// The same of what was counted so far; counts nothing and locks nothing.
+    /// The same for the attempts so far; counts nothing and locks nothing.
     func usedUpLimit(
         _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
     ) async throws -> Limit? {
@@ -64,7 +64,7 @@ extension Database {
 struct Limit: Sendable {
     var key: String
     var most: Int
-    /// What it bounds.
+    /// What is limited: `provider` or `address`.
     var of: String
 
     func verdict(in tenant: UUID?) -> Verdict {
@@ -78,8 +78,8 @@ struct Limit: Sendable {
         return verdict
     }
 
-    /// One decision stands for all that are held back in one minute for one asker, so that a flood
-    /// writes nothing.
+    /// One decision is stored for all refusals of one caller over the limit in one minute, so that
+    /// a flood writes nothing.
     func digest(_ call: ProvisioningCall, _ tenant: UUID?, at now: Timestamp) -> [UInt8] {
         let parts = [
             "limited", key, call.callerName, tenant?.description ?? "",

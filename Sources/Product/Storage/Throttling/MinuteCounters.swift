@@ -1,14 +1,14 @@
 import Synchronization
 import Text
 
-/// What happened in the current minute, as this process saw it, counted by key.
+/// Events of the current minute, as this process saw them, counted by key.
 package final class MinuteCounters<Key: Hashable & Sendable>: Sendable {
     private struct Minute {
         var number: Int64 = -1
         var counts: [Key: Int] = [:]
     }
 
-    /// Keys beyond it are not remembered and count as seen once.
+    /// Further keys are not stored and count as seen once.
     private let keyLimit: Int
     private let minute = Mutex(Minute())
 
@@ -16,7 +16,7 @@ package final class MinuteCounters<Key: Hashable & Sendable>: Sendable {
         self.keyLimit = keyLimit
     }
 
-    /// Counts one; answers how many there were in this minute, this one included.
+    /// Counts one; returns the number in this minute, including this one.
     package func count(_ key: Key, at now: Timestamp) -> Int {
         let number = now.microseconds / 60_000_000
         return minute.withLock { minute in
@@ -27,9 +27,9 @@ package final class MinuteCounters<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Counts one where fewer than `limit` were in this minute, and answers how many may still
-    /// come; nil, and nothing is counted, where the limit is used up: several keys may share one
-    /// count under limits of their own, and a refusal of one takes nothing from the others.
+    /// Counts one if fewer than `limit` were counted in this minute, and returns how many are left;
+    /// nil, and nothing is counted, if the limit is used up: several keys may share one count under
+    /// their own limits, and a refusal of one takes nothing from the others.
     package func take(_ key: Key, limit: Int, at now: Timestamp) -> Int? {
         let number = now.microseconds / 60_000_000
         return minute.withLock { minute in

@@ -1,11 +1,11 @@
 import Postgres
 import Text
 
-/// Tries at a secret, counted before they are made, so that tries at the same time count as well.
-/// The counters are shared by every replica.
+/// Attempts at a secret, counted in advance, so that concurrent attempts count as well. All
+/// replicas share the counters.
 extension Database {
-    /// Claims one try. Answers nil, or until when no try is made. After `free` tries in a row
-    /// without a success each doubles the wait, from 5 seconds up to 15 minutes.
+    /// Claims one attempt. Returns nil, or until when attempts are locked out. After `free`
+    /// attempts in a row without a success each doubles the wait, from 5 seconds up to 15 minutes.
     package func claimAttempt(
         _ key: [UInt8], free: Int
     ) async throws(PostgresError) -> Timestamp? {
@@ -26,7 +26,7 @@ extension Database {
         return try await signInLockedUntil(key) ?? now.adding(seconds: 1)
     }
 
-    /// A try that was right is no failure.
+    /// A successful attempt is not a failure.
     package func forgiveAttempt(_ key: [UInt8]) async throws(PostgresError) {
         _ = try await app.mark(
             """

@@ -2,16 +2,15 @@ import Cryptography
 import Postgres
 import Text
 
-/// What happened in the current minute, on all replicas together, counted by name.
+/// Events of the current minute, on all replicas together, counted by name.
 extension Database {
-    /// Counts one, or as many as are given; answers how many there were in this minute, these
-    /// included.
+    /// Counts one, or as many as are given; returns the number in this minute, including these.
     package func count(_ name: String, _ number: Int = 1) async throws -> Int {
         try await app.mark(Self.counting(countKey(name), in: Self.minute(clock()), number))
             .only { try $0.get(0) }
     }
 
-    /// How many there were in this minute.
+    /// The number in this minute.
     package func counted(_ name: String) async throws(PostgresError) -> Int {
         try await app.read(Self.counted(countKey(name), in: Self.minute(clock()))).first?.get(0)
             ?? 0
@@ -20,7 +19,7 @@ extension Database {
     /// Seconds until the counts begin anew.
     package var secondsOfMinuteLeft: Int64 { 60 - clock().microseconds / 1_000_000 % 60 }
 
-    /// Whether this one is beyond the limit. Once it is used up, nothing is written any more.
+    /// Whether this one exceeds the limit. Once it is used up, nothing is written any more.
     func isOver(
         _ limit: Int, of name: String, in change: Change
     ) async throws -> Bool {
@@ -31,7 +30,7 @@ extension Database {
             .only { try $0.get(0, as: Int.self) } > limit
     }
 
-    /// Whether the limit is used up already, which a refusal more than it has written.
+    /// Whether the limit is used up: one refusal beyond it was counted. Writes nothing.
     func isUsedUp(
         _ limit: Int, of name: String, in change: Change
     ) async throws(PostgresError) -> Bool {

@@ -1,8 +1,9 @@
 import Postgres
 import Text
 
-/// Counters of failed tries that all replicas share; `claimTry` counts them.
+/// Counters of failed attempts that all replicas share; `claimAttempt` counts them.
 extension Database {
+    /// The end of the counter's lockout; nil if it is not locked.
     package func signInLockedUntil(_ key: [UInt8]) async throws(PostgresError) -> Timestamp? {
         let rows = try await app.read(
             """
@@ -16,10 +17,10 @@ extension Database {
         _ = try await app.mark("DELETE FROM sign_in_failures WHERE key = \(key)")
     }
 
-    /// Places of an operator that are kept; the one that was used longest ago goes first.
+    /// Known networks kept per operator; the least recently used is deleted first.
     static let knownNetworks = 20
 
-    /// Whether a sign-in to the account from this place was right within 90 days.
+    /// Whether a sign-in to the account from this network succeeded within 90 days.
     package func isKnownNetwork(
         _ place: [UInt8], of account: [UInt8]
     ) async throws(PostgresError) -> Bool {
@@ -31,7 +32,7 @@ extension Database {
         ).isEmpty
     }
 
-    /// A sign-in was right here: the place is known from now on, and nothing stands against it.
+    /// A sign-in succeeded: the network is known from now on, and its failures are cleared.
     package func rememberNetwork(
         _ place: [UInt8], of account: [UInt8]
     ) async throws(PostgresError) {

@@ -2,16 +2,16 @@ import Domain
 import Postgres
 import Text
 
-/// Another address for a user: asked for, proved by a mail to it, then taken. Until it is proved
-/// nothing of the user changes.
+/// A change of a user's address: requested, proved by a mailed link, then applied. Until it is
+/// proved nothing of the user changes.
 extension Change {
-    /// Seconds that the link works.
+    /// Seconds that the link is valid.
     package static let emailChangeSeconds: Int64 = 1800
-    /// Seconds for which a former address is nobody else's in the tenant.
+    /// Seconds for which a former address stays reserved in the tenant.
     static let formerAddressSeconds: Int64 = 30 * 86_400
 
-    /// Mails a link to the new address; one that waits already is dead. The user row is locked.
-    /// 409 `conflict` unless the user is active, `email_taken` with the other user's id.
+    /// Mails a link to the new address; an earlier pending one becomes invalid. The user row is
+    /// locked. 409 `conflict` unless the user is active, `email_taken` with the other user's id.
     package func askForEmail(
         _ email: EmailAddress, for user: UserRow, publicURL: String, in database: Database
     ) async throws -> Timestamp {
@@ -41,13 +41,13 @@ extension Change {
         return end
     }
 
-    /// What was asked for and waits ends; nothing where nothing waits.
+    /// Cancels the pending change; does nothing if there is none.
     package func cancelEmailChange(of user: UserRow) async throws {
         guard try await endEmailChange(of: user) else { return }
         try await audit(.userEmailChangeEnded, user.target)
     }
 
-    /// Whether there was one. Its mail is not sent any more.
+    /// Whether there was one. Its mail is no longer sent.
     @discardableResult
     func endEmailChange(of user: UserRow) async throws(PostgresError) -> Bool {
         try await endEmailChange(of: user.id)
@@ -62,8 +62,8 @@ extension Change {
         return true
     }
 
-    /// Gives the user the address that the token was mailed to, and tells the old one. nil where
-    /// the token is unknown, used or over; 409 `email_taken` where the address is another's by now.
+    /// Gives the user the address that the token was mailed to; notifies the old one. nil if the
+    /// token is unknown, used or expired; 409 `email_taken` if another user has the address by now.
     func confirmEmail(_ token: String, in database: Database) async throws -> UserRow? {
         let hash = TenantToken.hash(token)
         let found = try await query(
@@ -72,7 +72,7 @@ extension Change {
             WHERE tenant_id = \(tenant) AND token_hash = \(hash) AND expires_at > \(now)
             """)
         guard let id = try found.first?.get(0, as: UUID.self) else { return nil }
-        // The user's row first, as everywhere.
+        // The user's row is locked first, as everywhere.
         let user = try await lockUser(id)
         let used = try await query(
             """
@@ -109,7 +109,7 @@ extension Change {
                 """)
         }
         try await putInSearch(changed)
-        // The old address still leads here: its holder is told that the account is another's.
+        // The old address still leads here: its holder learns that the account is another's.
         try await query("SELECT directory_add_person(\(database.personKey(emailKey: key)))")
         try await endResets(of: user.id)
         try await query(
@@ -125,10 +125,10 @@ extension Change {
         return changed
     }
 
-    /// Seconds for which a mail that only tells something is tried.
+    /// Seconds for which a purely informational mail is attempted.
     static let noticeSeconds: Int64 = 3 * 86_400
 
-    /// 409 `email_taken` where another live user has the address or had it lately.
+    /// 409 `email_taken` if another live user has the address or had it recently.
     private func requireFree(_ key: String, for user: UserRow) async throws {
         let others = try await query(
             """
@@ -139,7 +139,7 @@ extension Change {
         try await requireUnreserved(key, but: user.id)
     }
 
-    /// 409 `email_taken` with the id of the user whose address it was until lately.
+    /// 409 `email_taken` with the id of the user who had the address until recently.
     func requireUnreserved(_ emailKey: String, but user: UUID? = nil) async throws {
         let rows = try await query(
             """
@@ -158,7 +158,7 @@ extension Change {
 }
 
 extension Database {
-    /// Takes a proved address by the mailed token; nil where the token is unknown, used or over.
+    /// Applies a proved address by the mailed token; nil if the token is unknown, used or expired.
     package func confirmEmail(
         _ token: String, requestID: String, ip: String?
     ) async throws -> UserRow? {

@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// The first person of a tenant, who makes themself its admin where a client's settings allow it.
+/// The first user of a tenant, who becomes its admin if a client's settings allow it.
 extension TenantScope {
     package func hasUsers() async throws(PostgresError) -> Bool {
         let rows = try await read(
@@ -13,9 +13,9 @@ extension TenantScope {
 }
 
 extension Change {
-    /// nil where the tenant has somebody already, or the client does not allow it any more. The
-    /// client's row is locked, so that of several only one is the first; the setting goes with it.
-    /// `profile`: what the app keeps of the person from the start.
+    /// nil if the tenant has a user already, or if the client no longer allows it. The client's row
+    /// is locked, so that only one of several is the first; the setting is cleared. `profile`: the
+    /// app's initial data about the user.
     package func makeFirstAdmin(
         email: EmailAddress, name: String, passwordHash: String, client: String,
         profile: [JSONValue.Member] = [], database: Database

@@ -2,11 +2,11 @@ import Domain
 import Postgres
 import Text
 
-/// Sign-ins of a user, linked and unlinked by an operator.
+/// Identities of a user, linked and unlinked by an operator.
 extension Change {
     /// 409 `identity_conflict` with the id of the user who has it. The user row is locked.
-    /// `isTenantsWord`: a tenant alone says whose it is, so it counts in that tenant alone.
-    /// `isByHand`: an operator says whose it is, which ends the bar of an earlier unlinking.
+    /// `isAssertedByTenant`: the identity counts in this tenant alone. `isByHand`: linked manually
+    /// by an operator, which lifts the bar of an earlier unlinking.
     package func linkIdentity(
         _ user: UserRow, provider: String, issuer: String, subject: String, email: String?,
         isAssertedByTenant: Bool, isByHand: Bool = false, database: Database
@@ -42,8 +42,8 @@ extension Change {
         return (try await touch(user), id)
     }
 
-    /// Tells the user that a sign-in was added to the account, and ends a change of the address that
-    /// waits: whoever added the one may have asked for the other. A password is told of elsewhere.
+    /// Notifies the user of a new identity, and cancels a pending change of the address: one
+    /// attacker may have caused both. A password has its own notification.
     func tellOfSignIn(
         at provider: String, _ user: UUID, _ email: String, in database: Database
     ) async throws {
@@ -56,7 +56,7 @@ extension Change {
             about: UUID.random(), in: database)
     }
 
-    /// Takes the sign-in away and ends the user's sessions. `isBarred`: it stays out of the tenant
+    /// Deletes the identity and ends the user's sessions. `isBarred`: it may not enter the tenant
     /// from now on.
     package func unlinkIdentity(
         _ user: UserRow, _ id: UUID, isBarred: Bool, database: Database
@@ -87,7 +87,7 @@ extension Change {
         _ = try await touch(user)
     }
 
-    /// By the clock, an invite sent at this very moment does not bring it back.
+    /// By the clock: an invite sent at this very moment does not readmit it.
     func bar(_ identity: IdentityRow, of user: UserRow) async throws(PostgresError) {
         try await query(
             """
@@ -110,7 +110,7 @@ extension Change {
             """)
     }
 
-    /// Makes an identity of a password that was set by other ways than an invite's; gives its
+    /// Creates the identity of a password that was set otherwise than by an invite; returns its
     /// subject.
     package func linkPassword(of user: UUID, in database: Database) async throws -> String {
         let user = try await lockUser(user)
@@ -124,7 +124,7 @@ extension Change {
 
     static let passwordIssuer = "gatehouse"
 
-    /// A new version of the user, whose answer shows the identities.
+    /// Increments the user's version, since the user's response shows the identities.
     private func touch(_ user: UserRow) async throws -> UserRow {
         let rows = try await query(
             """
@@ -136,7 +136,7 @@ extension Change {
 }
 
 extension UserRow {
-    /// By what the user's password is known to the rules.
+    /// The subject under which the rules know the user's password.
     package var passwordSubject: String? {
         identities.first { sameBytes($0.provider, ProviderKind.password.rawValue) }?.subject
     }

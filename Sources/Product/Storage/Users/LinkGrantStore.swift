@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// A link grant as it is shown, once.
+/// A link grant, shown once.
 package struct IssuedLinkGrant: Sendable {
     /// The tenant's locator (6 characters) and 43 random ones; shown once.
     package var token: String
@@ -29,7 +29,7 @@ extension Change {
         return grant
     }
 
-    /// The grant that the token names, whatever became of it, locked; nil where it is unknown.
+    /// The grant of the token, whatever its state, locked; nil if it is unknown.
     package func linkGrant(_ token: String) async throws(PostgresError) -> LinkGrant? {
         try await linkGrant(hash: TenantToken.hash(token))
     }
@@ -47,7 +47,7 @@ extension Change {
             usedAt: try row.get(3))
     }
 
-    /// Uses a grant up; false where it is unknown, used or over. One statement decides.
+    /// Uses a grant up; false if it is unknown, used or expired. One statement decides.
     package func consumeLinkGrant(_ id: UUID) async throws(PostgresError) -> Bool {
         try await query(
             """

@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// A sign-in as a provider proved it, to be added by a grant.
+/// An identity as a provider proved it, to be added by a grant.
 package struct GrantedSignIn: Sendable {
     package var provider: String
     package var issuer: String
@@ -21,21 +21,21 @@ package struct GrantedSignIn: Sendable {
     }
 }
 
-/// What became of a grant that a person brought.
+/// The result of presenting a grant.
 package enum GrantUse: Sendable {
     case linked(UserRow)
-    /// The same sign-in brought the same grant again.
+    /// The same identity presented the same grant again.
     case again(UserRow)
     case unknown, used, over
-    /// The sign-in is another user's.
+    /// The identity belongs to another user.
     case conflict
-    /// Its maker brought it for an own address, or the user is not active.
+    /// Its creator presented it for their own address, or the user is not active.
     case refused
 }
 
 extension Change {
-    /// Whether the operator who made the grant has this address: whoever hands grants out must not
-    /// let themselves in by one.
+    /// Whether the operator who created the grant has this address: an operator must not sign in by
+    /// their own grant.
     func isMakers(_ address: String?, of grant: UUID) async throws(PostgresError) -> Bool {
         guard let address, let key = try? EmailAddress(address).key else { return false }
         let rows = try await query(
@@ -47,14 +47,14 @@ extension Change {
         return !rows.isEmpty
     }
 
-    /// A grant that its maker brought; the audit names it.
+    /// Audits a grant that its creator presented.
     func auditRefusedGrant(_ grant: UUID) async throws {
         try await audit(
             .linkGrantRefused, AuditTarget("link_grant", grant, grant.description))
     }
 
-    /// Adds a proved sign-in to the user whom the grant names, whatever its address. One statement
-    /// uses the grant up.
+    /// Adds a proved identity to the user of the grant, whatever its address. One statement uses
+    /// the grant up.
     package func useLinkGrant(
         _ token: String, for signIn: GrantedSignIn, in database: Database
     ) async throws -> GrantUse {
@@ -64,7 +64,7 @@ extension Change {
             WHERE tenant_id = \(tenant) AND token_hash = \(TenantToken.hash(token))
             """)
         guard let id = try owner.first?.get(0, as: UUID.self) else { return .unknown }
-        // The user's row first, as everywhere.
+        // The user's row is locked first, as everywhere.
         let user = try await lockUser(id)
         guard let grant = try await linkGrant(token) else { return .unknown }
         let isMine = user.identities.contains {

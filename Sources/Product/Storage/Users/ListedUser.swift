@@ -1,11 +1,10 @@
 import Postgres
 import Text
 
-/// A user of a list with the sign-ins, oldest first, read where the answer of the database holds
-/// them.
+/// A user of a list with the identities, oldest first, read directly from the database's response.
 package struct ListedUser: ListedRow {
     private let rows: Rows
-    /// One for each sign-in, at least one.
+    /// One row for each identity, at least one.
     private let range: Range<Int>
     private let row: Row
 
@@ -36,10 +35,10 @@ package struct ListedUser: ListedRow {
         sort == .email ? StoredText(of: row, 2).string : "\(createdAt.microseconds)"
     }
 
-    /// Out of `TenantScope.userList`: a user stands in as many rows as there are sign-ins.
+    /// From `TenantScope.userList`: a user has as many rows as identities.
     static func all(_ rows: Rows, of tenant: UUID) throws(PostgresError) -> [ListedUser] {
         guard let first = rows.first else { return [] }
-        // Columns have one type in all rows: what can be read of the first can be of each.
+        // Columns have one type in all rows: what decodes in the first decodes in each.
         try check(first)
         var users: [ListedUser] = []
         var row = first
@@ -66,9 +65,9 @@ package struct ListedUser: ListedRow {
     }
 }
 
-/// A sign-in of a listed user.
+/// An identity of a listed user.
 package struct ListedIdentity: Sendable {
-    /// Behind the user's columns; NULL where there is none.
+    /// After the user's columns; NULL if there is none.
     static let first = 11
     private let row: Row
 

@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// A link that sets a password, as it is shown, once.
+/// A link that sets a password, shown once.
 package struct IssuedPasswordLink: Sendable {
     /// The tenant's locator (6 characters) and 43 random ones.
     package var token: String
@@ -10,12 +10,12 @@ package struct IssuedPasswordLink: Sendable {
 }
 
 extension Change {
-    /// Seconds that an operator's link works.
+    /// Seconds that an operator's link is valid.
     static let passwordLinkSeconds: Int64 = 1800
 
-    /// A link for an operator to hand over, without mail: it sets the user's password, be it the
-    /// first. Links from before are dead, and the apps ask for another password until one is set.
-    /// The user row is locked. 409 `conflict` unless the user is active.
+    /// A link for an operator to hand over, without mail: it sets the user's password, or the first
+    /// one. Earlier links become invalid, and the apps demand a new password until one is set. The
+    /// user row is locked. 409 `conflict` unless the user is active.
     package func makePasswordLink(for user: UserRow) async throws -> IssuedPasswordLink {
         guard user.status == "active" else {
             throw StorageFailure.conflict(

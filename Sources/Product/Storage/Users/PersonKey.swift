@@ -1,18 +1,18 @@
 import Cryptography
 
-/// Under what the directory finds a person before the tenant is known: HMACs, so that a dump of
-/// the directory names no person. A leading byte keeps addresses and identities apart. One key is
-/// 36 bytes: the name of the secret key and the HMAC. While the secret key is being replaced there
-/// are two, the one that is written first; the directory's functions look for both.
+/// The keys under which the directory finds a person before the tenant is known: HMACs, so that a
+/// dump of the directory names no person. A leading byte keeps addresses and identities apart. One
+/// key is 36 bytes: the name of the secret key and the HMAC. During a rotation of the secret key
+/// there are two, the one to write first; the directory's functions look for both.
 extension Database {
     package static let personKeyLength = SecretKeys.idLength + 32
 
-    /// For an address, by its email key.
+    /// The keys of an address, by its email key.
     package func personKey(emailKey: String) -> [UInt8] {
         directory.named([1] + Array(emailKey.utf8))
     }
 
-    /// For an identity.
+    /// The keys of an identity.
     package func personKey(provider: String, issuer: String, subject: String) -> [UInt8] {
         var message: [UInt8] = [2]
         for part in [provider, issuer, subject] {

@@ -2,10 +2,10 @@ import Domain
 import Postgres
 import Text
 
-/// Takes a purged person's address and name out of what records the past. What happened stays.
+/// Removes a purged user's address and name from the records of the past. The events stay.
 extension Change {
-    /// The user's row and its invites are still there. `isAddressOwn`: the address is no other
-    /// row's, so that everything under it is this person's.
+    /// The user's row and its invites still exist. `isAddressOwn`: no other row has the address, so
+    /// that everything under it is this user's.
     func redact(_ row: UserRow, isAddressOwn: Bool, _ database: Database) async throws {
         let addresses = try await formerAddresses(of: row, isAddressOwn: isAddressOwn)
         let keys = addresses.map(\.key)
@@ -37,8 +37,8 @@ extension Change {
         try await redactUnplacedDecisions(of: row, database)
     }
 
-    /// Answers that are kept for retries and tell of the user; those that hold a secret are sealed
-    /// under the caller's own key and end within a day.
+    /// Stored responses about the user; those that contain a secret are sealed under the caller's
+    /// own key and expire within a day.
     func redactStoredResponses(of row: UserRow) async throws {
         let slug = try await query("SELECT slug FROM tenants WHERE id = \(tenant)")
         var paths = ["/v1/tenants/\(tenant)/%"]
@@ -52,7 +52,7 @@ extension Change {
             """)
     }
 
-    /// The present address, where it is the person's alone, and those from before.
+    /// The current address, if it is only this user's, and the former ones.
     private func formerAddresses(
         of row: UserRow, isAddressOwn: Bool
     ) async throws(PostgresError) -> [(key: String, text: String)] {
@@ -66,7 +66,7 @@ extension Change {
         return found
     }
 
-    /// Identities, present and former, and invites.
+    /// Identities, current and former, and invites.
     private func recordedThings(
         of row: UserRow, _ keys: [String]
     ) async throws(PostgresError) -> [UUID] {
@@ -82,7 +82,7 @@ extension Change {
         return things
     }
 
-    /// The ways in which the addresses were written.
+    /// The spellings of the addresses.
     private func spellings(
         of addresses: [(key: String, text: String)]
     ) async throws(PostgresError) -> [String] {
@@ -98,7 +98,7 @@ extension Change {
         return words
     }
 
-    /// With the answers that retries would be given again.
+    /// With the stored responses of retries.
     private func redactDecisions(of user: UUID, _ keys: [String]) async throws(PostgresError) {
         try await query(
             """
@@ -108,7 +108,7 @@ extension Change {
             """)
     }
 
-    /// Decisions that belong to no tenant, where no other tenant knows the address.
+    /// Decisions without a tenant, if no other tenant knows the address.
     private func redactUnplacedDecisions(of row: UserRow, _ database: Database) async throws {
         let key = database.personKey(emailKey: row.emailKey)
         let others = try await query(

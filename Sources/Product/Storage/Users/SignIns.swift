@@ -3,14 +3,14 @@ import Postgres
 import Synchronization
 import Text
 
-/// Successful sign-ins as this process saw them: collected in memory, written down in batches, so
-/// that a person who signs in again and again costs one write a minute.
+/// Successful sign-ins as this process saw them: buffered, and written in batches, so that a user
+/// who signs in repeatedly costs one write a minute.
 package final class SignIns: Sendable {
-    /// The last sign-in of one identity that is still to be written.
+    /// The last unwritten sign-in of one identity.
     struct Pending: Sendable {
         var user: UUID
         var at: Timestamp
-        /// As the provider told it; nil where it told none, and the known one stays.
+        /// As the provider reported it; if nil, the known one stays.
         var email: String?
         var isTrustedAddress: Bool
     }
@@ -18,7 +18,7 @@ package final class SignIns: Sendable {
     /// By the identity.
     typealias Batch = [UUID: Pending]
 
-    /// Identities that wait to be written; more are noted at their next sign-in.
+    /// Identities that wait to be written; others are recorded at their next sign-in.
     package static let limit = 100_000
     /// Rows of one statement.
     static let batch = 500
@@ -28,7 +28,7 @@ package final class SignIns: Sendable {
     func note(_ identity: UUID, _ signIn: Pending, of tenant: UUID) {
         pending.withLock { state in
             if let known = state.batches[tenant]?[identity] {
-                // What could not be written comes back behind later ones.
+                // Rows of a failed write are merged behind later ones.
                 guard known.at <= signIn.at else { return }
             } else {
                 guard state.count < Self.limit else { return }
@@ -38,7 +38,7 @@ package final class SignIns: Sendable {
         }
     }
 
-    /// Hands over what is to be written: of one tenant, or of all.
+    /// Takes what is to be written: of one tenant, or of all.
     func take(_ tenant: UUID?) -> [UUID: Batch] {
         pending.withLock { state in
             guard let tenant else {
@@ -53,8 +53,8 @@ package final class SignIns: Sendable {
 }
 
 extension ProvisioningResult {
-    /// What a successful sign-in leaves to write down; nil for what is none: a refusal, a choice, an
-    /// invite accepted at its page, a native sign-up that nobody has proved.
+    /// The sign-in to record; nil for a refusal, a choice, an invite accepted at its page, or an
+    /// unproved native sign-up.
     func signIn(by call: ProvisioningCall, at now: Timestamp) -> (UUID, SignIns.Pending)? {
         guard [.federated, .nativeProved].contains(call.trigger), verdict.maySignIn,
             let user, let identityID
@@ -69,7 +69,7 @@ extension ProvisioningResult {
 }
 
 extension Database {
-    /// Notes a sign-in that succeeded; a refused one is never noted.
+    /// Records a successful sign-in; a refused one is never recorded.
     package func noteSignIn(_ result: ProvisioningResult, by call: ProvisioningCall) {
         guard let tenant = result.verdict.tenantID,
             let (identity, signIn) = result.signIn(by: call, at: clock())
@@ -77,16 +77,16 @@ extension Database {
         signIns.note(identity, signIn, of: tenant)
     }
 
-    /// Writes down the sign-ins of one tenant, or of all: each few seconds, before a user is shown
-    /// alone, and when the service stops. What fails is tried again the next time.
+    /// Writes the sign-ins of one tenant, or of all: every few seconds, before a single user is
+    /// shown, and when the service stops. What fails is retried the next time.
     package func writeSignIns(of tenant: UUID? = nil) async {
         var isAway = false
         for (tenant, batch) in signIns.take(tenant) {
             do {
-                // Each of a thousand tenants would wait for a connection in vain, and so would
-                // the service's stop.
+                // Otherwise each of a thousand tenants would wait for a connection in vain, and so
+                // would the service's stop.
                 if isAway { throw PostgresError(.unavailable) }
-                // One order for all writers, so that two of them never wait for each other.
+                // One order for all writers prevents deadlocks.
                 let all = batch.sorted { ($0.value.user, $0.key) < ($1.value.user, $1.key) }
                 for start in stride(from: 0, to: all.count, by: SignIns.batch) {
                     try await write(

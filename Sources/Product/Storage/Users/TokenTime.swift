@@ -2,30 +2,30 @@ import Domain
 import JSON
 import Text
 
-/// When a provider's token was issued, as far as ending all sessions of its person is concerned.
+/// When a provider's token was issued, to be compared with the end of all the user's sessions.
 package enum TokenTime: Sendable, Equatable {
     /// Whole seconds since 1970.
     case at(Int64)
-    /// The token does not say, so it may be from before.
+    /// The token does not say, so it may be older.
     case unknown
 
-    /// `auth_time`, else `iat` (OpenID Connect Core section 2): a token that was renewed silently is
-    /// as old as the sign-in behind it, where the provider says so.
+    /// `auth_time`, else `iat` (OpenID Connect Core section 2): a silently renewed token is as old
+    /// as the sign-in behind it, if the provider sends `auth_time`.
     package init(claims: JSONValue) {
         self =
             (Self.seconds(claims["auth_time"]) ?? Self.seconds(claims["iat"])).map(Self.at)
             ?? .unknown
     }
 
-    /// Whether the token is from before the person was signed out everywhere. In whole seconds: one
-    /// of the same second is refused.
+    /// Whether the token is older than the last sign-out everywhere. In whole seconds: one of the
+    /// same second is refused.
     package func isRefused(signedOutAt: Timestamp?) -> Bool {
         guard let signedOutAt else { return false }
         guard case .at(let seconds) = self else { return true }
         return seconds <= signedOutAt.microseconds / 1_000_000
     }
 
-    /// A NumericDate (RFC 7519 section 2) without its fraction; nil for what is none.
+    /// A NumericDate (RFC 7519 section 2) without its fraction; nil if it is not one.
     private static func seconds(_ value: JSONValue?) -> Int64? {
         guard case .number(let text) = value else { return nil }
         let whole = text.utf8.prefix { $0 != UInt8(ascii: ".") }
@@ -34,5 +34,5 @@ package enum TokenTime: Sendable, Equatable {
     }
 }
 
-/// The provider's token is from before the person was signed out everywhere: nothing was written.
+/// The provider's token is older than the last sign-out everywhere: nothing was written.
 package struct TokenOutdated: Error {}

@@ -2,13 +2,13 @@ import Domain
 import Postgres
 import Text
 
-/// What stays of a person who was purged: for 30 days HMACs of the address and the identities, by
-/// which the tenant refuses them, as it does a deleted user.
+/// What stays of a purged user: for 30 days HMACs of the address and the identities, by which the
+/// tenant refuses them, as it does a deleted user.
 extension Change {
-    /// Seconds that a tombstone bars its person.
+    /// Seconds that a tombstone bars a sign-up.
     static let tombstoneSeconds: Int64 = 30 * 86_400
 
-    /// `withAddress`: whether the address is nobody else's in this tenant.
+    /// `withAddress`: whether no other user of this tenant has the address.
     func bury(_ row: UserRow, withAddress: Bool, _ database: Database) async throws {
         var keys = row.identities.map {
             database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
@@ -27,7 +27,7 @@ extension Change {
         }
     }
 
-    /// An operator makes the person anew: the bar ends, of the identities as well.
+    /// An operator creates the user anew: the bar ends, for the identities as well.
     func endTombstone(_ emailKey: String, _ database: Database) async throws(PostgresError) {
         try await query(
             """
@@ -37,8 +37,8 @@ extension Change {
             """)
     }
 
-    /// A purged person as the rules see a deleted user; the id names no row any more. `keys`: of
-    /// the identity and the address.
+    /// A purged user as the rules see a deleted one; the id no longer names a row. `keys`: of the
+    /// identity and the address.
     func buried(_ keys: [[UInt8]]) async throws(PostgresError) -> UserFacts? {
         let rows = try await query(
             """

@@ -1,12 +1,12 @@
 import Postgres
 import Text
 
-/// Which users a list is asked for; nil members do not filter.
+/// The filters of a list of users; nil members do not filter.
 package struct UserFilter: Sendable {
-    /// Part of the address or the name; under three characters a beginning.
+    /// Part of the address or the name; a prefix if under three characters.
     package var text: String?
     package var ids: [UUID]?
-    /// Nil: all but the deleted, unless they are asked for by id.
+    /// Nil: all except the deleted, unless they are asked for by id.
     package var status: String?
     package var role: String?
     package var provider: String?
@@ -25,7 +25,7 @@ package struct UserFilter: Sendable {
         self.provider = provider
     }
 
-    /// What the users' own columns say; the text and the provider are looked for first.
+    /// The conditions on the users' own columns; the text and the provider are searched first.
     fileprivate func condition(in tenant: UUID) -> SQL {
         var sql: SQL = "tenant_id = \(tenant)"
         if let status {
@@ -41,7 +41,7 @@ package struct UserFilter: Sendable {
     }
 }
 
-/// A million users in a tenant: every list walks an index of the order it is asked for.
+/// For a million users in a tenant: every list walks an index in its own order.
 extension TenantScope {
     package func users(
         _ list: ListQuery, _ filter: UserFilter, walking most: Int? = nil
@@ -57,13 +57,13 @@ extension TenantScope {
         return try rows.first.map(UserRow.init)
     }
 
-    /// The page first, then its users' sign-ins, one row each: a document of sign-ins for every
-    /// user costs the database more than all the rest. OFFSET 0 holds the planner to a look-up for
-    /// each user of the page: a join with all of a tenant's sign-ins it takes for cheap where most
-    /// tenants are small, and a million are not. The rows come in the page's order by themselves.
+    /// The page first, then its users' identities, one row each: aggregating identities into one
+    /// document per user costs the database more than all the rest. OFFSET 0 forces a look-up for
+    /// each user of the page: the planner takes a join with all of a tenant's identities for cheap
+    /// because most tenants are small; with a million it is not. The rows come in the page's order.
     func userList(_ filter: UserFilter) -> SearchedList {
         let tenant = tenant
-        // The database's own locale may know of ASCII alone; letters of every script cost more.
+        // The database's locale may know only ASCII; letters of every script cost more.
         let isASCII = filter.text?.utf8.allSatisfy { $0 < 0x80 } ?? true
         let mails: SQL = isASCII ? "" : #" COLLATE "und-x-icu""#
         return SearchedList(
@@ -102,7 +102,7 @@ extension TenantScope {
         for row in rows { ids.append(try row.get(0)) }
         if ids.count <= Self.few { return search.ids.append(ids) }
         if search.some == nil { search.some = ids }
-        // Inside a CASE it stays a look-up for each user walked, and no join of all with all.
+        // Inside a CASE it stays a look-up for each user scanned, not a full join.
         search.conditions.append(
             """
              AND CASE WHEN EXISTS (SELECT 1 FROM identities i WHERE i.tenant_id = \(tenant)

@@ -3,15 +3,15 @@ import Postgres
 import Text
 
 extension Database {
-    /// What a purge must be confirmed with: bound to the user as read, so that it holds for
-    /// nobody else and ends with the next change.
+    /// The confirmation of a purge: bound to the user as read, so that it is valid for no other and
+    /// ends with the next change.
     package func purgeConfirmation(_ row: UserRow) -> String {
         purgeConfirmation(of: "\(row.tenant) \(row.id) \(row.version)")
     }
 }
 
 extension Change {
-    /// Ends sessions, withdraws invites, and keeps the row for the days of `Retention.deleted`.
+    /// Ends sessions, revokes invites, and keeps the row for the days of `Retention.deleted`.
     package func deleteUser(_ row: UserRow) async throws {
         if row.status == "deleted" { return alreadyApplied() }
         try await revokeInvites(to: row)
@@ -24,9 +24,9 @@ extension Change {
         _ = try await setStatus(row, "deleted", before: before, action: .userDeleted)
     }
 
-    /// Removes the person's data for good: row, identities, sessions, search text, invites to the
-    /// address and what the directory knows; takes it out of what records the past, and leaves a
-    /// tombstone. `isByHand`: just now, so that kept answers may tell of the user still.
+    /// Purges the user: deletes row, identities, sessions, search text, invites to the address and
+    /// directory entries, redacts the records of the past, and leaves a tombstone. `isByHand`: done
+    /// just now by an operator, so stored responses may still name the user.
     package func purgeUser(
         _ row: UserRow, isByHand: Bool = false, database: Database
     ) async throws {
@@ -65,7 +65,7 @@ extension Change {
         try await query("SELECT directory_remove_person(\(key))")
     }
 
-    /// Withdraws what waits for the user's address.
+    /// Revokes the pending invites to the user's address.
     func revokeInvites(to row: UserRow) async throws {
         let revoked = try await query(
             """

@@ -2,7 +2,7 @@ import JSON
 import Postgres
 import Text
 
-/// A user as stored, with the sign-ins, oldest first.
+/// A user as stored, with the identities, oldest first.
 package struct UserRow: ListedRow {
     package var id: UUID
     package var tenant: UUID
@@ -18,7 +18,7 @@ package struct UserRow: ListedRow {
     package var updatedAt: Timestamp
     package var lastSignInAt: Timestamp?
     package var deletedAt: Timestamp?
-    /// What a suspension or a deletion interrupted.
+    /// The status before a suspension or a deletion.
     package var statusBefore: String?
     package var identities: [IdentityRow]
 
@@ -41,7 +41,7 @@ package struct UserRow: ListedRow {
         FROM identities i WHERE i.tenant_id = users.tenant_id AND i.user_id = users.id)
         """
 
-    /// Out of `columns`.
+    /// From `columns`.
     init(_ row: Row) throws(PostgresError) {
         try self.init(row, identities: IdentityRow.list(row.get(15, as: JSONB.self)))
     }
@@ -69,10 +69,10 @@ package struct UserRow: ListedRow {
         sort == .email ? emailKey : "\(createdAt.microseconds)"
     }
 
-    /// What people call the user in the audit.
+    /// The user's name in the audit trail.
     var target: AuditTarget { AuditTarget("user", id, email) }
 
-    /// What the audit says of a user who was just made.
+    /// The audit's description of a new user.
     var firstState: AuditChanges {
         var changes = AuditChanges()
         changes.add("role", nil, role)
@@ -81,7 +81,7 @@ package struct UserRow: ListedRow {
     }
 }
 
-/// A sign-in of a user at a provider.
+/// A user's identity at a provider.
 package struct IdentityRow: Sendable {
     package var id: UUID
     package var provider: String
@@ -93,7 +93,7 @@ package struct IdentityRow: Sendable {
     package var lastUsedAt: Timestamp?
     /// How many `sub`s of a pool are bound to it.
     package var aliasCount: Int
-    /// Who linked it by hand; nil: a rule or the person did.
+    /// The operator who linked it manually; nil: a rule or the user did.
     package var linkedByType: String?
     package var linkedByID: String?
 

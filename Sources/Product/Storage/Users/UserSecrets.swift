@@ -1,13 +1,13 @@
 import Postgres
 
-/// What a user proves itself with, as PHC strings; read only to check it.
+/// A user's password and PIN as PHC strings; read only to check them.
 package struct UserSecrets: Sendable {
     package var passwordHash: String?
     package var pinHash: String?
-    /// An operator chose the password, so the person has to choose another.
+    /// An operator chose the password, so the user has to choose another.
     package var mustChangePassword: Bool
 
-    /// Stand right behind `UserRow.columns`.
+    /// Directly after `UserRow.columns`.
     static let columns: SQL = "users.password_hash, users.pin_hash, users.must_change_password"
     static let start = 16
     static let end = start + 3

@@ -16,7 +16,7 @@ package struct UserSessionRow: ListedRow {
     package var deviceOS: String?
     /// `password` or `oauth`.
     package var method: String
-    /// Until when a PIN lifts it.
+    /// Until when the session is elevated by a PIN.
     package var elevatedUntil: Timestamp?
     package var expiresAt: Timestamp
 
@@ -44,7 +44,7 @@ package struct UserSessionRow: ListedRow {
         expiresAt = try row.get(start + 12)
     }
 
-    /// What names the device to people: the app's own id of it, else what the app tells of it.
+    /// The device's display name: the app's own id of it, else what the app reports about it.
     package var deviceName: String? {
         if let device { return device }
         let told = [deviceOS, deviceType].compactMap(\.self)
@@ -55,7 +55,7 @@ package struct UserSessionRow: ListedRow {
 }
 
 extension TenantScope {
-    /// The living sessions of a user, one row more than the page, and how many there are.
+    /// The active sessions of a user, one row more than the page, and their count.
     package func sessions(
         of user: UUID, _ list: ListQuery
     ) async throws(PostgresError) -> ListPage<UserSessionRow> {
@@ -72,7 +72,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// What was proved of the user before this moment counts no more. The row is locked.
+    /// Proofs of the user from before this moment no longer count. The row is locked.
     func signOut(_ user: UserRow) async throws {
         try await query(
             """
@@ -82,8 +82,8 @@ extension Change {
         try await endEmailChange(of: user)
     }
 
-    /// Ends one session, or all of them for `id` nil: then providers' tokens from before are refused
-    /// as well, and links that wait are dead. 404 where the one is not the user's.
+    /// Ends one session, or all of them if `id` is nil: then older tokens of providers are refused
+    /// as well, and pending links become invalid. 404 if the session is not the user's.
     package func endSessions(of user: UserRow, id: UUID? = nil) async throws {
         var sql: SQL = "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user.id)"
         if let id { sql += " AND id = \(id)" }

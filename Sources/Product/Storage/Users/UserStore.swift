@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// Users: made by operators, edited, and moved from status to status.
+/// Users: created by operators, edited, and moved from status to status.
 extension Change {
     /// A user who waits for the first sign-in. 409 `email_taken` with the id of the other.
     package func createUser(
@@ -28,7 +28,7 @@ extension Change {
         return row
     }
 
-    /// The user's row, locked for this transaction; first among the locks that a user needs.
+    /// The user's row, locked for this transaction; always the first of a user's locks.
     package func lockUser(_ id: UUID) async throws -> UserRow {
         let rows = try await query(
             """
@@ -39,7 +39,7 @@ extension Change {
         return try UserRow(row)
     }
 
-    /// `name` and `role` as they are to be.
+    /// `name` and `role`: the new values.
     package func editUser(_ row: UserRow, name: String?, role: String) async throws -> UserRow {
         var changes = AuditChanges()
         changes.add("name", row.name, name)
@@ -61,7 +61,7 @@ extension Change {
         return edited
     }
 
-    /// Refuses the user from now on and withdraws the invites to the address.
+    /// Suspends the user and revokes the invites to the address.
     package func suspendUser(_ row: UserRow) async throws -> UserRow {
         if row.status == "suspended" {
             alreadyApplied()
@@ -73,7 +73,7 @@ extension Change {
             row, "suspended", before: row.status, action: .userSuspended)
     }
 
-    /// Back to what the suspension interrupted.
+    /// Restores the status before the suspension.
     package func resumeUser(_ row: UserRow) async throws -> UserRow {
         try require(row, row.status != "deleted")
         guard row.status == "suspended" else { return row }
@@ -83,7 +83,7 @@ extension Change {
             action: .userResumed)
     }
 
-    /// Lets somebody in who signed up and waits for an operator's word.
+    /// Approves a user who signed up and waits for an operator's approval.
     package func approveUser(_ row: UserRow) async throws -> UserRow {
         if row.status == "active" { return row }
         try require(
@@ -91,7 +91,7 @@ extension Change {
         return try await setStatus(row, "active", before: nil, action: .userApproved)
     }
 
-    /// Brings a user back who was deleted less than 30 days ago.
+    /// Restores a user who was deleted less than 30 days ago.
     package func restoreUser(_ row: UserRow) async throws -> UserRow {
         guard row.status == "deleted", let deletedAt = row.deletedAt else { return row }
         guard now < deletedAt.adding(seconds: Retention.deleted) else {
@@ -142,7 +142,7 @@ extension Change {
         try await query("SELECT user_search_put(\(row.id), \(content), \(row.createdAt))")
     }
 
-    /// A row that an invite made counts only while the invite lives, so it frees its address.
+    /// A row created by an invite counts only while the invite is active, so it frees its address.
     private func removeLapsedInvitee(_ emailKey: String) async throws {
         let rows = try await query(
             """
@@ -173,8 +173,8 @@ extension Change {
             id: try rows.first?.get(0))
     }
 
-    /// 409 for a row that an invite made and nobody signed in to: suspending and deleting revoked
-    /// the invite, so that no rule counts the row any more.
+    /// 409 for a row that an invite created and that had no sign-in: suspending and deleting
+    /// revoked the invite, so that no rule counts the row any more.
     private func requireReachable(_ row: UserRow) async throws {
         guard row.source == "invite", row.lastSignInAt == nil, row.identities.isEmpty,
             row.statusBefore == "pending"
