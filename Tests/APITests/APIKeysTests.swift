@@ -344,7 +344,7 @@ import Text
 }
 
 extension APIKeysTests {
-    @Test func `keys are ordered and found by their name, in mails of any script`() async throws {
+    @Test func `keys are ordered and found by their name, in letters of any script`() async throws {
         try await withService { service, _ in
             let names = ["alpha", "Beta", "GAMMA mail", "ÄRGER im Netz", "Заметки"]
             for name in names.reversed() {

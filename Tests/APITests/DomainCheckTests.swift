@@ -190,7 +190,7 @@ struct DomainCheckTests {
         }
     }
 
-    @Test func `D5 a domain that an operator trusted for is not looked at`() async throws {
+    @Test func `D5 a domain that an operator vouched for is not looked at`() async throws {
         try await Self.run { stage in
             let made = try await stage.post("/v1/tenants/acme/domains", #"{"domain":"word.org"}"#)
             let id = try #require(made.json["id"]?.string)

@@ -50,7 +50,9 @@ struct GivenAccountTests {
             let token = try #require(invite["token"]?.string, "\(invite)")
             let accepted = try await service.send(
                 .post, "/v1/invites/accept",
-                json: #"{"token":"\#(token)","password":"a entry point that opens once","name":"Ann"}"#)
+                json:
+                    #"{"token":"\#(token)","password":"a entry point that opens once","name":"Ann"}"#
+            )
             let user = accepted.json["user"]?["id"]?.string.flatMap { UUID($0) }
             let refused = try await service.send(
                 .post, "/v1/hooks/pre-signup",

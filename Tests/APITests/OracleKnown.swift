@@ -94,7 +94,7 @@ extension Oracle {
 
     /// P7: live invites and further rows of the person that are open elsewhere.
     private func openElsewhere(_ asked: Int?, than here: Int?) -> Set<Int> {
-        guard asked == nil, state.address == .there, trusted > .no else { return [] }
+        guard asked == nil, state.address == .there, assertedTrust > .no else { return [] }
         return Set(
             tenants.indices.filter { index in
                 guard index != here, tenants[index].status == .active else { return false }

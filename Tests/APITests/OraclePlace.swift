@@ -83,6 +83,6 @@ extension Oracle {
     /// whose address was proved.
     func takesAnother(_ index: Int) -> Bool {
         isGranted(index)
-            || tenants[index].autoLink && trusted == .owner && tenants[index].row == .active
+            || tenants[index].autoLink && assertedTrust == .owner && tenants[index].row == .active
     }
 }

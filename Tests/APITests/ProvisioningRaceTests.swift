@@ -40,7 +40,7 @@ struct ProvisioningRaceTests {
         await scene.service.stop()
     }
 
-    @Test func `through any entryPoint of two replicas at once a person is one user, ten rounds`()
+    @Test func `through any door of two replicas at once a person is one user, ten rounds`()
         async throws
     {
         let scene = try await ProvisioningScene.make()

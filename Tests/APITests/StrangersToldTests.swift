@@ -61,7 +61,7 @@ struct StrangersToldTests {
         }
     }
 
-    @Test func `whose address is trusted for is told the reason, and still no row`() async throws {
+    @Test func `whose address is vouched for is told the reason, and still no row`() async throws {
         try await PoolStage.run { stage in
             for (status, reason) in Self.rows where status != "active" {
                 try await Self.make(status, stage)

@@ -61,14 +61,14 @@ struct VerificationCostTests {
     @Test func `one caller has so many batches under way and no more, others have their own`()
         async throws
     {
-        let places = BatchIndex()
+        let places = BatchSlots()
         var caller = API.Principal(kind: .key, id: .random())
         let other = API.Principal(kind: .key, id: .random())
         func fill(_ left: Int, _ body: () async throws -> Void) async throws {
             if left == 0 { return try await body() }
             try await places.one(of: caller, false) { try await fill(left - 1, body) }
         }
-        try await fill(BatchIndex.atOnce) {
+        try await fill(BatchSlots.atOnce) {
             await #expect(throws: Problem.self) { try await places.one(of: caller, false) {} }
             try await places.one(of: caller, true) {}
             try await places.one(of: other, false) {}

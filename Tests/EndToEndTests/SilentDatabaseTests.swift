@@ -77,7 +77,8 @@ import Testing
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
         #expect(try await running.service.composition.database.installSetupKey(secret.text))
         let bearer = ["Authorization: Bearer \(secret.text)"]
-        let quick = try running.send("POST", "/v1/hooks/pre-signup", body: Self.attempt, fields: bearer)
+        let quick = try running.send(
+            "POST", "/v1/hooks/pre-signup", body: Self.attempt, fields: bearer)
         #expect(quick.status == 200, "\(quick)")
         // No answer of the database is late by itself; all those of one attempt together are.
         proxy.delay(milliseconds: 700)

@@ -144,7 +144,7 @@ struct ProviderDocumentsTests {
         await scene.provider.stop()
     }
 
-    @Test func `documents that are none assert for nobody`() async throws {
+    @Test func `documents that are none vouch for nobody`() async throws {
         let keys = #"{"keys":[]}"#
         let pages: [(String, TestProvider.Page)] = [
             (TestProvider.discoveryPath, .init(status: 302, keys)),
@@ -162,7 +162,7 @@ struct ProviderDocumentsTests {
         }
     }
 
-    @Test func `an issuer's documents never assert for another issuer's tokens`() async throws {
+    @Test func `an issuer's documents never vouch for another issuer's tokens`() async throws {
         let scene = try await Scene()
         let token = TokenMint(
             issuer: "https://id.example", clientID: "web", key: scene.provider.key,

@@ -83,7 +83,7 @@ import Testing
         #expect(try JSONValue(parsing: Array(text.utf8)).int == expected)
     }
 
-    @Test func `composed and decomposed mails are different values and names`() throws {
+    @Test func `composed and decomposed letters are different values and names`() throws {
         let value = try JSONValue(parsing: Array("{\"e\u{301}\":1,\"\u{e9}\":2}".utf8))
         #expect(value["\u{e9}"]?.int == 2)
         #expect(value["e\u{301}"]?.int == 1)

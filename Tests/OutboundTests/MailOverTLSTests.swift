@@ -125,7 +125,7 @@ struct MailOverTLSTests {
         }
     }
 
-    @Test func `a server that nobody asserts for hears no password`() async throws {
+    @Test func `a server that nobody vouches for hears no password`() async throws {
         try await serving { place in
             for url in [
                 "smtp://gate:s3cret@localhost:\(place.starting)",

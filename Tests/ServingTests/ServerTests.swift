@@ -286,7 +286,7 @@ import Testing
             })
     }
 
-    @Test func `connections over the cap wait for a free slot`() async throws {
+    @Test func `connections over the cap wait for a free place`() async throws {
         var configuration = ServerConfiguration()
         configuration.connections = 1
         try await RunningServer.with(configuration) { running in
@@ -303,7 +303,7 @@ import Testing
     }
 
     /// Of twelve connections the kernel seldom gives each of two loops six.
-    @Test func `every slot of a server is taken, however its loops share them out`() async throws {
+    @Test func `every place of a server is taken, however its loops share them out`() async throws {
         var configuration = ServerConfiguration()
         configuration.connections = 12
         try await RunningServer.with(configuration, loops: 2) { running in

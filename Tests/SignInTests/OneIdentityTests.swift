@@ -6,7 +6,7 @@ import Testing
 /// One person with one Google account, who comes through every door that there is.
 struct OneIdentityTests {
     @Test(arguments: Expected.allCases)
-    func `one Google account is one identity of one user, whichever entryPoint is the first`(
+    func `one Google account is one identity of one user, whichever door is the first`(
         expected: Expected
     ) async throws {
         let scene = try await OneIdentityScene()

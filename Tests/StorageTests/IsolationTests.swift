@@ -105,7 +105,8 @@ struct IsolationTests {
         #expect(rows.count > 10)
         for row in rows {
             let (name, settings): (String, String) = (try row.get(0), try row.get(1))
-            #expect(settings.contains(/search_path=[^;]*, "?pg_temp"?(;|$)/), "\(name): \(settings)")
+            #expect(
+                settings.contains(/search_path=[^;]*, "?pg_temp"?(;|$)/), "\(name): \(settings)")
         }
         await administrator.close()
         await database.drop()

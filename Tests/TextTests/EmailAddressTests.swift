@@ -11,7 +11,7 @@ import Text
         #expect(try EmailAddress("Ann@Ex.COM") == EmailAddress("ann@ex.com"))
     }
 
-    @Test func `E1 a Kelvin sign or a dotless i is no ASCII mail`() {
+    @Test func `E1 a Kelvin sign or a dotless i is no ASCII letter`() {
         #expect(throws: EmailFault.badLocalPart) { try key("\u{212A}im@ex.com") }
         #expect(throws: EmailFault.badLocalPart) { try key("\u{131}da@ex.com") }
     }

@@ -22,7 +22,7 @@ import Text
         #expect(external("Google") == nil)
     }
 
-    @Test func `a tenant's pool maps google only when publicView to`() {
+    @Test func `a tenant's pool maps google only when told to`() {
         var own = pool
         own.tenantID = Scene.acme
         let person = CognitoMapping.federated(pool: own, upstream: "Google", subject: "1")

@@ -80,7 +80,7 @@ import Text
         #expect(invited(scene).answer == "refused email_unverified")
     }
 
-    @Test func `V5 a native sign-up only reserves and its proof asserts fully`() {
+    @Test func `V5 a native sign-up only reserves and its proof vouches fully`() {
         let native = Scene(.cognito, trigger: .nativeSignUp)
         #expect(joins(native).answer == "reserved")
         #expect(joins(native.with { $0.attempt.trigger = .nativeProved }).answer == "created")

@@ -112,7 +112,7 @@ struct HandLinkRuleTests {
         }
     }
 
-    @Test func `who was unlinked stays out by rows, domains, open entryPoints and older invites`() {
+    @Test func `who was unlinked stays out by rows, domains, open doors and older invites`() {
         #expect(barred { _ in }.answer == "refused identity_link_required")
         let row = barred { $0.user = Scene.user(.pending) }
         #expect(row.answer == "refused identity_link_required")

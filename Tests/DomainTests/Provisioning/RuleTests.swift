@@ -52,7 +52,7 @@ import Text
         #expect(scene.verdict.tenantID == acme)
     }
 
-    @Test func `rule 2 a missing and a malformed address are publicView apart`() {
+    @Test func `rule 2 a missing and a malformed address are told apart`() {
         #expect(Scene().with { $0.attempt.address = .missing }.answer == "refused email_missing")
         #expect(Scene().with { $0.attempt.address = .malformed }.answer == "refused email_invalid")
     }
@@ -98,7 +98,7 @@ import Text
         #expect(Scene().tenant(acme, .open).answer == "refused no_tenant")
     }
 
-    @Test func `rule 4 several tenants are deferred when trusted for and refused when not`() {
+    @Test func `rule 4 several tenants are deferred when vouched for and refused when not`() {
         let scene = Scene().tenant { $0.invite = Scene.invite() }
             .tenant(Scene.other, .domain) { $0.domain = Scene.domain() }
         #expect(scene.answer == "deferred tenant_choice_required")
@@ -217,7 +217,7 @@ import Text
         #expect(scene.answer == "refused not_invited")
     }
 
-    @Test func `rule 10 an asked open tenant takes a trusted address`() {
+    @Test func `rule 10 an asked open tenant takes a vouched address`() {
         let scene = Scene().tenant(acme, .open, asked: true)
         #expect(scene.answer == "created")
         #expect(

@@ -36,7 +36,7 @@ package struct Services: Sendable {
     package var activeToken: ReadingTokens = { _, _ in nil }
 
     /// Limits callers that verify many keys at once.
-    package let batches = BatchIndex()
+    package let batches = BatchSlots()
 
     /// Called for each verdict about a presented key.
     package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }

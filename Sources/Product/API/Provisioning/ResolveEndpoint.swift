@@ -83,7 +83,7 @@ enum ResolveEndpoint {
     private static func tell(
         _ resolved: ResolvedDecision, _ change: Change, _ database: Database, _ call: Call
     ) async throws {
-        for address in resolved.publicView {
+        for address in resolved.recipients {
             // With a random object each: a later mail about one object replaces the earlier.
             try await change.post(
                 OutgoingMail(

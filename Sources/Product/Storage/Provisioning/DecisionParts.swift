@@ -50,7 +50,7 @@ extension Change {
         _ part: DecisionPart, _ id: UUID, _ result: ProvisioningResult, _ reading: FactsReading
     ) async throws(PostgresError) {
         let (verdict, attempt) = (result.verdict, reading.attempt)
-        let publicView =
+        let publicReason =
             verdict.outcome == .refused && reading.call.isInPerson
             ? result.publicReason : verdict.reason
         var steps = verdict.trace.filter { step in
@@ -69,7 +69,7 @@ extension Change {
             INSERT INTO decisions (tenant_id, id, created_at, outcome, reason, reference, email,
                 email_key, provider, issuer, subject, user_id, invite_id, trace, duration_ms, part)
             VALUES (\(tenant), \(id), \(now), \(verdict.outcome.rawValue),
-                \(isWhole ? publicView?.rawValue : nil), \(isWhole ? result.reference : ""),
+                \(isWhole ? publicReason?.rawValue : nil), \(isWhole ? result.reference : ""),
                 \(email?.display), \(email?.key),
                 \(isWhole ? attempt.identity.provider.rawValue : ""), '', '', \(user),
                 \(own.first { $0.kind == .invite }?.id), \(JSONB(steps.document)), 0,

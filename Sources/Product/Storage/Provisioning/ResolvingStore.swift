@@ -18,7 +18,7 @@ package struct ResolvedDecision: Sendable {
     package var decision: DecisionRow
     package var user: UserRow
     /// Addresses to notify: the account's, and those of the removed identities.
-    package var publicView: [String]
+    package var recipients: [String]
 }
 
 extension Change {
@@ -55,7 +55,7 @@ extension Change {
                 user, to: decision, isAssertedByTenant: isAssertedByTenant, database)
         case .openAnother(let email):
             let moved = try await change.move(user, to: email, database)
-            return ResolvedDecision(decision: decision, user: moved, publicView: [])
+            return ResolvedDecision(decision: decision, user: moved, recipients: [])
         }
     }
 
@@ -109,7 +109,7 @@ extension Change {
                 "DELETE FROM \(table) WHERE tenant_id = \(tenant) AND user_id = \(user.id)")
         }
         _ = try await revokeAPIKeys(owner: user.id, reason: "The account was given to another.")
-        var publicView = [user.email]
+        var recipients = [user.email]
         for identity in user.identities where identity.linkedByType == nil {
             try await query(
                 "DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(identity.id)")
@@ -118,7 +118,7 @@ extension Change {
             try await audit(
                 .identityUnlinked,
                 AuditTarget("identity", identity.id, "\(identity.provider) \(identity.subject)"))
-            if let email = identity.email, !publicView.contains(email) { publicView.append(email) }
+            if let email = identity.email, !recipients.contains(email) { recipients.append(email) }
         }
         var changes = AuditChanges()
         changes.add("email_verified_at", nil, now.description)
@@ -128,7 +128,7 @@ extension Change {
             subject: decision.subject, email: decision.email,
             isAssertedByTenant: isAssertedByTenant,
             isByHand: true, database: database)
-        return ResolvedDecision(decision: decision, user: linked.user, publicView: publicView)
+        return ResolvedDecision(decision: decision, user: linked.user, recipients: recipients)
     }
 
     private func move(

@@ -4,7 +4,7 @@ import Text
 
 /// Limits the concurrent batches of look-ups of each caller in this process, so that one caller
 /// cannot occupy the database alone.
-package final class BatchIndex: Sendable {
+package final class BatchSlots: Sendable {
     /// Concurrent batches of one caller; each has `Database.lookUpsAtOnce` concurrent look-ups.
     package static let atOnce = 8
 
