@@ -459,14 +459,14 @@ MUTANTS = [
     mutant(
         "M4", "strangers' tries close a tenant's password sign-in",
         "GuessingTests/`many strangers' tries slow each other down, and shut out no right password`",
-        ("Sources/Product/SignIn/Account/AttemptLimits.swift",
+        ("Sources/Product/SignIn/Account/ClientCall+AttemptLimits.swift",
          "guard core.slowedAttempts.begin(",
          "guard !MUTATED, core.slowedAttempts.begin("),
     ),
     mutant(
         "M4", "begun sign-ins close a client to every address",
         "BegunSignInLimitTests/`3,000 begun sign-ins from ten addresses leave an eleventh its own`",
-        ("Sources/Product/SignIn/Account/AttemptLimits.swift",
+        ("Sources/Product/SignIn/Account/ClientCall+AttemptLimits.swift",
          "if isCrowded, ofAddress > start.perAddress / 10 {",
          "if isCrowded, MUTATED || ofAddress > start.perAddress / 10 {"),
     ),

@@ -248,7 +248,7 @@ MUTANTS = [
     mutant(
         "C11", "no reason is kept for the operator",
         "FailedSignInTests/`the reason of each failure is found by its request, and the answer keeps it`",
-        ("Sources/Product/SignIn/Account/FailedSignIns.swift",
+        ("Sources/Product/SignIn/Account/ClientCall+FailedSignIns.swift",
          "guard let reason = Self.reason(of: problem)",
          "guard !MUTATED, let reason = Self.reason(of: problem)"),
     ),
@@ -262,7 +262,7 @@ MUTANTS = [
     mutant(
         "C11", "what the rules refuse is told twice",
         "FailedSignInTests/`what the rules refuse leaves a decision, and a wrong password leaves nothing here`",
-        ("Sources/Product/SignIn/Account/FailedSignIns.swift",
+        ("Sources/Product/SignIn/Account/ClientCall+FailedSignIns.swift",
          "!cause.contains(SignInRefusal.referenceStart)",
          "MUTATED || !cause.contains(SignInRefusal.referenceStart)"),
     ),

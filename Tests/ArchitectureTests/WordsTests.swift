@@ -1,0 +1,53 @@
+import Testing
+
+/// The glossary's words in names and comments: see `Glossary.md` in the documentation catalogue.
+struct WordsTests {
+    /// How often a replaced word still stands in Sources. A count may only fall: lower it here.
+    private static let ceilings = [
+        "nobody": 35, "somebody": 14, "whoever": 14, "obey": 4, "obeys": 3, "vouch": 1,
+        "vouches": 1, "vouched": 14, "postman": 0, "letter": 20, "door": 6, "told": 56, "tells": 9,
+        "living": 2, "judge": 3,
+    ]
+
+    /// Parts of names that the glossary replaced.
+    private static let replaced = [
+        "Notice", "Obey", "Postman", "Letter", "Vouch", "Remembered", "KeptAnswer", "Judge",
+        "Living", "Place", "Door", "Wording", "Tries",
+    ]
+
+    @Test func `a word that the glossary replaced becomes no more frequent`() {
+        var counts: [String: Int] = [:]
+        for file in SourceTree.sources {
+            for line in file.lines {
+                for word in line.lowercased().split(whereSeparator: { !$0.isLetter }) {
+                    if Self.ceilings[String(word)] != nil { counts[String(word), default: 0] += 1 }
+                }
+            }
+        }
+        for (word, ceiling) in Self.ceilings {
+            #expect(counts[word, default: 0] <= ceiling, "\(word)")
+        }
+    }
+
+    @Test func `no type is named by a word that the glossary replaced`() {
+        for file in SourceTree.sources {
+            for (number, line) in file.lines.enumerated() {
+                guard let match = line.firstMatch(of: /(?:struct|class|enum|actor|protocol) ([A-Z]\w+)/),
+                    !line.contains("//")
+                else { continue }
+                for part in Self.replaced where match.output.1.contains(part) {
+                    Issue.record("\(file):\(number + 1) \(match.output.1)")
+                }
+            }
+        }
+    }
+
+    @Test func `no two source files have one name`() {
+        var seen: [String: String] = [:]
+        for file in SourceTree.sources {
+            let name = String(file.path.split(separator: "/").last ?? "")
+            if let other = seen[name] { Issue.record("\(file) and \(other)") }
+            seen[name] = file.path
+        }
+    }
+}
