@@ -1,13 +1,12 @@
 import Testing
 
-/// The README against what it speaks of.
+/// The documents against what they speak of.
 struct DocumentsTests {
-    private static let readme = SourceTree.text("README.md")
-
     @Test func `the table of settings names every setting that is read, and no other`() {
         let read = Self.names(in: SourceTree.text("Sources/Platform/Configuration/Settings.swift"))
         var shown: Set<String> = []
-        for line in Self.readme.split(separator: "\n") where line.hasPrefix("| `GATEHOUSE_") {
+        let page = SourceTree.text("deploy/docs/operating.md")
+        for line in page.split(separator: "\n") where line.hasPrefix("| `GATEHOUSE_") {
             // The first cell alone: others may speak of further settings.
             shown.formUnion(Self.names(in: String(line.split(separator: "|")[0])))
         }
@@ -21,10 +20,10 @@ struct DocumentsTests {
             line.hasPrefix("say \"") ? String(line.dropFirst(5).dropLast()) : nil
         }
         #expect(steps.count > 5)
-        var rest = Self.readme[...]
+        var rest = SourceTree.text("deploy/docs/tour.md")[...]
         for step in steps {
             guard let found = rest.firstRange(of: "# \(step)\n") else {
-                Issue.record("the README does not show »\(step)«; run deploy/readme")
+                Issue.record("deploy/docs/tour.md does not show »\(step)«; run deploy/readme")
                 continue
             }
             rest = rest[found.upperBound...]
@@ -32,7 +31,7 @@ struct DocumentsTests {
     }
 
     /// The program brings its own cluster up without the folder `deploy`.
-    @Test func `a cluster of its own has the roles that the README's have`() {
+    @Test func `a private cluster has the roles of deploy/roles.sql`() {
         let own = "Sources/Service/Application/Development/PrivateCluster.swift"
         let roles = ["deploy/roles.sql", own].map { file in
             SourceTree.text(file).split(separator: "\n").map { line in

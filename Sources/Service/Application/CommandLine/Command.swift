@@ -44,7 +44,9 @@ package enum Command {
 
     struct Missing: Error, CustomStringConvertible {
         var name: String
-        var description: String { "\(name) is missing; the README says what it is for" }
+        var description: String {
+            "\(name) is missing; deploy/docs/operating.md says what it is for"
+        }
     }
 
     struct Invalid: Error, CustomStringConvertible {

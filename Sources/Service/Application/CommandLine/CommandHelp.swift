@@ -3,7 +3,7 @@ struct CommandHelp {
     static let about = "Gatehouse, the front desk of a multi-tenant product."
     private static let settings = """
         Settings come from the environment: GATEHOUSE_LISTEN, GATEHOUSE_DATA_DIR and others, which
-        the README lists. A name that is not known stops the start.
+        deploy/docs/operating.md lists. A name that is not known stops the start.
         """
 
     var commands: [CommandDeclaration]
