@@ -45,6 +45,7 @@ struct HookCallerTests {
             #expect(try await stage.signUp("alice", Self.alice).status == 200)
             try await stage.confirm(
                 "alice", "mal@evil.example", sub: "mal-1", verified: false, by: .evil)
+            #expect(try await stage.count("reservations WHERE alias IS NOT NULL") == 0)
             let mal = try await stage.signIn(stage.token("mal-1", sub: "mal-1", "mal@evil.example"))
             #expect(mal.json["outcome"]?.string == "refused", "\(mal.text)")
             #expect(try await stage.count("users WHERE status = 'active'") == 0)
@@ -101,6 +102,22 @@ struct HookCallerTests {
         }
     }
 
+    @Test func `a token with another sub than the one that was bound completes nothing`()
+        async throws
+    {
+        try await PoolStage.run(victim: #"{"invite_email_must_match":false}"#) { stage in
+            let invite = try await stage.invite(Self.alice)
+            let more = #","validationData":{"invite_token":"\#(invite)"}"#
+            #expect(try await stage.signUp("alice", Self.alice, more: more).status == 200)
+            try await stage.confirm("alice", Self.alice, sub: "alice-1", verified: false)
+            let mal = try await stage.signIn(
+                stage.token("alice", sub: "mal-1", "mal@evil.example"))
+            #expect(mal.json["outcome"]?.string == "refused", "\(mal.text)")
+            let own = try await stage.signIn(stage.token("alice", sub: "alice-1", Self.alice))
+            #expect(own.outcome == "linked", "\(own.text)")
+        }
+    }
+
     @Test func `an invite that was found by the address alone is no token for another address`()
         async throws
     {
@@ -127,6 +144,26 @@ struct HookCallerTests {
             #expect(try await stage.signUp("alice", Self.alice).status == 200)
             try await stage.confirm("alice", Self.alice, sub: "alice-1", verified: true)
             #expect(try await stage.count("users WHERE status = 'active'") == 1)
+        }
+    }
+
+    @Test func `another caller's recorded answer is not this one's`() async throws {
+        try await PoolStage.run { stage in
+            func reference(_ caller: PoolStage.Caller) async throws -> String? {
+                let answer = try await stage.service.send(
+                    .post, "/v1/hooks/pre-signup",
+                    json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","subject":"1","#
+                        + #""email":"\#(Self.alice)","email_verified":true}"#,
+                    as: stage.credential(caller))
+                #expect(answer.outcome == "refused no_tenant", "\(answer.text)")
+                return answer.json["reference"]?.string
+            }
+            let theirs = try await reference(.evil)
+            let ours = try await reference(.platform)
+            #expect(ours != nil && ours != theirs)
+            // A retry by either reads what it read before.
+            let again = [try await reference(.evil), try await reference(.platform)]
+            #expect(again == [theirs, ours])
         }
     }
 

@@ -38,6 +38,34 @@ struct HookLimitTests {
         }
     }
 
+    @Test func `a dry run does not stand in the person's line`() async throws {
+        try await PoolStage.run { stage in
+            try await stage.invite(Self.ann)
+            let storage = stage.service.storage
+            try await storage.scope(stage.victim.id).change(by: .system) { change in
+                let key = [0x65] + storage.personKey(emailKey: Self.ann)
+                try await change.query("INSERT INTO provisioning_locks (key) VALUES (\(key))")
+                // It is in the line, and waits for the row there.
+                async let first = stage.hook(
+                    PoolStage.event("PreSignUp_ExternalProvider", "X_2", Self.ann, verified: true))
+                while try await Self.waitsForLock(stage) == false { await Task.yield() }
+                let answer = try await Self.evaluate(stage, 1)
+                #expect(answer.outcome == "linked", "\(answer.text)")
+                #expect(try await Self.waitsForLock(stage), "the dry run was answered too late")
+                _ = try await first
+            }
+        }
+    }
+
+    private static func waitsForLock(_ stage: PoolStage) async throws -> Bool {
+        let rows = try await stage.service.storage.app.read(
+            """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'
+            """)
+        return try rows.first?.get(0, as: Int.self) ?? 0 > 0
+    }
+
     @Test func `a caller has 60 dry runs a minute, another has their own`() async throws {
         try await PoolStage.run { stage in
             stage.clock.startMinute()

@@ -228,6 +228,26 @@ struct MailFairnessTests {
         }
     }
 
+    @Test func `an address is mailed fifty times an hour by all tenants together`() async throws {
+        try await Self.run { service, _ in
+            try await service.makeTenant("third")
+            let emails = ["ann@example.com", "b@example.com"]
+            #expect(try await Self.invite(service, "acme", ["ann@example.com"]).status == 200)
+            // As if all but one of the fifty had been sent.
+            _ = try await service.storage.app.query(
+                """
+                INSERT INTO mail (id, tenant_id, kind, about, recipient, created_at)
+                SELECT gen_random_uuid(), tenant_id, kind, gen_random_uuid(), recipient, created_at
+                FROM mail, generate_series(1, 48)
+                """)
+            for (slug, expected) in [("other", "created"), ("third", "refused")] {
+                let list = try await Self.invite(service, slug, emails)
+                let results = list.json["results"]?.array?.compactMap { $0["result"]?.string }
+                #expect(results == [expected, "created"], "\(list.text)")
+            }
+        }
+    }
+
     @Test func `a tenant that has sent its mails of the hour is refused, others are not`()
         async throws
     {

@@ -1,4 +1,4 @@
-"""What was attacked with success: identities, callers, hosts, mail, outbound calls, keys; and P1 to P5 that settled it."""
+"""What was attacked with success: identities, callers, hosts, mail, outbound calls, keys; and P1 to P5."""
 
 from mutant import mutant
 
@@ -145,6 +145,13 @@ MUTANTS = [
          "            RETURNING tenant_id"),
     ),
     mutant(
+        "P2", "a token with another sub completes what the name reserved",
+        "HookCallerTests/`a token with another sub than the one that was bound completes nothing`",
+        ("Sources/Product/Storage/Provisioning/FactsReading.swift",
+         "if call.isInPerson, kept.isAnothers(call.alias?.sub) {",
+         "if !MUTATED, call.isInPerson, kept.isAnothers(call.alias?.sub) {"),
+    ),
+    mutant(
         "C2", "an earlier sign-up of the name speaks for a later one",
         "HookCallerTests/`a sign-up asks by itself: an earlier one of the name does not speak for it`",
         ("Sources/Product/Storage/Provisioning/FactsReading.swift",
@@ -267,6 +274,13 @@ MUTANTS = [
         ("Sources/Product/Domain/Provisioning/Rules/UserNameRules.swift",
          "(4...10).contains(rule)",
          "(MUTATED ? 1...10 : 4...10).contains(rule)"),
+    ),
+    mutant(
+        "P5", "the recorded decision has what the stranger was told",
+        "StrangersToldTests/`an address that is only claimed tells nothing of who has it`",
+        ("Sources/Product/Storage/Provisioning/DecisionStore.swift",
+         "\\(verdict.reason?.rawValue), \\(result.reference)",
+         "\\(MUTATED ? Optional(result.publicReason.rawValue) : verdict.reason?.rawValue), \\(result.reference)"),
     ),
     mutant(
         "H4", "the workspace app shows whose address it is",
@@ -514,11 +528,14 @@ MUTANTS = [
     mutant(
         "M5", "a key rotates one that reaches further",
         "KeyBoundsTests/`a key changes and rotates only what lies within it`",
-        ("Sources/Product/API/APIKeys/CallingKey.swift",
-         "guard beyond.isEmpty else {\n"
-         "            throw refusal(beyond, \"The key reaches further",
-         "guard MUTATED || beyond.isEmpty else {\n"
-         "            throw refusal(beyond, \"The key reaches further"),
+        ("Sources/Product/API/APIKeys/APIKeyCollection.swift",
+         "if let caller { try KeyBounding.requireWithin(",
+         "if !MUTATED, let caller { try KeyBounding.requireWithin("),
+        ("Sources/Product/API/APIKeys/APIKeyCollection.swift",
+         "if let caller {\n"
+         "                try KeyBounding.requireNarrower(",
+         "if !MUTATED, let caller {\n"
+         "                try KeyBounding.requireNarrower("),
     ),
     mutant(
         "M5", "an app's key makes an heir without its bounds",
@@ -588,7 +605,8 @@ MUTANTS = [
         "VerificationCostTests/`who may not ask costs no look-up, and a tenant's caller none of another's keys`",
         ("Sources/Product/API/APIKeys/KeyFinding.swift",
          "return tenant.map { .one($0.locator) } ?? .none",
-         "return MUTATED ? .all : tenant.map { .one($0.locator) } ?? .none"),
+         "if MUTATED { return .all }\n"
+         "        return tenant.map { .one($0.locator) } ?? .none"),
     ),
     mutant(
         "M6", "one caller has any number of batches under way",

@@ -81,6 +81,34 @@ struct PersonQueueTests {
         #expect(queue.waitingCount == 0)
     }
 
+    @Test func `one caller has half of the waiting places and no more`() async throws {
+        let queue = PersonQueue()
+        let refused = Order()
+        let most = PersonQueue.waitingLimitOfCaller
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            func wait(_ caller: String) {
+                group.addTask {
+                    do {
+                        try await queue.alone(as: ["a"], by: caller) {}
+                    } catch { refused.note(caller) }
+                }
+            }
+            func settle(_ count: Int) async {
+                while queue.waitingCount + refused.names.count < count { await Task.yield() }
+            }
+            try await queue.alone(as: ["a"]) {
+                for _ in 0..<(most + 5) { wait("evil") }
+                await settle(most + 5)
+                #expect(refused.names.count == 5)
+                wait("victim")
+                await settle(most + 6)
+                #expect(refused.names.count == 5)
+            }
+            try await group.waitForAll()
+        }
+        #expect(queue.waitingCount == 0)
+    }
+
     @Test func `who waited too long is refused, and the line goes on`() async throws {
         let hand = Hand()
         let queue = PersonLock(patience: .seconds(2), now: { hand.now })
