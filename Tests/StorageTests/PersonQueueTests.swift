@@ -82,21 +82,21 @@ struct PersonQueueTests {
     }
 
     @Test func `one caller has half of the waiting places and no more`() async throws {
-        let queue = PersonQueue()
+        let queue = PersonLock()
         let refused = Order()
-        let most = PersonQueue.waitingLimitOfCaller
+        let most = PersonLock.waitingLimitOfCaller
         try await withThrowingTaskGroup(of: Void.self) { group in
             func wait(_ caller: String) {
                 group.addTask {
                     do {
-                        try await queue.alone(as: ["a"], by: caller) {}
+                        try await queue.withExclusive(keys: ["a"], by: caller) {}
                     } catch { refused.note(caller) }
                 }
             }
             func settle(_ count: Int) async {
                 while queue.waitingCount + refused.names.count < count { await Task.yield() }
             }
-            try await queue.alone(as: ["a"]) {
+            try await queue.withExclusive(keys: ["a"]) {
                 for _ in 0..<(most + 5) { wait("evil") }
                 await settle(most + 5)
                 #expect(refused.names.count == 5)
