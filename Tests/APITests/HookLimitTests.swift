@@ -44,7 +44,11 @@ struct HookLimitTests {
             let storage = stage.service.storage
             try await storage.scope(stage.victim.id).change(by: .system) { change in
                 let key = [0x65] + storage.personKey(emailKey: Self.ann)
-                try await change.query("INSERT INTO provisioning_locks (key) VALUES (\(key))")
+                try await change.query(
+                    """
+                    INSERT INTO provisioning_locks (key) VALUES (\(key))
+                    ON CONFLICT (key) DO UPDATE SET key = excluded.key
+                    """)
                 // It is in the line, and waits for the row there.
                 async let first = stage.hook(
                     PoolStage.event("PreSignUp_ExternalProvider", "X_2", Self.ann, verified: true))
@@ -235,7 +239,11 @@ struct HookLimitTests {
                     try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
                 }
                 let key = [0x65] + storage.personKey(emailKey: Self.ann)
-                try await change.query("INSERT INTO provisioning_locks (key) VALUES (\(key))")
+                try await change.query(
+                    """
+                    INSERT INTO provisioning_locks (key) VALUES (\(key))
+                    ON CONFLICT (key) DO UPDATE SET key = excluded.key
+                    """)
                 let held = try await claim(32)
                 #expect(held.outcome == "refused rate_limited", "\(held.text)")
             }
