@@ -38,7 +38,7 @@ struct Model {
         var asked: Freshness.Token?
         var memory: (changes: Int, token: Freshness.Token)?
         /// Which revokers it has told, or is about to.
-        var obeyedInFlight: Set<Int> = []
+        var acknowledgedInFlight: Set<Int> = []
         var fillsLeft: Int
         var renewalsLeft: Int
         var lossesLeft: Int
@@ -237,7 +237,7 @@ struct Model {
                     switch first {
                     case .notice(let revoker):
                         model.replicas[index].freshness.invalidate([Self.key])
-                        model.replicas[index].obeyedInFlight.insert(revoker)
+                        model.replicas[index].acknowledgedInFlight.insert(revoker)
                     case .renewed(let sentAt):
                         model.replicas[index].renewalSent = nil
                         model.replicas[index].freshness.renewed(
@@ -245,10 +245,10 @@ struct Model {
                     }
                 })
         }
-        for revoker in replica.obeyedInFlight where !hearing(revoker).isEmpty {
+        for revoker in replica.acknowledgedInFlight where !hearing(revoker).isEmpty {
             steps.append(
                 step("revoker \(revoker) hears \(index)") { model in
-                    model.replicas[index].obeyedInFlight.remove(revoker)
+                    model.replicas[index].acknowledgedInFlight.remove(revoker)
                     for hearing in hearing(revoker) {
                         model.revokers[hearing].pending.acknowledged(model.replicas[index].id)
                         model.revokers[hearing].returnIfOver()
@@ -284,7 +284,7 @@ struct Model {
                     model.replicas[index].freshness.invalidateAll()
                     for revoker in model.revokers.indices
                     where model.revokers[revoker].place != .none {
-                        model.replicas[index].obeyedInFlight.insert(revoker)
+                        model.replicas[index].acknowledgedInFlight.insert(revoker)
                     }
                 })
         }
@@ -336,7 +336,7 @@ struct Fingerprint: Hashable {
         /// What is remembered and not yet forgotten.
         var remembers: Int?
         var trusted: [Bool]
-        var obeyedInFlight: Set<Int>
+        var acknowledgedInFlight: Set<Int>
         var fillsLeft: Int
         var renewalsLeft: Int
         var lossesLeft: Int
@@ -362,7 +362,7 @@ struct Fingerprint: Hashable {
                 trusted: (0...Model.lastTick).map {
                     replica.freshness.isTrusted(at: Int64($0) * Model.tick)
                 },
-                obeyedInFlight: replica.obeyedInFlight, fillsLeft: replica.fillsLeft,
+                acknowledgedInFlight: replica.acknowledgedInFlight, fillsLeft: replica.fillsLeft,
                 renewalsLeft: replica.renewalsLeft,
                 lossesLeft: replica.lossesLeft)
         }

@@ -4,7 +4,7 @@ import Text
 enum InvalidationMessage: Equatable {
     /// `change 17 <replica> <id> <id> …`: these were changed. No id: anything may have.
     case change(number: Int64, by: UUID, tags: [CacheTag])
-    /// `obeyed 17 <replica>`: the replica answers nothing of before the change.
+    /// `acknowledged 17 <replica>`: the replica answers nothing of before the change.
     case acknowledged(number: Int64, by: UUID)
 
     /// More objects than this in one change, and everything is forgotten.
@@ -20,7 +20,7 @@ enum InvalidationMessage: Equatable {
             let tags = words[3...].compactMap { UUID($0).map(CacheTag.init) }
             guard tags.count == words.count - 3 else { return nil }
             self = .change(number: number, by: replica, tags: tags)
-        case "obeyed": self = .acknowledged(number: number, by: replica)
+        case "acknowledged": self = .acknowledged(number: number, by: replica)
         default: return nil
         }
     }

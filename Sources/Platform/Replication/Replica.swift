@@ -16,7 +16,7 @@ package final class Replica: Sendable {
     private let freshness: Freshness
     /// Nanoseconds.
     private let lease: Int64
-    /// How long changes wait from their commit until the others have obeyed.
+    /// How long changes wait from their commit until the others have acknowledged.
     private let waits: Histogram
     private let clock: @Sendable () -> Int64
     private let state = Mutex(State())
@@ -177,7 +177,7 @@ package final class Replica: Sendable {
         if numbers.isEmpty { return }
         listener.send(
             """
-            SELECT pg_notify(\(Self.channel), 'obeyed ' || number || ' ' || \(id.description))
+            SELECT pg_notify(\(Self.channel), 'acknowledged ' || number || ' ' || \(id.description))
             FROM unnest(\(numbers)) AS number
             """
         ) { _ in }

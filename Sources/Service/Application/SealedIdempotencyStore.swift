@@ -31,7 +31,7 @@ struct SealedIdempotencyStore: IdempotencyStore {
         case .mismatch: return .mismatch
         case .kept(let bytes):
             // The first answer may not have gone out yet: what it tells of is committed, and has
-            // to be obeyed as well.
+            // to be acknowledged as well.
             try await database.awaitEarlierInvalidations()
             let answer = Array(bytes.dropFirst())
             guard bytes.first == Self.sealed else { return .replay(answer) }

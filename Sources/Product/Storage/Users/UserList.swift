@@ -65,9 +65,9 @@ extension TenantScope {
         let tenant = tenant
         // The database's locale may know only ASCII; letters of every script cost more.
         let isASCII = filter.text?.utf8.allSatisfy { $0 < 0x80 } ?? true
-        let mails: SQL = isASCII ? "" : #" COLLATE "und-x-icu""#
+        let letters: SQL = isASCII ? "" : #" COLLATE "und-x-icu""#
         return SearchedList(
-            name: .users, content: "email_key || ' ' || lower(coalesce(name, '')\(mails))",
+            name: .users, content: "email_key || ' ' || lower(coalesce(name, '')\(letters))",
             searched: "email_key, name",
             condition: filter.condition(in: tenant)
         ) { page, counting, list in
