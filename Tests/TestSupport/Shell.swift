@@ -21,11 +21,19 @@ package enum Shell {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        // A signal that is blocked here would be blocked in every child, `timeout` among them.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) }
         arguments.append(nil)
         defer { for argument in arguments { free(argument) } }
         var pid: pid_t = 0
-        let code = posix_spawnp(&pid, command[0], &actions, nil, arguments, environ)
+        let code = posix_spawnp(&pid, command[0], &actions, &attributes, arguments, environ)
         guard code == 0 else { throw Failure(command: command, code: code, output: "no start") }
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0 && errno == EINTR {}

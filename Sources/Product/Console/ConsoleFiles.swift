@@ -74,14 +74,14 @@ package struct ConsoleFiles: Sendable {
     /// Whether `response` answers on this path.
     package func serves(_ path: String) -> Bool { file(of: path) != nil }
 
-    private enum Place {
+    private enum Resource {
         case root
         case page(Asset)
         case asset(Asset)
         case nothing
     }
 
-    private func file(of path: String) -> Place? {
+    private func file(of path: String) -> Resource? {
         switch path {
         case "/": return .root
         // The pages of people outside stand at short addresses, in the same shell.
@@ -93,7 +93,7 @@ package struct ConsoleFiles: Sendable {
         guard bytes.starts(with: "/console/".utf8) else { return nil }
         // An asset of an earlier version is a 404, never the shell under the name of a script.
         guard bytes.starts(with: "/console/assets/".utf8) else { return .page(shell) }
-        return assets[path].map(Place.asset) ?? .nothing
+        return assets[path].map(Resource.asset) ?? .nothing
     }
 
     private func plain(_ status: Int, _ text: String, _ fields: [Field]) -> Response {
