@@ -69,13 +69,15 @@ def test_a_pasted_id_opens_what_it_is_of_and_nothing_else_is_made_up(console):
     page = console.go(f"/console/t/{one['slug']}/users")
     search = re.compile(r"/v1/search\?")
     asked = []
-    page.route(search, asked.append)
+    page.route(search, lambda route: asked.append(route))
     for text, heading in ((person["id"], "Profile"), (decision, "Rule by rule"), (one["id"], None)):
         page.keyboard.press("Control+k")
         with page.expect_request(search):
             page.locator(".palette input").fill(text)
         # At once, before the answer: what is found is opened.
         page.keyboard.press("Enter")
+        while not asked:
+            page.evaluate("1")
         asked.pop().continue_()
         expect(page.locator(".palette")).to_have_count(0)
         if heading:
