@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -57,14 +58,14 @@ struct AuditEventsTests {
         let own = try await service.send(
             .get, "/v1/audit-events?action=tenant.created", as: .tenantAdmin(acme))
         #expect(own.json["items"]?.array?.count == 1)
-        let developer = try await service.session(role: "developer", tenant: acme.id)
+        let developer = try await service.session(role: .developer, tenant: acme.id)
         _ = try await service.send(
             .post, "/v1/tenants/acme/cors-origins", json: #"{"origin":"https://a.example"}"#,
             as: .session(developer))
         let done = try await service.send(
             .get, "/v1/tenants/acme/audit-events", as: .session(developer))
         #expect(done.json["items"]?.array?.count == 1)
-        let support = try await service.session(role: "support", tenant: acme.id)
+        let support = try await service.session(role: .support, tenant: acme.id)
         #expect(
             try await service.send(
                 .get, "/v1/tenants/acme/audit-events", as: .session(support)

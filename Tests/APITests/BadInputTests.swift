@@ -1,4 +1,5 @@
 import API
+import Domain
 import HTTP
 import JSON
 import TestSupport
@@ -10,7 +11,7 @@ import Testing
     private func withStage(_ body: (RightsStage) async throws -> Void) async throws {
         try await UserStage.run { stage in
             let stage = try await RightsStage.make(stage)
-            _ = try await stage.stage.service.session(role: "owner", tenant: nil)
+            _ = try await stage.stage.service.session(role: .owner, tenant: nil)
             let before = try await stage.stage.service.database.content()
             try await body(stage)
             let after = try await stage.stage.service.database.content()

@@ -84,7 +84,8 @@ struct DomainCheckTests {
         let proved = try await stage.post("/v1/tenants/acme/domains/\(stage.id)/verify", proof)
         #expect(proved.status == 200, "\(proved.text)")
         for (name, role, place) in [
-            ("boss", "admin", tenant.id), ("help", "support", tenant.id), ("root", "owner", nil),
+            ("boss", Operator.Role.admin, tenant.id), ("help", .support, tenant.id),
+            ("root", .owner, nil),
         ] {
             _ = try await service.storage.createOperator(
                 email: "\(name)@acme.example", emailKey: "\(name)@acme.example", name: nil,

@@ -1,4 +1,5 @@
 import Cryptography
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -82,7 +83,7 @@ import Text
 
     @Test func `the console's cookie reads nothing for a page of another origin`() async throws {
         try await UserStage.run { stage in
-            let token = try await stage.service.session(role: "owner", tenant: nil)
+            let token = try await stage.service.session(role: .owner, tenant: nil)
             for (site, status) in [("same-site", 403), ("cross-site", 403), ("same-origin", 200)] {
                 let fields = [
                     Field("cookie", "gatehouse=\(token)"), Field("sec-fetch-site", site),
@@ -96,7 +97,7 @@ import Text
 
     @Test func `a write by the console's cookie has to come from our own origin`() async throws {
         try await UserStage.run { stage in
-            let token = try await stage.service.session(role: "owner", tenant: nil)
+            let token = try await stage.service.session(role: .owner, tenant: nil)
             let cookie = [
                 Field("cookie", "gatehouse=\(token)"), Field("x-gatehouse-console", "1"),
             ]
@@ -121,9 +122,9 @@ import Text
         try await UserStage.run { stage in
             let storage = stage.service.storage
             let person = try await storage.createOperator(
-                email: "o@a.example", emailKey: "o@a.example", name: "O", role: "owner",
+                email: "o@a.example", emailKey: "o@a.example", name: "O", role: .owner,
                 tenant: nil, passwordHash: nil, by: .system)
-            _ = try await stage.service.session(role: "owner", tenant: nil)
+            _ = try await stage.service.session(role: .owner, tenant: nil)
             let suspended = try await stage.service.send(
                 .patch, "/v1/operators/\(person.id)", json: #"{"status":"suspended"}"#,
                 as: .platformOwner)
@@ -134,7 +135,7 @@ import Text
                 try await storage.startOperatorSession(
                     person, tokenHash: hash, userAgent: nil, by: .system)
             }
-            #expect(try await storage.operatorRow(person.id)?.status == "suspended")
+            #expect(try await storage.operatorRow(person.id)?.status == .suspended)
         }
     }
 }

@@ -1,4 +1,5 @@
 import API
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -15,18 +16,18 @@ import Text
         let now = Mutex<Int64>(0)
         let refusal = Mutex<Problem?>(nil)
         let originRefusal = Mutex<Problem?>(nil)
-        let role = Mutex("manager")
+        let role = Mutex(UserRole.manager)
         let tenant = Mutex<UUID?>(nil)
         let asked = Counter()
         let counted = Counter()
 
-        private func principal(of request: Request) throws -> Principal {
+        private func principal(of request: Request) throws -> CallerPrincipal {
             _ = asked.next()
             if let refusal = refusal.withLock({ $0 }) { throw refusal }
             let caller = request.first("authorization").flatMap { UInt64($0) } ?? 1
-            return Principal(
-                kind: .key, id: UUID(high: 7, low: caller), tenant: tenant.withLock { $0 },
-                role: role.withLock { $0 })
+            let home = tenant.withLock { $0 } ?? UUID(high: 1, low: 0)
+            return CallerPrincipal(
+                .user(id: UUID(high: 7, low: caller), role: role.withLock { $0 }, tenant: home))
         }
 
         func dispatcher(_ limits: ExportLimits = ExportLimits()) throws -> Dispatcher {
@@ -147,7 +148,7 @@ import Text
         let response = try await stage.dispatcher().respond(to: request())
         guard case .stream(let next) = response.body else { throw Broken() }
         _ = try await next()
-        stage.role.withLock { $0 = "member" }
+        stage.role.withLock { $0 = .member }
         await #expect(throws: Problem.self) { try await next() }
         #expect(stage.records.all.map(\.status) == [200, 403])
     }

@@ -1,4 +1,5 @@
 import API
+import Domain
 import HTTP
 import JSON
 import Routing
@@ -39,7 +40,7 @@ struct Fixture {
         return [
             Endpoint(
                 .get, "/v1/tenants/{tenant}/things", id: "listThings", tag: "Things",
-                summary: "Lists things.", access: .right("things:read"),
+                summary: "Lists things.", access: .right(.readUsers),
                 query: QueryParameter.list(sorts: ["created_at", "-created_at"], search: true),
                 answers: [.list(Self.shape)]
             ) { call in
@@ -50,7 +51,7 @@ struct Fixture {
             },
             Endpoint(
                 .post, "/v1/tenants/{tenant}/things", id: "createThing", tag: "Things",
-                summary: "Creates a thing.", access: .right("things:write"),
+                summary: "Creates a thing.", access: .right(.createUsers),
                 body: .json(Self.shape.creating("NewThing", required: ["slug", "email"])),
                 answers: [.created(Self.shape)], problems: [.emailTaken], idempotent: true,
                 maxBody: 4096
@@ -65,7 +66,7 @@ struct Fixture {
             },
             Endpoint(
                 .put, "/v1/tenants/{tenant}/things/{id}", id: "putThing", tag: "Things",
-                summary: "Replaces a thing.", access: .right("things:write"),
+                summary: "Replaces a thing.", access: .right(.createUsers),
                 body: .json(Self.shape), answers: [.ok(Self.shape)], ifMatch: .required,
                 exists: { try $0.id() == Self.thing },
                 handle: { call in
@@ -77,7 +78,7 @@ struct Fixture {
                 }),
             Endpoint(
                 .post, "/v1/tenants/{tenant}/things/{id}/suspend", id: "suspendThing",
-                tag: "Things", summary: "Suspends.", access: .right("things:write"),
+                tag: "Things", summary: "Suspends.", access: .right(.createUsers),
                 answers: [.ok(Self.shape)]
             ) { _ in .ok(.object([])) },
             Endpoint(
@@ -101,7 +102,7 @@ struct Fixture {
             },
             authorize: { principal, access, _ in
                 guard case .right(let right) = access else { return nil }
-                return principal.scopes.contains(right) ? nil : .forbidden()
+                return principal.platform || principal.scopes.contains(right.rawValue) ? nil : .forbidden()
             },
             enforceCORS: { request, _ in
                 guard let origin = request.first("origin") else { return .proceed }
@@ -117,18 +118,19 @@ struct Fixture {
             now: { Timestamp(microseconds: 0) })
     }
 
-    private static func principal(_ credential: String?) throws -> Principal {
+    private static func principal(_ credential: String?) throws -> CallerPrincipal {
+        let writing = ["readUsers", "createUsers"]
+        let id = UUID(high: 9, low: 9)
         switch credential {
-        case nil: .anonymous
+        case nil: return .anonymous
         case "writer":
-            Principal(
-                kind: .key, id: UUID(high: 9, low: 9), tenant: acme.id,
-                scopes: ["things:read", "things:write"])
-        case "reader": Principal(kind: .key, tenant: acme.id, scopes: ["things:read"])
+            return CallerPrincipal(.key(id: id, owner: .tenant(acme.id), scopes: writing))
+        case "reader":
+            return CallerPrincipal(.key(id: id, owner: .tenant(acme.id), scopes: ["readUsers"]))
         case "console":
-            Principal(
-                kind: .operator, platform: true, scopes: ["things:read", "things:write"],
-                isConsoleSession: true)
+            var principal = CallerPrincipal(.operator(id: id, role: .owner, tenant: nil))
+            principal.isConsoleSession = true
+            return principal
         case "away": throw Problem.unavailable
         default: throw Problem.unauthorized("The credential is not known.")
         }

@@ -109,7 +109,7 @@ struct HookLimitTests {
         try await PoolStage.run { stage in
             try await stage.manage(
                 .post, "/v1/tenants/victim/domains", #"{"domain":"corp.example"}"#)
-            _ = try await stage.service.session(role: "owner", tenant: nil)
+            _ = try await stage.service.session(role: .owner, tenant: nil)
             let storage = stage.service.storage
             try await storage.scope(stage.victim.id).change(by: .system) { change in
                 try await change.query("SELECT 1 FROM tenants FOR UPDATE")
@@ -199,7 +199,7 @@ struct HookLimitTests {
         try await PoolStage.run { stage in
             stage.clock.startMinute()
             try await stage.invite(Self.ann)
-            _ = try await stage.service.session(role: "owner", tenant: nil)
+            _ = try await stage.service.session(role: .owner, tenant: nil)
             let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
                 for number in 0..<1000 {
                     group.addTask {

@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Postgres
@@ -93,7 +94,7 @@ import Testing
     @Test func `the role counts for who gave it last, not for who invited`() async throws {
         try await Self.run { scene in
             let support = TestService.Credential.session(
-                try await scene.service.session(role: "support", tenant: scene.tenant.id))
+                try await scene.service.session(role: .support, tenant: scene.tenant.id))
             let stage = try await Stage.make(role: "member", by: support, in: scene)
             let wide = try await stage.patch(
                 "\(Self.invites)/\(stage.invite)", #"{"role":"admin"}"#, as: support)
@@ -132,7 +133,7 @@ import Testing
             #expect(results.map { $0["result"]?.string } == ["refused", "created"])
             #expect(results.first?["conflicting_id"]?.string == stage.invite)
             let support = TestService.Credential.session(
-                try await scene.service.session(role: "support", tenant: scene.tenant.id))
+                try await scene.service.session(role: .support, tenant: scene.tenant.id))
             let beyond = try await again(#","role":"member","resend":true"#, as: support)
             #expect(beyond.status == 403)
             let resent = try await again(#","role":"manager","resend":true"#)

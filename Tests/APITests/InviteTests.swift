@@ -79,7 +79,7 @@ import Text
 
     @Test func `many who invite one address at once make one invite`() async throws {
         try await TestService.run { service, _ in
-            _ = try await service.session(role: "owner", tenant: nil)
+            _ = try await service.session(role: .owner, tenant: nil)
             let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
                 for _ in 0..<6 { group.addTask { try await Self.invite(service) } }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -174,7 +174,7 @@ import Text
         try await TestService.run { service, tenant in
             let body =
                 #"{"invites":[{"email":"a@example.com"},{"email":"nobody"},{"email":"A@example.com"}]}"#
-            _ = try await service.session(role: "owner", tenant: nil)
+            _ = try await service.session(role: .owner, tenant: nil)
             let before = try await service.database.content()
             for query in ["?dry_run=true", ""] {
                 let answer = try await Self.invite(service, body, query: query)
@@ -232,7 +232,7 @@ import Text
     @Test func `support invites members alone`() async throws {
         try await TestService.run { service, tenant in
             let support = TestService.Credential.session(
-                try await service.session(role: "support", tenant: tenant.id))
+                try await service.session(role: .support, tenant: tenant.id))
             let wide = try await Self.invite(
                 service, #"{"email":"a@example.com","role":"admin"}"#, as: support)
             #expect(wide.status == 403)

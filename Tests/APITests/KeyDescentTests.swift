@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Postgres
@@ -131,7 +132,7 @@ struct KeyDescentTests {
     @Test func `who may not revoke one of them revokes none`() async throws {
         try await TestService.run { service, tenant in
             let person = try await service.makeUser(
-                "ann@acme.example", name: "Ann", role: "admin", password: "correct horse battery",
+                "ann@acme.example", name: "Ann", role: .admin, password: "correct horse battery",
                 in: tenant)
             let owned = #","owner":{"type":"user","id":"\#(person.id)"}"#
             let root = try await service.makeKey(Self.making, owned)

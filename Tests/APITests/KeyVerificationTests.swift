@@ -240,7 +240,7 @@ import Text
         let slow = try await key(service, #""smtp""#, more: #","rate_limit":{"per_minute":10}"#)
         let replicas = [service.composition, try service.replica()]
         let owner = TestService.Credential.session(
-            try await service.session(role: "owner", tenant: nil))
+            try await service.session(role: .owner, tenant: nil))
         func admitted() async throws -> [Int] {
             try await withThrowingTaskGroup(of: (Int, Bool).self) { group in
                 for number in 0..<120 {

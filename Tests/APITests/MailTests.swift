@@ -1,5 +1,6 @@
 import Application
 import Cryptography
+import Domain
 import HTTP
 import JSON
 import Mail
@@ -204,7 +205,7 @@ struct MailTests {
         async throws
     {
         try await Self.run { stage in
-            let session = try await stage.service.session(role: "owner", tenant: nil)
+            let session = try await stage.service.session(role: .owner, tenant: nil)
             for email in ["nobody@example.com", "owner-platform@operators.example"] {
                 let answer = try await stage.send(
                     "/v1/password-resets", #"{"email":"\#(email)"}"#, as: .anonymous)
@@ -336,7 +337,7 @@ struct MailTests {
 
     @Test func `one address gets five resets an hour`() async throws {
         try await Self.run { stage in
-            _ = try await stage.service.session(role: "owner", tenant: nil)
+            _ = try await stage.service.session(role: .owner, tenant: nil)
             for _ in 0..<8 {
                 let answer = try await stage.send(
                     "/v1/password-resets", #"{"email":"owner-platform@operators.example"}"#,

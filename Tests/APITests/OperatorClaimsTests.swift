@@ -1,5 +1,6 @@
 import Application
 import Cryptography
+import Domain
 import HTTP
 import JSON
 import Mail
@@ -212,7 +213,7 @@ struct OperatorClaimsTests {
         try await TestService.run(clock: clock) { service, _ in
             let hash = try await service.composition.passwords.hash(Array("a good password".utf8))
             let person = try await service.storage.createOperator(
-                email: "own@example.com", emailKey: "own@example.com", name: nil, role: "owner",
+                email: "own@example.com", emailKey: "own@example.com", name: nil, role: .owner,
                 tenant: nil, passwordHash: hash, by: .system)
             func signIn(_ password: String, _ address: String) async throws -> Int {
                 try await service.send(

@@ -1,4 +1,5 @@
 import Cryptography
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -36,7 +37,7 @@ struct OperatorsTests {
             .post, "/v1/operators", json: #"{"email":"x","role":"king"}"#, as: .platformOwner)
         #expect(bad.status == 422)
         #expect(try await service.send(.post, "/v1/operators", json: Self.body).status == 401)
-        let support = try await service.session(role: "support", tenant: nil)
+        let support = try await service.session(role: .support, tenant: nil)
         #expect(
             try await service.send(
                 .post, "/v1/operators", json: Self.body, as: .session(support)
@@ -74,7 +75,7 @@ struct OperatorsTests {
 
     @Test func `the last owner stays`() async throws {
         let service = try await TestService.make()
-        _ = try await service.session(role: "owner", tenant: nil)
+        _ = try await service.session(role: .owner, tenant: nil)
         let list = try await service.send(.get, "/v1/operators", as: .platformOwner)
         let path = "/v1/operators/\(list.json["items"]?.array?.first?["id"]?.string ?? "")"
         #expect(try await service.send(.delete, path, as: .platformOwner).status == 409)
@@ -91,7 +92,7 @@ struct OperatorsTests {
 
     @Test func `a changed operator has another tag, and a removed one no session`() async throws {
         let service = try await TestService.make()
-        let session = try await service.session(role: "support", tenant: nil)
+        let session = try await service.session(role: .support, tenant: nil)
         let me = try await service.send(.get, "/v1/session", as: .session(session))
         let path = "/v1/operators/\(me.json["operator"]?["id"]?.string ?? "")"
         let before = try await service.send(.get, path, as: .platformOwner)

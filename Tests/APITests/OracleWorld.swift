@@ -60,7 +60,7 @@ extension Oracle {
         }
         if verdict.tenantID.map(index) != due.tenant { wrong.append("tenant") }
         if Set(verdict.choices.map(index)) != due.choices { wrong.append("choices") }
-        let rule = Self.decidingRule(verdict.trace.map { ($0.rule, $0.result) }, due)
+        let rule = Self.decidingRule(verdict.trace.map { ($0.rule.rawValue, $0.result) }, due)
         if rule != due.rule { wrong.append("rule \(rule ?? "-") instead of \(due.rule)") }
         if !state.isNative, due.outcome == .refused {
             let isAsked = !named.isEmpty

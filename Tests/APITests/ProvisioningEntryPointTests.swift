@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Postgres
@@ -136,7 +137,7 @@ struct ProvisioningEntryPointTests {
     {
         let scene = try await Self.scene(person)
         let (path, json) = Self.calls(.hook, person, token: "")[0]
-        _ = try await scene.service.session(role: "owner", tenant: nil)
+        _ = try await scene.service.session(role: .owner, tenant: nil)
         let before = try await scene.service.database.content()
         let dry = try await scene.service.send(
             .post, "/v1/provisioning/evaluate", json: json, as: .platformOwner)

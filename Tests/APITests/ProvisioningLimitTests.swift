@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Postgres
@@ -76,7 +77,7 @@ struct ProvisioningLimitTests {
         clock.startMinute()
         let scene = try await ProvisioningScene.make(clock: { clock.now })
         let other = try await scene.service.makeTenant("other")
-        _ = try await scene.service.session(role: "owner", tenant: other.id)
+        _ = try await scene.service.session(role: .owner, tenant: other.id)
         func attempt(_ number: Int, as who: TestService.Credential) async throws -> String? {
             try await scene.service.send(
                 .post, "/v1/hooks/pre-signup",

@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Postgres
@@ -156,7 +157,7 @@ struct ProvisioningRulesTests {
             }
             switch fate {
             case .keptRole, .demoted, .deleted:
-                let session = try await service.session(role: "admin", tenant: scene.tenant.id)
+                let session = try await service.session(role: .admin, tenant: scene.tenant.id)
                 try await invite(.session(session))
                 let list = try await service.send(
                     .get, "/v1/operators?limit=100", as: .platformOwner)
@@ -175,7 +176,7 @@ struct ProvisioningRulesTests {
                     .post, "\(Self.acme)/api-keys/\(made["id"]?.string ?? "")/revoke", "{}")
             case .manager, .memberNow:
                 let user = try await service.makeUser(
-                    "max@ex.com", name: "Max", role: "manager", password: "a long password",
+                    "max@ex.com", name: "Max", role: .manager, password: "a long password",
                     in: scene.tenant)
                 let made = try await key(#","owner":{"type":"user","id":"\#(user.id)"}"#)
                 try await invite(.bearer(made["key"]?.string ?? ""))

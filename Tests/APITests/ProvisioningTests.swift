@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Postgres
@@ -88,7 +89,7 @@ struct ProvisioningTests {
     @Test func `a dry run answers with the trace and writes nothing`() async throws {
         let scene = try await ProvisioningScene.make()
         try await scene.invite("ann@ex.com", role: "admin")
-        _ = try await scene.service.session(role: "owner", tenant: nil)
+        _ = try await scene.service.session(role: .owner, tenant: nil)
         let before = try await scene.service.database.content()
         let answer = try await scene.service.send(
             .post, "/v1/provisioning/evaluate",

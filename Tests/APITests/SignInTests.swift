@@ -1,5 +1,6 @@
 import Application
 import Cryptography
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -19,7 +20,7 @@ struct SignInTests {
         try await TestService.run(clock: clock) { service, tenant in
             let hash = try await service.composition.passwords.hash(Array(password.utf8))
             _ = try await service.storage.createOperator(
-                email: email, emailKey: email, name: "Owner", role: "owner",
+                email: email, emailKey: email, name: "Owner", role: .owner,
                 tenant: isTenants ? tenant.id : nil, passwordHash: hash, by: .system)
             try await body(service, clock)
         }

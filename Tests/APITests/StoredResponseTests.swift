@@ -41,7 +41,7 @@ import Text
         let service = try await TestService.make()
         try await service.makeTenant("acme")
         let owner = TestService.Credential.session(
-            try await service.session(role: "owner", tenant: nil))
+            try await service.session(role: .owner, tenant: nil))
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<8 {
                 group.addTask {

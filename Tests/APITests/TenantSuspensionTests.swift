@@ -16,7 +16,7 @@ import Text
         try await TestService.run { service, tenant in
             let owner = TestService.Credential.tenantAdmin(tenant)
             let admin = TestService.Credential.session(
-                try await service.session(role: "admin", tenant: tenant.id))
+                try await service.session(role: .admin, tenant: tenant.id))
             let suspended = try await service.send(.post, "\(Self.acme)/suspend", as: owner)
             #expect(suspended.status == 200, "\(suspended.text)")
             let refused: [(HTTP.Method, String, TestService.Credential)] = [

@@ -34,7 +34,7 @@ struct VerificationCostTests {
             let mine = try await service.makeKey(#""smtp""#)
             let body = #"{"keys":[{"key":"\#(mine.secret)"},{"key":"\#(mine.secret)"}]}"#
             let support = TestService.Credential.session(
-                try await service.session(role: "support", tenant: tenant.id))
+                try await service.session(role: .support, tenant: tenant.id))
             let foreign = TestService.Credential.tenantAdmin(other)
             // Their sessions are known before.
             for who in [support, foreign] {
@@ -62,8 +62,8 @@ struct VerificationCostTests {
         async throws
     {
         let places = BatchSlots()
-        var caller = API.Principal(kind: .key, id: .random())
-        let other = API.Principal(kind: .key, id: .random())
+        let caller = CallerPrincipal(.key(id: .random(), owner: .platform, scopes: []))
+        let other = CallerPrincipal(.key(id: .random(), owner: .platform, scopes: []))
         func fill(_ left: Int, _ body: () async throws -> Void) async throws {
             if left == 0 { return try await body() }
             try await places.one(of: caller, false) { try await fill(left - 1, body) }
@@ -74,8 +74,7 @@ struct VerificationCostTests {
             try await places.one(of: other, false) {}
         }
         try await places.one(of: caller, false) {}
-        caller.id = nil
-        try await places.one(of: caller, false) {}
+        try await places.one(of: .anonymous, false) {}
     }
 
     @Test func `a batch longer than its window is answered whole, in its order`() async throws {

@@ -1,5 +1,6 @@
 import Application
 import Cryptography
+import Domain
 import JSON
 import Storage
 import TestSupport
@@ -41,7 +42,7 @@ struct ServiceTests {
         let storage = running.service.composition.database
         let person = try await storage.createOperator(
             email: "ada@operators.example", emailKey: "ada@operators.example", name: "Ada",
-            role: "owner", tenant: nil, passwordHash: nil, by: .system)
+            role: .owner, tenant: nil, passwordHash: nil, by: .system)
         let token = TokenSecret.make()
         try await storage.storeOperatorLink(
             TokenSecret.hash(token) ?? [], for: person.id, seconds: 60)

@@ -1,5 +1,6 @@
 import Application
 import Cryptography
+import Domain
 import JSON
 import Outbound
 import SignIn
@@ -26,7 +27,7 @@ struct SignInRestartTests {
         let storage = running.service.composition.database
         let person = try await storage.createOperator(
             email: "ada@operators.example", emailKey: "ada@operators.example", name: "Ada",
-            role: "owner", tenant: nil, passwordHash: nil, by: .system)
+            role: .owner, tenant: nil, passwordHash: nil, by: .system)
         let token = TokenSecret.make()
         try await storage.startOperatorSession(
             person, tokenHash: TokenSecret.hash(token) ?? [], userAgent: nil, by: .system)

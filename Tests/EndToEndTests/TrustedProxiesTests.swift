@@ -75,7 +75,7 @@ struct TrustedProxiesTests {
         let running = try await RunningService { $0.publicURL = "https://gate.example" }
         let database = running.service.composition.database
         let person = try await database.createOperator(
-            email: "o@gate.example", emailKey: "o@gate.example", name: nil, role: "owner",
+            email: "o@gate.example", emailKey: "o@gate.example", name: nil, role: .owner,
             tenant: nil, passwordHash: nil, by: .system)
         // A proxy that is not named as trusted; what it says of the scheme is not heard.
         for told in [[], ["X-Forwarded-Proto: http"]] {

@@ -1,4 +1,5 @@
 import Cryptography
+import Domain
 import HTTP
 import JSON
 import SignIn
@@ -86,7 +87,7 @@ struct ClientsTests {
         #expect(unknown.status == 404)
         #expect(try await service.send(.get, Self.path).status == 401)
         #expect(try await service.send(.get, Self.path, as: .tenantAdmin(other)).status == 404)
-        let support = try await service.session(role: "support", tenant: acme.id)
+        let support = try await service.session(role: .support, tenant: acme.id)
         #expect(try await service.send(.get, Self.path, as: .session(support)).status == 403)
         await service.stop()
     }

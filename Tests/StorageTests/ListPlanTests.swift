@@ -54,8 +54,8 @@ struct ListPlanTests {
         var late = UserFilter()
         late.signedInSince = at
         let filters: [(String, UserFilter)] = [
-            ("all", UserFilter()), ("suspended", UserFilter(status: "suspended")),
-            ("admins", UserFilter(role: "admin")), ("github", UserFilter(provider: "github")),
+            ("all", UserFilter()), ("suspended", UserFilter(status: .suspended)),
+            ("admins", UserFilter(role: .admin)), ("github", UserFilter(provider: "github")),
             ("a rare text", UserFilter(text: "5999@")), ("a name", UserFilter(text: "lovelace")),
             ("a frequent text", UserFilter(text: "example")),
             ("a beginning", UserFilter(text: "gr")), ("who never came", never),
@@ -75,10 +75,10 @@ struct ListPlanTests {
         }
         all += try await searches(of: scope)
         for list in [newest, further] {
-            for status in [nil, "active", "revoked"] {
+            for status in [nil, APIKey.Status.active, .revoked] {
                 let keys = scope.apiKeyList(APIKeyFilter(status: status))
                 all.append(
-                    Listed(name: "keys, \(status ?? "all")", sql: keys.sql(ListSearch(), list)))
+                    Listed(name: "keys, \(status?.rawValue ?? "all")", sql: keys.sql(ListSearch(), list)))
             }
             all.append(
                 Listed(

@@ -37,7 +37,7 @@ struct ListSearchTests {
         for one in expected {
             let filter = UserFilter(text: one.text)
             var admins = filter
-            admins.role = "admin"
+            admins.role = .admin
             let all = try await scope.users(ListQuery(limit: 200), admins)
             let far = try await scope.users(ListQuery(limit: 200), admins, walking: 1)
             #expect(all.rows.map(\.id) == far.rows.map(\.id))
@@ -74,7 +74,7 @@ struct ListSearchTests {
             }
         }
         let revoked = try await scope.apiKeys(
-            ListQuery(), APIKeyFilter(status: "revoked", text: "lovelace"))
+            ListQuery(), APIKeyFilter(status: .revoked, text: "lovelace"))
         #expect(revoked.rows.allSatisfy { $0.key.revokedAt != nil && $0.nameKey.contains("love") })
         #expect(!revoked.rows.isEmpty)
         await service.stop()

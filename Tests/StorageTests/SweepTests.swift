@@ -108,9 +108,9 @@ import Text
     @Test func `sessions, links and tokens go once they have ended`() async throws {
         let scene = try await Scene()
         let storage = scene.service.storage
-        _ = try await scene.service.session(role: "owner", tenant: nil)
+        _ = try await scene.service.session(role: .owner, tenant: nil)
         let person = try await storage.createOperator(
-            email: "a@example.org", emailKey: "a@example.org", name: nil, role: "owner",
+            email: "a@example.org", emailKey: "a@example.org", name: nil, role: .owner,
             tenant: nil, passwordHash: nil, by: .system)
         try await storage.storeOperatorLink([1], for: person.id, seconds: 60)
         #expect(try await sweep(storage) == [:])
@@ -130,7 +130,7 @@ import Text
             let email = try EmailAddress("a@\(slug).example")
             try await storage.scope(tenant.id).change(by: .system) { change in
                 let user = try await change.createUser(
-                    email: email, name: nil, role: "member", database: storage)
+                    email: email, name: nil, role: .member, database: storage)
                 _ = try await change.makeLinkGrant(for: user)
             }
             let ended = Timestamp.systemClock().adding(seconds: Int64(-hours * 3600))

@@ -124,7 +124,7 @@ import Text
         await #expect(throws: StorageFailure.self) {
             try await storage.scope(scene.mine).change(by: .system) { change in
                 _ = try await change.setTenantStatus(
-                    change.lockTenant(), "active", action: .tenantRestored)
+                    change.lockTenant(), .active, action: .tenantRestored)
             }
         }
         #expect(try await storage.sweep { _, _ in })

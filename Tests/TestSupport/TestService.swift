@@ -116,7 +116,7 @@ package final class TestService: Sendable {
 
     /// An active user with a password.
     package func makeUser(
-        _ email: String, name: String, role: String = "member", password: String,
+        _ email: String, name: String, role: UserRole = .member, password: String,
         in tenant: TenantRow
     ) async throws -> UserRow {
         let hash = try await composition.passwords.hash(Array(password.utf8))
@@ -144,9 +144,9 @@ package final class TestService: Sendable {
         case .anonymous: break
         case .bearer(let key): all.append(Field("authorization", "Bearer \(key)"))
         case .session(let token): all += Self.console(token)
-        case .platformOwner: all += Self.console(try await session(role: "owner", tenant: nil))
+        case .platformOwner: all += Self.console(try await session(role: .owner, tenant: nil))
         case .tenantAdmin(let tenant):
-            all += Self.console(try await session(role: "owner", tenant: tenant.id))
+            all += Self.console(try await session(role: .owner, tenant: tenant.id))
         }
         if json != nil, !all.contains(where: { $0.name == "content-type" }) {
             all.append(Field("content-type", "application/json"))
@@ -189,11 +189,11 @@ package final class TestService: Sendable {
     }
 
     /// A console session's token for an operator of this role, made once.
-    package func session(role: String, tenant: UUID?) async throws -> String {
+    package func session(role: Operator.Role, tenant: UUID?) async throws -> String {
         let email = "\(role)-\(tenant?.description ?? "platform")@operators.example"
         if let token = sessions.withLock({ $0[email] }) { return token }
         let person = try await storage.createOperator(
-            email: email, emailKey: email, name: role, role: role, tenant: tenant,
+            email: email, emailKey: email, name: role.rawValue, role: role, tenant: tenant,
             passwordHash: nil, by: .system)
         let token = TokenSecret.make()
         try await storage.startOperatorSession(

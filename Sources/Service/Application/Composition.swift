@@ -41,7 +41,7 @@ package struct Composition: Sendable {
         externalServices: ExternalServices = ExternalServices(),
         personLock: PersonLock = PersonLock(),
         metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
-        principal: API.Principal? = nil,
+        principal: CallerPrincipal? = nil,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         var storage = Database(
@@ -130,12 +130,12 @@ package struct Composition: Sendable {
     /// A tenant's own credential is refused while the tenant is suspended; the platform's still
     /// reads and manages it.
     private static func resolve(
-        _ idOrSlug: String, _ principal: API.Principal, _ database: Database
+        _ idOrSlug: String, _ principal: CallerPrincipal, _ database: Database
     ) async throws -> ResolvedTenant? {
         guard let row = try await database.fetchTenant(idOrSlug) else { return nil }
         if !principal.platform {
-            guard principal.tenant == row.id, row.status != "deleted" else { return nil }
-            if row.status == "suspended", !principal.mayResume {
+            guard principal.tenant == row.id, row.status != .deleted else { return nil }
+            if row.status == .suspended, !principal.mayResume {
                 throw Problem(.tenantSuspended, "The tenant is suspended.")
             }
         }

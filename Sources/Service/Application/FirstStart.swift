@@ -1,5 +1,6 @@
 import Configuration
 import Cryptography
+import Domain
 import Observability
 import Storage
 import Text
@@ -21,7 +22,7 @@ struct FirstStart: Sendable {
             let address = try EmailAddress(email)
             let hash = try await composition.passwords.hash(password.bytes)
             _ = try await database.createOperator(
-                email: address.original, emailKey: address.key, name: nil, role: "owner",
+                email: address.original, emailKey: address.key, name: nil, role: .owner,
                 tenant: nil, passwordHash: hash, by: .system)
             logger.log(.info, "the first owner is made", [("email", .text(address.original))])
             return

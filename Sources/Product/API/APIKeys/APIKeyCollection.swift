@@ -19,8 +19,8 @@ struct APIKeyCollection: Sendable {
 
     /// A right over own keys alone is enough here; the handler checks the key's owner.
     func access(_ right: Right) -> Access {
-        if !isPlatform { return .own(right.rawValue) }
-        return .platform((right == .listKeys ? right : .writePlatformKeys).rawValue)
+        if !isPlatform { return .own(right) }
+        return .platform(right == .listKeys ? right : .writePlatformKeys)
     }
 
     func tenantID(_ call: Call) throws -> UUID? { isPlatform ? nil : try call.tenant.id }
@@ -43,7 +43,7 @@ struct APIKeyCollection: Sendable {
         var target = PermissionTarget()
         if case .user(let id) = owner { target.ownerID = id }
         return try Permissions.permits(
-            call.domainPrincipal, right, in: tenantID(call), target: target) == .allowed
+            call.principal.subject, right, in: tenantID(call), target: target) == .allowed
     }
 
     /// 404 for a key that the caller may not see, 403 for one that it may only see.

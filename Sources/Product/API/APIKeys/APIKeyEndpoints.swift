@@ -28,15 +28,15 @@ enum APIKeyEndpoints {
                     QueryParameter(
                         "q", .string(min: 1, max: 255),
                         "Part of the name; under three characters the beginning of a word."),
-                    QueryParameter("status", .enumeration(APIKey.Status.allCases.map(\.rawValue))),
-                    QueryParameter("environment", .enumeration(["live", "test"])),
+                    QueryParameter("status", .enumeration(of: APIKey.Status.self)),
+                    QueryParameter("environment", .enumeration(of: APIKeySecret.Environment.self)),
                     QueryParameter("owner_user_id", .uuid),
                 ],
             answers: [.list(APIKeyRow.shape)]
         ) { call in
             let list = try call.listQuery()
             var filter = APIKeyFilter(
-                status: call.query.optionalString("status"),
+                status: call.query.optionalCase("status"),
                 owner: call.query.optionalUUID("owner_user_id"),
                 environment: call.query.optionalString("environment"),
                 text: call.query.optionalString("q"))
@@ -248,7 +248,7 @@ enum APIKeyEndpoints {
     private static let revokeMany = Endpoint(
         .post, "\(APIKeyCollection.tenant.path)/revoke", id: "revokeApiKeys", tag: "API keys",
         summary: "Ends all keys of a user, or of the tenant, at once.",
-        access: .own(Right.revokeKeys.rawValue),
+        access: .own(.revokeKeys),
         body: .json(
             ObjectShape(
                 "APIKeysRevocation",

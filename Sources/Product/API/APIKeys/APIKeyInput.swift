@@ -57,7 +57,7 @@ struct APIKeyInput {
 
     /// 403 if the caller cannot grant a scope: no key reaches further than its issuer.
     static func requireGiveable(_ scopes: [String], _ call: Call, _ tenant: UUID?) throws {
-        let beyond = Permissions.scopesBeyond(call.domainPrincipal, asked: scopes, in: tenant)
+        let beyond = Permissions.scopesBeyond(call.principal.subject, asked: scopes, in: tenant)
         guard beyond.isEmpty else {
             throw Problem.forbidden(
                 "The credential cannot give what it has not: \(beyond.joined(separator: ", ")).")

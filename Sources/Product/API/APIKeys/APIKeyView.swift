@@ -64,7 +64,7 @@ extension APIKeyRow {
             .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
             FieldShape("name", .string(min: 1, max: 200), example: .string("Mail server")),
             .readOnly(
-                "environment", .enumeration(APIKeySecret.Environment.allCases.map(\.rawValue))),
+                "environment", .enumeration(of: APIKeySecret.Environment.self)),
             .readOnly("prefix", .string(), "The first 12 characters."),
             .readOnly("last4", .string(), "The last 4 characters."),
             .readOnly("previous", .object(previousShape), nullable: true, "Lives until `until`."),
@@ -72,7 +72,7 @@ extension APIKeyRow {
                 "scopes", .array(of: .string(min: 1, max: 100), max: 100),
                 example: .strings(["users:read"])),
             .readOnly("owner", .object(ownerShape)), .readOnly("created_by", .object(makerShape)),
-            .readOnly("status", .enumeration(APIKey.Status.allCases.map(\.rawValue))),
+            .readOnly("status", .enumeration(of: APIKey.Status.self)),
             .nullable("rate_limit", .object(rateShape)), .nullable("note", .string(max: 1000)),
             .nullable("expires_at", .timestamp),
             FieldShape(
@@ -100,7 +100,7 @@ extension APIKeyRow {
         let given: [FieldShape] =
             [
                 .optional(
-                    "environment", .enumeration(APIKeySecret.Environment.allCases.map(\.rawValue)))
+                    "environment", .enumeration(of: APIKeySecret.Environment.self))
             ] + (isPlatform ? [] : [.optional("owner", .object(givenOwnerShape))])
         return shape.adding(nil, given).creating(
             isPlatform ? "PlatformAPIKeyCreation" : "APIKeyCreation", required: ["name", "scopes"])

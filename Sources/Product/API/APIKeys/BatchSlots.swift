@@ -14,7 +14,7 @@ package final class BatchSlots: Sendable {
 
     /// Throws 429 at the caller's limit. Calls without look-ups (`isFree`) are not counted.
     package func one<Result>(
-        of caller: Principal, _ isFree: Bool, _ body: () async throws -> Result
+        of caller: CallerPrincipal, _ isFree: Bool, _ body: () async throws -> Result
     ) async throws -> Result {
         guard !isFree, let id = caller.id else { return try await body() }
         let isIn = underWay.withLock { counts in

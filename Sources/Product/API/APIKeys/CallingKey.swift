@@ -9,7 +9,7 @@ package struct CallingKey: Sendable {
     private let home: UUID
 
     /// Nil for operators and users, and for a provider's hook, which creates no keys.
-    package init?(_ principal: Principal) {
+    package init?(_ principal: CallerPrincipal) {
         guard principal.kind == .key, principal.provider == nil, let id = principal.id else {
             return nil
         }

@@ -43,7 +43,7 @@ enum IntrospectionEndpoint {
         of token: String, _ call: Call
     ) async throws -> [JSONValue.Member]? {
         if token.utf8.starts(with: "gate_".utf8) { return try await facts(ofKey: token, call) }
-        let caller = call.domainPrincipal
+        let caller = call.principal.subject
         return try await call.services.activeToken(token) {
             Permissions.permits(caller, .verifyKeys, in: $0) == .allowed
         }.map { facts(of: $0) }

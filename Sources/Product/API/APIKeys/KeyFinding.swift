@@ -51,7 +51,7 @@ package struct KeyFinding: JSONView {
             let database = try call.services.database
             let found = try await database.fetchKey(locator: secret.locator, hash: secret.hash)
             finding = KeyFinding(
-                found, question.terms, isLimited: isLimited, to: call.domainPrincipal,
+                found, question.terms, isLimited: isLimited, to: call.principal.subject,
                 in: database, at: call.now)
         }
         call.services.onVerification(finding.verdict)
@@ -73,7 +73,7 @@ package struct KeyFinding: JSONView {
             var finding = KeyFinding()
             if secret != nil, let key = found.next() {
                 finding = KeyFinding(
-                    key, question.terms, to: call.domainPrincipal, in: database, at: call.now)
+                    key, question.terms, to: call.principal.subject, in: database, at: call.now)
             }
             call.services.onVerification(finding.verdict)
             return finding
@@ -95,7 +95,7 @@ package struct KeyFinding: JSONView {
     }
 
     private static func ownLocator(of call: Call) async throws -> Locators {
-        let caller = call.domainPrincipal
+        let caller = call.principal.subject
         guard Permissions.permits(caller, .verifyKeys, in: caller.tenantID) == .allowed else {
             return .none
         }
@@ -113,7 +113,7 @@ package struct KeyFinding: JSONView {
     /// `found`: nil if no key has the secret. Counted as a use if the key is active.
     package init(
         _ found: PresentedKey?, _ terms: KeyTerms, isLimited: Bool = true,
-        to principal: Domain.Principal, in database: Database, at now: Timestamp
+        to principal: Principal, in database: Database, at now: Timestamp
     ) {
         let facts = found?.facts(scopes: terms.scopes, ip: terms.ip, origin: terms.origin)
         let outcome = APIKeyVerdict.of(facts, now: now)

@@ -13,7 +13,7 @@ enum ClientEndpoints {
     private static let list = Endpoint(
         .get, path, id: "listClients", tag: "Clients",
         summary: "Every client contract there is, as this tenant has it.",
-        access: .right("clients:read"), answers: [.list(ClientRow.shape)]
+        access: .right(.readClients), answers: [.list(ClientRow.shape)]
     ) { call in
         let rows = try await call.scope.clients()
         let bound = try await call.scope.boundHosts()
@@ -28,7 +28,7 @@ enum ClientEndpoints {
     private static let put = Endpoint(
         .put, "\(path)/{client}", id: "putClient", tag: "Clients",
         summary: "Sets a client; what is left out has its default.",
-        access: .right("clients:write"), body: .json(ClientRow.shape),
+        access: .right(.writeClients), body: .json(ClientRow.shape),
         answers: [.ok(ClientRow.shape)], problems: [.conflict], ifMatch: .honoured,
         exists: { try description(of: $0) != nil },
         handle: { call in

@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -12,7 +13,7 @@ enum FailedSignInEndpoints {
         .get, "/v1/tenants/{tenant}/failed-sign-ins", id: "listFailedSignIns", tag: "Clients",
         summary: "Sign-ins at the tenant's clients that failed before the rules were asked, newest "
             + "first: the last 1,000 of 7 days, at most 30 of a minute. Anybody can cause a line.",
-        access: .right("clients:read"),
+        access: .right(.readClients),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
             QueryParameter("client", .string(min: 1, max: 64)),
             QueryParameter(

@@ -10,9 +10,9 @@ enum DomainEndpoints {
 
     private static let list = Endpoint(
         .get, "/v1/tenants/{tenant}/domains", id: "listDomains", tag: "Domains",
-        summary: "The tenant's domains, newest first.", access: .right("readPolicy"),
+        summary: "The tenant's domains, newest first.", access: .right(.readPolicy),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"])
-            + [QueryParameter("status", .enumeration(["pending", "verified"]))],
+            + [QueryParameter("status", .enumeration(of: TenantDomain.Status.self))],
         answers: [.list(DomainRow.shape)]
     ) { call in
         let list = try call.listQuery()
@@ -23,7 +23,7 @@ enum DomainEndpoints {
     private static let create = Endpoint(
         .post, "/v1/tenants/{tenant}/domains", id: "createDomain", tag: "Domains",
         summary: "Claims a domain; it counts once it is verified.",
-        access: .right("writePolicy"),
+        access: .right(.writePolicy),
         body: .json(DomainRow.shape.creating("DomainCreation", required: ["domain"])),
         answers: [.created(DomainRow.shape)], problems: [.conflict], idempotent: true
     ) { call in
@@ -55,7 +55,7 @@ enum DomainEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/tenants/{tenant}/domains/{id}", id: "getDomain", tag: "Domains",
-        summary: "One domain.", access: .right("readPolicy"), answers: [.ok(DomainRow.shape)]
+        summary: "One domain.", access: .right(.readPolicy), answers: [.ok(DomainRow.shape)]
     ) { call in
         guard let row = try await call.scope.domain(call.id()) else {
             throw Problem.notFound("domain")
@@ -66,7 +66,7 @@ enum DomainEndpoints {
     private static let delete = Endpoint(
         .delete, "/v1/tenants/{tenant}/domains/{id}", id: "deleteDomain", tag: "Domains",
         summary: "Gives a domain up; others may verify it from then on.",
-        access: .right("writePolicy"), answers: [.noContent], ifMatch: .honoured, exists: exists
+        access: .right(.writePolicy), answers: [.noContent], ifMatch: .honoured, exists: exists
     ) { call in
         let id = try call.id()
         try await call.scope.change(by: call.actor) { change in
@@ -80,17 +80,17 @@ enum DomainEndpoints {
     private static let verify = Endpoint(
         .post, "/v1/tenants/{tenant}/domains/{id}/verify", id: "verifyDomain", tag: "Domains",
         summary: "Proves a domain by its TXT record or by a platform operator's word.",
-        access: .right("writePolicy"),
+        access: .right(.writePolicy),
         body: .json(
             ObjectShape(
-                "DomainProof", [.required("method", .enumeration(["dns", "operator"]))])),
+                "DomainProof", [.required("method", .enumeration(of: TenantDomain.Method.self))])),
         answers: [.ok(DomainRow.shape)], problems: [.conflict, .domainUnproved],
         idempotent: true, exists: exists
     ) { call in
         let id = try call.id()
         let method = try call.input.string("method")
         guard let claim = try await call.scope.domain(id) else { throw Problem.notFound("domain") }
-        if claim.status == "verified", claim.lostAt == nil { return .ok(claim, etag: claim.etag) }
+        if claim.status == .verified, claim.lostAt == nil { return .ok(claim, etag: claim.etag) }
         // The look-up precedes the transaction: no lock waits for a name server.
         try await prove(claim, method, call)
         let row = try await call.scope.change(by: call.actor) { change in
@@ -103,7 +103,7 @@ enum DomainEndpoints {
         if method == "operator" {
             // Not a tenant's right: only the platform may prove a domain by assertion.
             guard
-                Permissions.permits(call.domainPrincipal, .verifyDomainByAssertion, in: nil)
+                Permissions.permits(call.principal.subject, .verifyDomainByAssertion, in: nil)
                     == .allowed
             else {
                 throw Problem.forbidden("Only the platform's operators prove a domain by word.")

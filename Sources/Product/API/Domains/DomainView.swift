@@ -1,3 +1,4 @@
+import Domain
 import JSON
 import Storage
 
@@ -34,14 +35,14 @@ extension DomainRow: JSONView {
             .optional(
                 "include_subdomains", .bool,
                 "Whether addresses at names below the domain are its people too."),
-            .readOnly("status", .enumeration(["pending", "verified"])),
+            .readOnly("status", .enumeration(of: TenantDomain.Status.self)),
             .readOnly(
                 "verification",
                 .object(
                     ObjectShape(
                         "DomainVerification",
                         [
-                            .readOnly("method", .enumeration(["dns", "operator"])),
+                            .readOnly("method", .enumeration(of: TenantDomain.Method.self)),
                             .readOnly("record_name", .string()),
                             .readOnly("record_value", .string()),
                             .readOnly("lost_at", .timestamp, nullable: true),

@@ -113,8 +113,8 @@ final class ExportRun: Sendable {
     }
 }
 
-extension Principal {
-    fileprivate func hasRights(of other: Principal) -> Bool {
+extension CallerPrincipal {
+    fileprivate func hasRights(of other: CallerPrincipal) -> Bool {
         var renamed = other
         renamed.name = name
         return self == renamed

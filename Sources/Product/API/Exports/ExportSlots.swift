@@ -45,7 +45,7 @@ final class ExportSlots: Sendable {
     init(_ limits: ExportLimits) { self.limits = limits }
 
     /// 429 if the caller has reached its limit, 503 if the replica has.
-    func take(for principal: Principal) throws(Problem) -> Slot {
+    func take(for principal: CallerPrincipal) throws(Problem) -> Slot {
         let caller = Caller(id: principal.id, tenant: principal.tenant)
         let refusal: Problem? = running.withLock { running in
             let ofTenant = running.reduce(0) {

@@ -23,7 +23,7 @@ enum InviteAcceptanceEndpoints {
                         .readOnly(
                             "tenant", .object(ObjectShape([.readOnly("name", .string())]))),
                         .readOnly("email", .string()),
-                        .readOnly("role", .enumeration(["member", "manager", "admin"])),
+                        .readOnly("role", .enumeration(of: UserRole.self)),
                         .readOnly("expires_at", .timestamp),
                         .readOnly("status", .enumeration(["pending"])),
                         .readOnly(

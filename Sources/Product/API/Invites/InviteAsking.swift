@@ -22,7 +22,7 @@ enum InviteAsking {
             email: email, role: input.optionalString("role").flatMap(UserRole.init),
             expiresAt: expires, message: input.optionalString("message"),
             delivery: delivery(input, call), resend: input.flag("resend"),
-            widest: Permissions.widestInvite(call.domainPrincipal, in: try call.tenant.id))
+            widest: Permissions.widestInvite(call.principal.subject, in: try call.tenant.id))
     }
 
     static func endFault(_ end: Timestamp, _ call: Call, at pointer: String = "") -> FieldError? {

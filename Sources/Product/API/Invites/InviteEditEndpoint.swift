@@ -9,7 +9,7 @@ enum InviteEditEndpoint {
         .patch, "/v1/tenants/{tenant}/invites/{id}", id: "updateInvite", tag: "Invites",
         summary: "Changes role, end or message of a pending invite; its token stays. The user row "
             + "that the invite made gets the role as well.",
-        access: .right("manageInvites"), body: .json(change), answers: [.ok(InviteRow.shape)],
+        access: .right(.manageInvites), body: .json(change), answers: [.ok(InviteRow.shape)],
         problems: [.conflict], ifMatch: .honoured, exists: InviteEndpoints.exists
     ) { call in
         let id = try call.id()

@@ -12,12 +12,12 @@ enum InviteEndpoints {
 
     private static let list = Endpoint(
         .get, "/v1/tenants/{tenant}/invites", id: "listInvites", tag: "Invites",
-        summary: "The tenant's invites, newest first.", access: .own("readInvites"),
+        summary: "The tenant's invites, newest first.", access: .own(.readInvites),
         query: QueryParameter.list(
             sorts: ["-created_at", "created_at", "email", "-email"], search: true)
             + [
                 QueryParameter(
-                    "status", .enumeration(Invite.Status.allCases.map(\.rawValue)))
+                    "status", .enumeration(of: Invite.Status.self))
             ],
         answers: [.list(InviteRow.shape)]
     ) { call in
@@ -36,7 +36,7 @@ enum InviteEndpoints {
     private static let create = Endpoint(
         .post, "/v1/tenants/{tenant}/invites", id: "createInvite", tag: "Invites",
         summary: "Invites one person, or up to 1,000 with a result for each.",
-        access: .right("manageInvites"), query: [.dryRun], body: .json(InviteRow.creation),
+        access: .right(.manageInvites), query: [.dryRun], body: .json(InviteRow.creation),
         answers: [
             .created(InviteRow.withToken),
             Answer(200, .object(InviteRow.withToken.or(whenHas: "results", InviteRow.results))),
@@ -73,7 +73,7 @@ enum InviteEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/tenants/{tenant}/invites/{id}", id: "getInvite", tag: "Invites",
-        summary: "One invite.", access: .own("readInvites"), answers: [.ok(InviteRow.shape)]
+        summary: "One invite.", access: .own(.readInvites), answers: [.ok(InviteRow.shape)]
     ) { call in
         guard let row = try await call.scope.invite(call.id()), try await sees(call, row) else {
             throw Problem.notFound("invite")
@@ -84,9 +84,9 @@ enum InviteEndpoints {
     private static let resend = Endpoint(
         .post, "/v1/tenants/{tenant}/invites/{id}/resend", id: "resendInvite", tag: "Invites",
         summary: "Gives a new token and ends the old one; an expired invite lives again.",
-        access: .right("manageInvites"),
+        access: .right(.manageInvites),
         body: .json(
-            ObjectShape("InviteResend", [.optional("delivery", .enumeration(["mail", "link"]))])),
+            ObjectShape("InviteResend", [.optional("delivery", .enumeration(of: Invite.Delivery.self))])),
         answers: [.ok(InviteRow.withToken)], problems: [.inviteUsed, .inviteRevoked, .rateLimited],
         idempotent: true, secret: true, exists: exists
     ) { call in
@@ -110,7 +110,7 @@ enum InviteEndpoints {
     private static let revoke = Endpoint(
         .post, "/v1/tenants/{tenant}/invites/{id}/revoke", id: "revokeInvite", tag: "Invites",
         summary: "Ends an invite at once, with the row that nobody signed in to.",
-        access: .right("manageInvites"), answers: [.ok(InviteRow.shape)],
+        access: .right(.manageInvites), answers: [.ok(InviteRow.shape)],
         problems: [.inviteUsed], idempotent: true, exists: exists
     ) { call in
         let id = try call.id()
@@ -130,7 +130,7 @@ enum InviteEndpoints {
         let target = PermissionTarget(role: role)
         let tenant = try call.tenant.id
         guard
-            Permissions.permits(call.domainPrincipal, .manageInvites, in: tenant, target: target)
+            Permissions.permits(call.principal.subject, .manageInvites, in: tenant, target: target)
                 == .allowed
         else { throw Problem.forbidden("The invite's role is beyond this credential.") }
     }

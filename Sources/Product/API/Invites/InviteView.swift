@@ -53,12 +53,12 @@ extension InviteRow {
             .readOnly("id", .uuid), .readOnly("tenant_id", .uuid),
             FieldShape("email", .email, example: .string("ann@example.com")),
             .optional(
-                "role", .enumeration(["member", "manager", "admin"]),
+                "role", .enumeration(of: UserRole.self),
                 "The policy's default when absent."),
-            .readOnly("status", .enumeration(["pending", "accepted", "revoked", "expired"])),
+            .readOnly("status", .enumeration(of: Invite.Status.self)),
             .optional("expires_at", .timestamp, "5 minutes to 90 days ahead; 7 days when absent."),
             .nullable("message", .string(max: 2000)),
-            .optional("delivery", .enumeration(["mail", "link"])),
+            .optional("delivery", .enumeration(of: Invite.Delivery.self)),
             .readOnly(
                 "invited_by",
                 .object(

@@ -32,14 +32,12 @@ extension Access {
         } + [.object([.init("session", .array([]))])]
     }
 
-    /// A right by its own name or by its scope's.
-    private static func scopes(_ name: String) -> [String] {
-        guard let right = Right(rawValue: name) else { return [name] }
-        return right.scope.map { [$0.rawValue] } ?? []
+    private static func scopes(_ right: Right) -> [String] {
+        right.scope.map { [$0.rawValue] } ?? []
     }
 
-    private static func scope(_ name: String) -> String {
-        scopes(name).first.map { "the scope `\($0)`" } ?? "a person: no key may"
+    private static func scope(_ right: Right) -> String {
+        scopes(right).first.map { "the scope `\($0)`" } ?? "a person: no key may"
     }
 
     private static func distinct<Item: Equatable>(_ items: [Item]) -> [Item] {

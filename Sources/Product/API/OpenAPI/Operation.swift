@@ -242,7 +242,7 @@ extension ObjectShape {
             .required("type", .string()), .required("title", .string()),
             .required("status", .integer(400...599)), .required("detail", .string(max: 4096)),
             .required(
-                "code", .enumeration(Code.allCases.map(\.rawValue)), "Stable; branch on it."),
+                "code", .enumeration(of: Code.self), "Stable; branch on it."),
             .optional("request_id", .string()),
             .required("error", .string(max: 4096), "Repeats `detail`."),
             .optional(
@@ -253,7 +253,7 @@ extension ObjectShape {
                             .required(
                                 "pointer", .string(max: 1024),
                                 "JSON pointer into the body, or `?name` for a query parameter."),
-                            .required("code", .enumeration(FieldCode.allCases.map(\.rawValue))),
+                            .required("code", .enumeration(of: FieldCode.self)),
                             .required("detail", .string(max: 4096)),
                         ])), max: Decoder.maxErrors)),
         ], open: true)

@@ -15,7 +15,7 @@ enum OperatorEndpoints {
     private static let list = Endpoint(
         .get, "/v1/operators", id: "listOperators", tag: "Operators",
         summary: "The operators of the credential's scope, newest first.",
-        access: .right("readOperators"),
+        access: .right(.readOperators),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"], search: true),
         answers: [.list(OperatorRow.shape)]
     ) { call in
@@ -30,12 +30,12 @@ enum OperatorEndpoints {
         .post, "/v1/operators", id: "createOperator", tag: "Operators",
         summary: "Makes an operator. The link that signs in once, within a day, is mailed; without "
             + "a mail server, or with `delivery` link, `sign_in_url` shows it once.",
-        access: .right("writeOperators"),
+        access: .right(.writeOperators),
         body: .json(
             OperatorRow.shape.creating("OperatorCreation", required: ["email", "role"])
                 .adding(
                     "OperatorCreation",
-                    [.optional("delivery", .enumeration(["mail", "link"]))])),
+                    [.optional("delivery", .enumeration(of: Invite.Delivery.self))])),
         answers: [
             .created(
                 OperatorRow.shape.adding(
@@ -48,7 +48,7 @@ enum OperatorEndpoints {
         ], problems: [.emailTaken, .notFound, .rateLimited], secret: true
     ) { call in
         let address = try address(call.input.string("email"), at: "/email")
-        let role = try call.input.string("role")
+        let role: Operator.Role = try call.input.case("role")
         let tenant = try await scope(call)
         try requireGrant(call, role, in: tenant)
         let token = TokenSecret.make()
@@ -93,7 +93,7 @@ enum OperatorEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/operators/{id}", id: "getOperator", tag: "Operators", summary: "One operator.",
-        access: .right("readOperators"), answers: [.ok(OperatorRow.shape)]
+        access: .right(.readOperators), answers: [.ok(OperatorRow.shape)]
     ) { call in
         let row = try await visible(call)
         return .ok(row, etag: row.etag)
@@ -114,23 +114,23 @@ enum OperatorEndpoints {
     private static let update = Endpoint(
         .patch, "/v1/operators/{id}", id: "updateOperator", tag: "Operators",
         summary: "Changes name, role or status; suspending ends the sessions at once.",
-        access: .right("writeOperators"), body: .json(change), answers: [.ok(OperatorRow.shape)],
+        access: .right(.writeOperators), body: .json(change), answers: [.ok(OperatorRow.shape)],
         problems: [.conflict], ifMatch: .honoured, exists: isVisible
     ) { call in
         let row = try await locked(call) { change, row, others in
             try call.input.checkRepeated(against: row.json)
             let next = OperatorChange(
                 name: call.input.has("name") ? call.input.optionalString("name") : row.name,
-                role: call.input.optionalString("role") ?? row.role,
+                role: call.input.optionalCase("role") ?? row.role,
                 status: try status(row, call))
-            let asksPending = call.input.optionalString("status")?.isSame(as: "pending") ?? false
-            guard !asksPending || row.status.isSame(as: "pending") else {
+            let asked: Operator.Status? = call.input.optionalCase("status")
+            guard asked != .pending || row.status == .pending else {
                 throw Problem.invalid([
                     FieldError("/status", .notAllowed, "must be active or suspended")
                 ])
             }
             try requireGrant(call, next.role, in: row.tenant)
-            let staysOwner = next.role.isSame(as: "owner") && !next.status.isSame(as: "suspended")
+            let staysOwner = next.role == .owner && next.status != .suspended
             try keepLastOwner(row, others, becoming: staysOwner ? .owner : nil)
             return try await change.updateOperator(row, to: next)
         }
@@ -139,20 +139,19 @@ enum OperatorEndpoints {
 
     /// An operator becomes active only by signing in; one who was suspended before that is pending
     /// again.
-    private static func status(_ row: OperatorRow, _ call: Call) throws -> String {
-        let asked = call.input.optionalString("status") ?? row.status
-        guard asked.isSame(as: "active"), row.lastSignInAt == nil, !row.status.isSame(as: "active")
-        else { return asked }
-        guard row.status.isSame(as: "suspended") else {
+    private static func status(_ row: OperatorRow, _ call: Call) throws -> Operator.Status {
+        let asked = call.input.optionalCase("status") ?? row.status
+        guard asked == .active, row.lastSignInAt == nil, row.status != .active else { return asked }
+        guard row.status == .suspended else {
             throw Problem(.conflict, "The operator becomes active by signing in.", status: 409)
         }
-        return "pending"
+        return .pending
     }
 
     private static let delete = Endpoint(
         .delete, "/v1/operators/{id}", id: "deleteOperator", tag: "Operators",
         summary: "Removes an operator and ends their sessions; the last owner stays.",
-        access: .right("writeOperators"), answers: [.noContent], problems: [.conflict],
+        access: .right(.writeOperators), answers: [.noContent], problems: [.conflict],
         ifMatch: .honoured, exists: isVisible
     ) { call in
         _ = try await locked(call) { change, row, others in
@@ -182,16 +181,16 @@ enum OperatorEndpoints {
     private static func keepLastOwner(
         _ row: OperatorRow, _ others: Int, becoming next: Operator.Role?
     ) throws {
-        guard row.role.isSame(as: "owner"), row.status.isSame(as: "active") else { return }
+        guard row.role == .owner, row.status == .active else { return }
         guard Operator.mayLeave(.owner, becoming: next, owners: others + 1) else {
             throw Problem(.conflict, "The last owner stays; make another owner first.")
         }
     }
 
-    private static func requireGrant(_ call: Call, _ role: String, in tenant: UUID?) throws {
-        guard let role = Operator.Role(rawValue: role),
-            Permissions.mayGrant(call.principal.inDomain, role, in: tenant)
-        else { throw Problem.forbidden("Nobody grants more than he may himself.") }
+    private static func requireGrant(_ call: Call, _ role: Operator.Role, in tenant: UUID?) throws {
+        guard Permissions.mayGrant(call.principal.subject, role, in: tenant) else {
+            throw Problem.forbidden("Nobody grants more than he may himself.")
+        }
     }
 
     /// An operator outside the caller's scope is 404.

@@ -1,3 +1,4 @@
+import Domain
 import JSON
 import Storage
 import Text
@@ -20,19 +21,17 @@ extension OperatorRow: JSONView {
 
     var etag: String { ETag.version(version) }
 
-    static let roles = ["owner", "admin", "developer", "support", "auditor"]
-
     static let shape = ObjectShape(
         "Operator",
         [
             .readOnly("id", .uuid), FieldShape("email", .email),
             FieldShape("name", .string(min: 1, max: 200, rule: .displayName), nullable: true),
-            FieldShape("role", .enumeration(roles)),
+            FieldShape("role", .enumeration(of: Operator.Role.self)),
             FieldShape(
                 "scope",
                 .object(ObjectShape("OperatorScope", [.nullable("tenant_id", .uuid)])),
                 "One tenant, or null for the platform."),
-            .readOnly("status", .enumeration(["pending", "active", "suspended"])),
+            .readOnly("status", .enumeration(of: Operator.Status.self)),
             .readOnly(
                 "confirmed", .bool,
                 "The mailbox is proved, or the platform made the operator; an address has one such."

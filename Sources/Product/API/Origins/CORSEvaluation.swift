@@ -18,7 +18,7 @@ enum CORSEvaluation {
                 "origin", .string(max: 2048), required: true,
                 example: .string("https://app.example.com")),
             FieldShape(
-                "method", .enumeration(HTTP.Method.allCases.map(\.rawValue)), required: true,
+                "method", .enumeration(of: HTTP.Method.self), required: true,
                 example: .string("POST")),
             FieldShape(
                 "request_headers", .any, "Names, as a list or as one text with commas.",
@@ -50,7 +50,7 @@ enum CORSEvaluation {
     static let endpoint = Endpoint(
         .post, "/v1/cors/evaluate", id: "evaluateCors", tag: "CORS origins",
         summary: "Tells what a browser's request from an origin would be answered.",
-        access: .right("evaluateOrigins"), body: .json(question), answers: [.ok(answer)],
+        access: .right(.evaluateOrigins), body: .json(question), answers: [.ok(answer)],
         problems: [.notFound]
     ) { call in
         let names = try requestHeaders(call.input["request_headers"])

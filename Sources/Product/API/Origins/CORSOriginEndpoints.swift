@@ -21,14 +21,14 @@ enum CORSOriginEndpoints {
     private static let list = Endpoint(
         .get, path, id: "listCorsOrigins", tag: "CORS origins",
         summary: "The tenant's origins, newest first; the ETag is that of the whole list.",
-        access: .right("readOrigins"), query: query, answers: [.list(CORSOriginRow.shape)]
+        access: .right(.readOrigins), query: query, answers: [.list(CORSOriginRow.shape)]
     ) { call in
         try await page(call, try call.scope)
     }
 
     private static let platformList = Endpoint(
         .get, platformPath, id: "listPlatformCorsOrigins", tag: "CORS origins",
-        summary: "The origins that count for every tenant.", access: .platform("readOrigins"),
+        summary: "The origins that count for every tenant.", access: .platform(.readOrigins),
         query: query, answers: [.list(CORSOriginRow.shape)]
     ) { call in
         try await page(call, try call.services.database.platformScope)
@@ -37,7 +37,7 @@ enum CORSOriginEndpoints {
     private static let create = Endpoint(
         .post, path, id: "createCorsOrigin", tag: "CORS origins",
         summary: "Allows an origin; `normalised` tells what was changed in its spelling.",
-        access: .right("writeOrigins"), body: .json(creation),
+        access: .right(.writeOrigins), body: .json(creation),
         answers: [.created(CORSOriginRow.created)], problems: [.conflict], idempotent: true
     ) { call in
         try await add(call, try call.scope, at: "/v1/tenants/\(call.tenant.id)/cors-origins")
@@ -45,7 +45,7 @@ enum CORSOriginEndpoints {
 
     private static let platformCreate = Endpoint(
         .post, platformPath, id: "createPlatformCorsOrigin", tag: "CORS origins",
-        summary: "Allows an origin for every tenant.", access: .platform("writePlatformOrigins"),
+        summary: "Allows an origin for every tenant.", access: .platform(.writePlatformOrigins),
         body: .json(creation), answers: [.created(CORSOriginRow.created)], problems: [.conflict]
     ) { call in
         try await add(call, try call.services.database.platformScope, at: platformPath)
@@ -54,7 +54,7 @@ enum CORSOriginEndpoints {
     private static let replace = Endpoint(
         .put, path, id: "replaceCorsOrigins", tag: "CORS origins",
         summary: "Puts a whole list in the place of the tenant's list.",
-        access: .right("writeOrigins"), query: [CORSLockOut.parameter],
+        access: .right(.writeOrigins), query: [CORSLockOut.parameter],
         body: .json(CORSOriginRow.wholeList), answers: [.list(CORSOriginRow.shape)],
         problems: [.confirmRequired], ifMatch: .required
     ) { call in
@@ -76,7 +76,7 @@ enum CORSOriginEndpoints {
     private static let delete = Endpoint(
         .delete, path + "/{id}", id: "deleteCorsOrigin", tag: "CORS origins",
         summary: "Removes an origin; the next request from it is refused.",
-        access: .right("writeOrigins"), query: [CORSLockOut.parameter],
+        access: .right(.writeOrigins), query: [CORSLockOut.parameter],
         answers: [.noContent], problems: [.confirmRequired], ifMatch: .honoured
     ) { call in
         try await remove(call, try call.scope)
@@ -84,7 +84,7 @@ enum CORSOriginEndpoints {
 
     private static let platformDelete = Endpoint(
         .delete, platformPath + "/{id}", id: "deletePlatformCorsOrigin", tag: "CORS origins",
-        summary: "Removes an origin of the platform.", access: .platform("writePlatformOrigins"),
+        summary: "Removes an origin of the platform.", access: .platform(.writePlatformOrigins),
         query: [CORSLockOut.parameter], answers: [.noContent], problems: [.confirmRequired],
         ifMatch: .honoured
     ) { call in

@@ -85,7 +85,7 @@ package struct CORSPolicyEnforcer: Sendable {
         let found = try await database.fetchOrigins(Self.listed(text), of: holder)
         let policy = CORSPolicy(
             own: own, rows: found.rows, devOrigins: found.devOrigins,
-            privateNetwork: found.privateNetwork, isSuspended: found.tenantStatus == "suspended")
+            privateNetwork: found.privateNetwork, isSuspended: found.tenantStatus == .suspended)
         return policy.decide(asked, at: now)
     }
 

@@ -22,7 +22,7 @@ package enum ProxyDecision {
         summary:
             "For reverse proxies: 200 or 403 for the request that is described by its own header "
             + "fields and X-Original-Method (or X-Forwarded-Method), with the CORS fields to copy.",
-        access: .right("evaluateOrigins"),
+        access: .right(.evaluateOrigins),
         query: [
             QueryParameter(
                 "tenant", .string(min: 1, max: 63),

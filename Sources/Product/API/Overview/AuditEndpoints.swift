@@ -21,7 +21,7 @@ enum AuditEndpoints {
     private static let list = Endpoint(
         .get, "/v1/audit-events", id: "listAuditEvents", tag: "Audit",
         summary: "Events of every tenant and the platform, newest first; a tenant's own to it.",
-        access: .own("readAudit"), query: query, answers: [.list(AuditRow.shape)]
+        access: .own(.readAudit), query: query, answers: [.list(AuditRow.shape)]
     ) { call in
         let home = call.principal.tenant
         return try await page(call, in: home)
@@ -29,7 +29,7 @@ enum AuditEndpoints {
 
     private static let tenantList = Endpoint(
         .get, "/v1/tenants/{tenant}/audit-events", id: "listTenantAuditEvents", tag: "Audit",
-        summary: "The tenant's events, newest first.", access: .own("readAudit"), query: query,
+        summary: "The tenant's events, newest first.", access: .own(.readAudit), query: query,
         answers: [.list(AuditRow.shape)]
     ) { call in
         try await page(call, in: try call.tenant.id)
@@ -52,7 +52,7 @@ enum AuditEndpoints {
         filter.target = call.query.optionalString("target")
         filter.since = call.query.optionalTimestamp("since")
         filter.until = call.query.optionalTimestamp("until")
-        let who = call.principal.inDomain
+        let who = call.principal.subject
         if Permissions.permits(who, .readAudit, in: tenant) == .allowed { return filter }
         let own = [call.principal.user, call.principal.id].compactMap { $0 }
         let mayReadOwn = own.contains {

@@ -13,7 +13,7 @@ enum OverviewEndpoints {
     private static let overview = Endpoint(
         .get, "/v1/stats/overview", id: "getOverview", tag: "Overview",
         summary: "Users, tenants, sign-ups and uses of keys in a window, up to now.",
-        access: .right("readUsers"),
+        access: .right(.readUsers),
         query: [
             QueryParameter("window", .enumeration(["24h", "7d", "30d"]), "7d when absent."),
             QueryParameter(

@@ -14,7 +14,7 @@ enum SearchEndpoint {
     static let search = Endpoint(
         .get, "/v1/search", id: "search", tag: "Overview",
         summary: "Tenants by slug or name; in one tenant also users, keys, invites, and any id.",
-        access: .right("readUsers"),
+        access: .right(.readUsers),
         query: [
             QueryParameter("q", .string(min: 1, max: 255), required: true),
             QueryParameter(
@@ -62,7 +62,7 @@ enum SearchEndpoint {
     /// The decision with this id, of any tenant or of none, for the platform's credentials.
     private static func decision(_ text: String, _ call: Call) async throws -> [JSONValue] {
         guard let id = UUID(text), call.principal.platform,
-            Permissions.permits(call.domainPrincipal, .readDecisions, in: nil) == .allowed,
+            Permissions.permits(call.principal.subject, .readDecisions, in: nil) == .allowed,
             let row = try await call.services.database.decision(id, tenant: nil)
         else { return [] }
         return [item("decision", row.id, row.email ?? row.subject, row.email, row.tenantID)]
@@ -77,7 +77,7 @@ enum SearchEndpoint {
         named text: String, in foundTenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {
         guard text.utf8.count == 6, call.bound(.readDecisions) == nil,
-            Permissions.permits(call.domainPrincipal, .readDecisions, in: foundTenant) == .allowed
+            Permissions.permits(call.principal.subject, .readDecisions, in: foundTenant) == .allowed
         else { return [] }
         var filter = DecisionFilter()
         filter.reference = text
@@ -88,7 +88,7 @@ enum SearchEndpoint {
     }
 
     private static func may(_ call: Call, _ right: Right, in scope: TenantScope) -> Bool {
-        Permissions.permits(call.domainPrincipal, right, in: scope.tenant) == .allowed
+        Permissions.permits(call.principal.subject, right, in: scope.tenant) == .allowed
     }
 
     private static func things(

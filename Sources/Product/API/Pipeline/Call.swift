@@ -8,7 +8,7 @@ package struct Call: Sendable {
     package let parameters: RouteParameters
     package let services: Services
     package let now: Timestamp
-    package internal(set) var principal: Principal = .anonymous
+    package internal(set) var principal: CallerPrincipal = .anonymous
     package internal(set) var resolvedTenant: ResolvedTenant?
     /// The body, decoded by the endpoint's shape.
     package internal(set) var input = Input()

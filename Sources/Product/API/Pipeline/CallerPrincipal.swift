@@ -1,50 +1,67 @@
+import Domain
 import Text
 
 /// The authenticated caller.
-package struct Principal: Sendable, Equatable {
+package struct CallerPrincipal: Sendable, Equatable {
     package enum Kind: String, Sendable {
         case anonymous, `operator`, user, key
     }
 
-    package var kind: Kind
-    package var id: UUID?
+    /// The caller as the permission table sees it.
+    package var subject: Principal
     package var name: String
-    /// The tenant the credential belongs to; nil for the platform's own.
-    package var tenant: UUID?
-    /// May reach every tenant.
-    package var platform: Bool
-    package var role: String
-    /// A key's scopes; empty for operators, whose role decides.
-    package var scopes: [String]
     /// Authenticated by the console's cookie, so that writes need `X-Gatehouse-Console: 1`.
-    package var isConsoleSession: Bool
+    package var isConsoleSession = false
     /// The console's session, so that it can end itself.
     package var session: UUID?
     /// The only provider that the credential may name.
     package var provider: UUID?
-    /// The user who owns the key, if a user does.
-    package var user: UUID?
     /// The remainder of the key's limit after this call; nil if it has none.
     package var rateLimit: RateLimitLeft?
     /// An owner of a suspended tenant who may resume it.
     package var mayResume = false
 
-    package init(
-        kind: Kind, id: UUID? = nil, name: String = "", tenant: UUID? = nil,
-        platform: Bool = false, role: String = "", scopes: [String] = [],
-        isConsoleSession: Bool = false
-    ) {
-        self.kind = kind
-        self.id = id
+    package init(_ subject: Principal, name: String = "") {
+        self.subject = subject
         self.name = name
-        self.tenant = tenant
-        self.platform = platform
-        self.role = role
-        self.scopes = scopes
-        self.isConsoleSession = isConsoleSession
     }
 
-    package static let anonymous = Principal(kind: .anonymous)
+    package static let anonymous = CallerPrincipal(.anyone)
+
+    package var kind: Kind {
+        switch subject {
+        case .operator: .operator
+        case .user: .user
+        case .key: .key
+        case .anyone: .anonymous
+        }
+    }
+
+    package var id: UUID? {
+        switch subject {
+        case .operator(let id, _, _), .user(let id, _, _), .key(let id, _, _): id
+        case .anyone: nil
+        }
+    }
+
+    /// The tenant the credential belongs to; nil for the platform's own.
+    package var tenant: UUID? { subject.tenantID }
+
+    /// May reach every tenant.
+    package var platform: Bool { kind != .anonymous && tenant == nil }
+
+    /// A key's scopes; empty for operators and users, whose role decides.
+    package var scopes: [String] {
+        if case .key(_, _, let scopes) = subject { scopes } else { [] }
+    }
+
+    /// The user who signed in, or who owns the key.
+    package var user: UUID? {
+        switch subject {
+        case .user(let id, _, _), .key(_, .user(let id, _, _), _): id
+        case .operator, .key, .anyone: nil
+        }
+    }
 }
 
 /// The rate limit fields for a key with a limit (draft-ietf-httpapi-ratelimit-headers-06).

@@ -6,15 +6,15 @@ import Text
 package struct Hooks: Sendable {
     /// Checks the credential. No credential is `.anonymous`; a bad one throws 401, two different
     /// ones 400, an unavailable database 503. Not called for open endpoints.
-    package typealias Authenticate = @Sendable (Request) async throws -> Principal
+    package typealias Authenticate = @Sendable (Request) async throws -> CallerPrincipal
 
     /// Finds the path's tenant by id or slug; nil is 404. Another tenant's credential is refused
     /// by the dispatcher.
     package typealias ResolveTenant =
-        @Sendable (_ idOrSlug: String, Principal) async throws -> ResolvedTenant?
+        @Sendable (_ idOrSlug: String, CallerPrincipal) async throws -> ResolvedTenant?
 
     /// Nil permits.
-    package typealias Authorize = @Sendable (Principal, Access, Call) -> Problem?
+    package typealias Authorize = @Sendable (CallerPrincipal, Access, Call) -> Problem?
 
     /// Applies the CORS policy to a request; the match is nil if no route has its path.
     package typealias EnforceCORS =
@@ -96,7 +96,7 @@ package struct RequestRecord: Sendable {
     package var operation: String?
     package var status: Int
     package var microseconds: Int64
-    package var principal: Principal
+    package var principal: CallerPrincipal
     package var tenant: UUID?
     package var remoteAddress: String
     package var traceparent: String?
@@ -107,7 +107,7 @@ package struct RequestRecord: Sendable {
 
     package init(
         requestID: String, method: Method, route: String?, operation: String?, status: Int,
-        microseconds: Int64, principal: Principal, tenant: UUID?, remoteAddress: String,
+        microseconds: Int64, principal: CallerPrincipal, tenant: UUID?, remoteAddress: String,
         traceparent: String? = nil, fault: String? = nil, outage: Outage? = nil
     ) {
         self.requestID = requestID

@@ -7,7 +7,7 @@ import Text
 package struct IdempotencyClaim: Sendable {
     /// The id of this one use: two requests with one key are two claims.
     package var id = UUID.random()
-    package var principal: Principal
+    package var principal: CallerPrincipal
     package var tenant: UUID?
     package var method: Method
     /// With the query: a dry run is another request.

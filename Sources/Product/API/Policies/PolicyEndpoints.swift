@@ -10,7 +10,7 @@ enum PolicyEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/tenants/{tenant}/policy", id: "getPolicy", tag: "Policy",
-        summary: "The policy in force.", access: .right("readPolicy"),
+        summary: "The policy in force.", access: .right(.readPolicy),
         answers: [.ok(PolicyRow.shape)]
     ) { call in
         let row = try await call.scope.policy()
@@ -20,7 +20,7 @@ enum PolicyEndpoints {
     private static let put = Endpoint(
         .put, "/v1/tenants/{tenant}/policy", id: "putPolicy", tag: "Policy",
         summary: "Publishes a policy as the next version; what is left out has its default.",
-        access: .right("writePolicy"), query: [.dryRun], body: .json(PolicyRow.shape),
+        access: .right(.writePolicy), query: [.dryRun], body: .json(PolicyRow.shape),
         answers: [.ok(PolicyRow.shape)], ifMatch: .required
     ) { call in
         let wanted = call.input.policy()
@@ -53,7 +53,7 @@ enum PolicyEndpoints {
 
     private static let versions = Endpoint(
         .get, "/v1/tenants/{tenant}/policy/versions", id: "listPolicyVersions", tag: "Policy",
-        summary: "Every published policy, the newest first.", access: .right("readPolicy"),
+        summary: "Every published policy, the newest first.", access: .right(.readPolicy),
         query: [.limit, .cursor], answers: [.list(PolicyRow.versionShape)]
     ) { call in
         let page = try call.page()

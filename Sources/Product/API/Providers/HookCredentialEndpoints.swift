@@ -14,7 +14,7 @@ enum HookCredentialEndpoints {
     private static let list = Endpoint(
         .get, path, id: "listHookCredentials", tag: "Providers",
         summary: "The provider's hook credentials, newest first.",
-        access: .right("readProviders"),
+        access: .right(.readProviders),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
         answers: [.list(HookCredentialRow.shape)], exists: ProviderEndpoints.exists
     ) { call in
@@ -27,7 +27,7 @@ enum HookCredentialEndpoints {
         .post, path, id: "createHookCredential", tag: "Providers",
         summary: "A credential for AWS Signature Version 4 (service `lambda`), good for this "
             + "provider's events alone. The secret is shown once.",
-        access: .right("writeProviders"),
+        access: .right(.writeProviders),
         body: .json(
             ObjectShape("HookCredentialCreation", [.nullable("name", .string(min: 1, max: 200))])),
         answers: [.created(HookCredentialRow.secretShape)], idempotent: true, secret: true,
@@ -49,7 +49,7 @@ enum HookCredentialEndpoints {
     private static let delete = Endpoint(
         .delete, path + "/{credential_id}", id: "deleteHookCredential", tag: "Providers",
         summary: "Removes a credential; nothing that it signs is taken from now on.",
-        access: .right("writeProviders"), answers: [.noContent], exists: ProviderEndpoints.exists
+        access: .right(.writeProviders), answers: [.noContent], exists: ProviderEndpoints.exists
     ) { call in
         let provider = try await call.ownProvider
         let id = try call.id("credential_id")

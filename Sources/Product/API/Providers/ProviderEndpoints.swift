@@ -12,9 +12,9 @@ enum ProviderEndpoints {
         .get, "/v1/providers", id: "listProviders", tag: "Providers",
         summary: "The providers of the credential's owner, newest first; the platform's "
             + "credential sees all.",
-        access: .right("readProviders"),
+        access: .right(.readProviders),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
-            QueryParameter("kind", .enumeration(ProviderKind.allCases.map(\.rawValue)))
+            QueryParameter("kind", .enumeration(of: ProviderKind.self))
         ],
         answers: [.list(ProviderRow.shape)]
     ) { call in
@@ -28,7 +28,7 @@ enum ProviderEndpoints {
     private static let create = Endpoint(
         .post, "/v1/providers", id: "createProvider", tag: "Providers",
         summary: "Registers a provider of the platform or, with `tenant`, of one tenant.",
-        access: .right("writeProviders"), body: .json(ProviderRow.creation),
+        access: .right(.writeProviders), body: .json(ProviderRow.creation),
         answers: [.created(ProviderRow.shape)], problems: [.conflict], idempotent: true
     ) { call in
         var owner = call.callerTenant ?? .platform
@@ -53,7 +53,7 @@ enum ProviderEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/providers/{id}", id: "getProvider", tag: "Providers",
-        summary: "One provider.", access: .right("readProviders"),
+        summary: "One provider.", access: .right(.readProviders),
         answers: [.ok(ProviderRow.shape)]
     ) { call in
         let row = try await call.ownProvider
@@ -62,7 +62,7 @@ enum ProviderEndpoints {
 
     private static let update = Endpoint(
         .patch, "/v1/providers/{id}", id: "updateProvider", tag: "Providers",
-        summary: "Changes a provider.", access: .right("writeProviders"),
+        summary: "Changes a provider.", access: .right(.writeProviders),
         body: .json(ProviderRow.change), answers: [.ok(ProviderRow.shape)],
         problems: [.conflict], ifMatch: .honoured, exists: exists
     ) { call in
@@ -87,7 +87,7 @@ enum ProviderEndpoints {
         .delete, "/v1/providers/{id}", id: "deleteProvider", tag: "Providers",
         summary: "Removes a provider; its identities stay, and nobody signs in by them any more. "
             + "With identities it has to be confirmed.",
-        access: .right("writeProviders"), query: [ProviderRemoval.parameter],
+        access: .right(.writeProviders), query: [ProviderRemoval.parameter],
         answers: [.noContent], problems: [.confirmRequired], ifMatch: .honoured, exists: exists
     ) { call in
         let seen = try await call.ownProvider

@@ -11,7 +11,7 @@ enum ProviderTestEndpoint {
     private static let finding = ObjectShape(
         "ProviderFinding",
         [
-            .readOnly("check", .enumeration(ProviderFinding.Check.allCases.map(\.rawValue))),
+            .readOnly("check", .enumeration(of: ProviderFinding.Check.self)),
             .readOnly("ok", .bool),
             .readOnly("detail", .string(), "What is wrong, for an operator."),
         ])
@@ -27,7 +27,7 @@ enum ProviderTestEndpoint {
         .post, "/v1/providers/{id}/test", id: "testProvider", tag: "Providers",
         summary: "Fetches what the provider publishes now, and says what is wrong with it. "
             + "Nothing is changed or kept. One at a time.",
-        access: .right("writeProviders"), answers: [.ok(shape)], problems: [.rateLimited],
+        access: .right(.writeProviders), answers: [.ok(shape)], problems: [.rateLimited],
         exists: ProviderEndpoints.exists
     ) { call in
         let provider = try await call.ownProvider

@@ -12,7 +12,7 @@ enum CognitoEndpoints {
         .post, "/v1/hooks/pre-signup/cognito", id: "preSignupCognito", tag: "Provisioning",
         summary: "The pre-signup event of a pool: the same event back, or 403 with a text that "
             + "is fit for the person.",
-        access: .right("signUpHook"), body: .json(CognitoEvent.shape),
+        access: .right(.signUpHook), body: .json(CognitoEvent.shape),
         answers: [
             .ok(CognitoEvent.shape),
             Answer(403, .problem(Reason.allCases.map { Code($0) })),
@@ -31,7 +31,7 @@ enum CognitoEndpoints {
         .post, "/v1/hooks/post-confirmation/cognito", id: "postConfirmationCognito",
         tag: "Provisioning",
         summary: "Completes what a native sign-up reserved. Always answers the event.",
-        access: .right("signUpHook"), body: .json(CognitoEvent.shape),
+        access: .right(.signUpHook), body: .json(CognitoEvent.shape),
         answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18
     ) { call in
@@ -56,7 +56,7 @@ enum CognitoEndpoints {
         }
         guard let result else { throw Problem.internalError }
         // A user who waits for approval has a row, but no sign-in.
-        let waits = result.verdict.outcome == .created && result.user?.status == "pending"
+        let waits = result.verdict.outcome == .created && result.user?.status == .pending
         guard result.verdict.outcome == .refused || waits else { return .allowed(event.allowed) }
         return .refused(
             PublicRefusal.text(reference: result.reference),

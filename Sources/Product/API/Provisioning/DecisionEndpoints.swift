@@ -21,13 +21,13 @@ enum DecisionEndpoints {
     private static func lists(_ path: String, _ id: String, _ summary: String) -> Endpoint {
         Endpoint(
             .get, path, id: id, tag: "Provisioning", summary: summary,
-            access: .own("readDecisions"),
+            access: .own(.readDecisions),
             query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
                 QueryParameter(
-                    "outcome", .array(of: .enumeration(Outcome.allCases.map(\.rawValue)), max: 6),
+                    "outcome", .array(of: .enumeration(of: Outcome.self), max: 6),
                     "One, or several with commas between."),
                 QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
-                QueryParameter("reason", .enumeration(Reason.allCases.map(\.rawValue))),
+                QueryParameter("reason", .enumeration(of: Reason.self)),
                 QueryParameter("email", .email, "The whole address."),
                 QueryParameter(
                     "reference", .string(min: 1, max: 12), "What the person was told to name."),
@@ -69,7 +69,7 @@ enum DecisionEndpoints {
     private static func gets(_ path: String, _ id: String) -> Endpoint {
         Endpoint(
             .get, path, id: id, tag: "Provisioning", summary: "One decision with its trace.",
-            access: .own("readDecisions"),
+            access: .own(.readDecisions),
             query: [
                 QueryParameter(
                     "would_admit", .bool,
@@ -132,8 +132,8 @@ extension DecisionRow: JSONView {
         "Decision",
         [
             .readOnly("id", .uuid), .readOnly("created_at", .timestamp),
-            .readOnly("outcome", .enumeration(Outcome.allCases.map(\.rawValue))),
-            .readOnly("reason", .enumeration(Reason.allCases.map(\.rawValue)), nullable: true),
+            .readOnly("outcome", .enumeration(of: Outcome.self)),
+            .readOnly("reason", .enumeration(of: Reason.self), nullable: true),
             .readOnly(
                 "reference", .string(), nullable: true,
                 "What the person was told to name. Of a decision that belongs to no tenant, a "

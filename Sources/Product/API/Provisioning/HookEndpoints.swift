@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -9,7 +10,7 @@ enum HookEndpoints {
     private static let preSignup = Endpoint(
         .post, "/v1/hooks/pre-signup", id: "preSignup", tag: "Provisioning",
         summary: "Decides who a person is and where they belong, and provisions them.",
-        access: .right("signUpHook"), body: .json(AttemptShape.shape),
+        access: .right(.signUpHook), body: .json(AttemptShape.shape),
         answers: [.ok(ProvisioningResult.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18
     ) { call in
@@ -24,7 +25,7 @@ enum HookEndpoints {
         .post, "/v1/provisioning/evaluate", id: "evaluateProvisioning", tag: "Provisioning",
         summary: "What an attempt would come to, with the rules that were looked at. "
             + "Writes nothing.",
-        access: .right("evaluate"), body: .json(AttemptShape.shape),
+        access: .right(.evaluate), body: .json(AttemptShape.shape),
         answers: [.ok(ProvisioningResult.shape)], problems: [.rateLimited], maxBody: 1 << 18
     ) { call in
         try await call.takeDryRuns()

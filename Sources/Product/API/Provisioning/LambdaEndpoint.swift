@@ -20,7 +20,7 @@ package enum LambdaEndpoint {
         tag: "Provisioning",
         summary: "Both triggers in the shape of the Lambda Invoke API; `name` is pre-signup or "
             + "post-confirmation. X-Amz-Invocation-Type: RequestResponse, Event (202) or DryRun (204).",
-        access: .right("signUpHook"),
+        access: .right(.signUpHook),
         query: [
             QueryParameter(
                 "Qualifier", .string(min: 1, max: 128), "A version or an alias; all are the same.")

@@ -25,7 +25,7 @@ extension NearestYes {
                     "NearestYes",
                     [
                         .readOnly(
-                            "change", .enumeration(Change.allCases.map(\.rawValue)),
+                            "change", .enumeration(of: Change.self),
                             "What to do."),
                         .readOnly("detail", .string()),
                         .readOnly("tenant_id", .uuid, nullable: true),

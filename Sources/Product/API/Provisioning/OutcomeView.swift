@@ -38,8 +38,8 @@ extension ProvisioningResult {
     static let shape = ObjectShape(
         "ProvisioningOutcome",
         [
-            .readOnly("outcome", .enumeration(Outcome.allCases.map(\.rawValue))),
-            .readOnly("reason", .enumeration(Reason.allCases.map(\.rawValue)), nullable: true),
+            .readOnly("outcome", .enumeration(of: Outcome.self)),
+            .readOnly("reason", .enumeration(of: Reason.self), nullable: true),
             .readOnly("user", .any, nullable: true),
             .readOnly("tenant", .object(TenantRow.shape), nullable: true),
             .readOnly("identity_id", .uuid, nullable: true),
@@ -53,41 +53,3 @@ extension ProvisioningResult {
 }
 
 private func text(_ id: UUID?) -> JSONValue { id.map { .string($0.description) } ?? .null }
-private func text(_ time: Timestamp?) -> JSONValue {
-    time.map { .string($0.description) } ?? .null
-}
-private func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
-
-private func linkedBy(_ identity: ProvisionedUser.Identity) -> JSONValue {
-    guard let type = identity.linkedByType, let id = identity.linkedByID else { return .null }
-    return .object([.init("type", .string(type)), .init("id", .string(id))])
-}
-
-extension ProvisionedUser {
-    /// The user as `/v1` shows it.
-    var json: JSONValue {
-        .object([
-            .init("id", text(id)), .init("tenant_id", text(tenantID)),
-            .init("email", text(email)), .init("email_verified_at", text(emailVerifiedAt)),
-            .init("name", text(name)), .init("role", text(role)), .init("status", text(status)),
-            .init("source", text(source)),
-            .init(
-                "identities",
-                .array(
-                    identities.map {
-                        .object([
-                            .init("id", text($0.id)), .init("provider", text($0.provider)),
-                            .init("issuer", text($0.issuer)), .init("subject", text($0.subject)),
-                            .init("email", text($0.email)),
-                            .init("email_vouched", .bool($0.isEmailTrusted)),
-                            .init("alias_count", .int($0.aliasCount)),
-                            .init("created_at", text($0.createdAt)),
-                            .init("last_used_at", text($0.lastUsedAt)),
-                            .init("linked_by", linkedBy($0)),
-                        ])
-                    })),
-            .init("created_at", text(createdAt)), .init("updated_at", text(updatedAt)),
-            .init("last_sign_in_at", text(lastSignInAt)),
-        ])
-    }
-}

@@ -16,7 +16,7 @@ enum ResolveEndpoint {
         summary: "Of a sign-in that was refused because the account's address was never proved: "
             + "gives the account to that person, or the account another address. The decision, "
             + "with the user as it is now.",
-        access: .right("linkIdentities"),
+        access: .right(.linkIdentities),
         body: .json(
             ObjectShape(
                 "DecisionResolution",

@@ -1,3 +1,4 @@
+import Domain
 import JSON
 import Storage
 import Text
@@ -37,6 +38,14 @@ extension String: JSONText {
     func write(to json: inout JSONWriter) { json.string(self) }
 }
 
+extension JSONText where Self: RawRepresentable<String> {
+    func write(to json: inout JSONWriter) { json.string(rawValue) }
+}
+
+extension UserRole: JSONText {}
+extension User.Status: JSONText {}
+extension User.Source: JSONText {}
+
 extension StoredText: JSONText {
     func write(to json: inout JSONWriter) { withUTF8 { json.string($0) } }
 }
@@ -53,6 +62,10 @@ extension JSONWriter {
         self.name(name)
         guard let text else { return null() }
         string(text)
+    }
+
+    mutating func member(_ name: StaticString, _ word: (some RawRepresentable<String>)?) {
+        member(name, word?.rawValue)
     }
 
     mutating func member(_ name: StaticString, text: (some JSONText)?) {

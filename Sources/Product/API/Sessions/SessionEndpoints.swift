@@ -92,7 +92,7 @@ enum SessionEndpoints {
                 .init("id", .uuid(who.id)), .init("name", .string(who.name)),
                 .init("tenant_id", .uuid(who.tenant)),
                 .init("scopes", .array(who.scopes.map(JSONValue.string))),
-                .init("rights", .strings(Permissions.rights(call.domainPrincipal))),
+                .init("rights", .strings(Permissions.rights(call.principal.subject))),
             ]))
     }
 
@@ -116,7 +116,7 @@ enum SessionEndpoints {
         if let token = call.input.optionalString("token") {
             guard let hash = TokenSecret.hash(token),
                 let person = try await database.consumeOperatorLink(hash),
-                person.status != "suspended"
+                person.status != .suspended
             else { throw Problem.unauthorized("The link is used up or over; ask for a new one.") }
             try await SignInAttempt(
                 email: person.email, address: call.request.remoteAddress, database: database,
@@ -141,10 +141,10 @@ enum SessionEndpoints {
     private static func checkTenant(of person: OperatorRow, _ call: Call) async throws {
         guard let tenant = person.tenant else { return }
         switch try await call.services.database.scope(tenant).tenantRow()?.status {
-        case "active": return
-        case "suspended":
+        case .active: return
+        case .suspended:
             // An owner may return to resume what the tenant's own side suspended.
-            guard person.role.isSame(as: "owner"),
+            guard person.role == .owner,
                 try await call.services.database.scope(tenant).isSuspendedByItself()
             else { throw Problem(.tenantSuspended, "The tenant is suspended.") }
         default: throw Problem.unauthorized("The tenant is deleted.")

@@ -24,6 +24,11 @@ package struct Input: Sendable, Equatable {
         if case .string(let text) = self[name] { text } else { nil }
     }
 
+    /// A value of an enumeration that the shape declares.
+    package func optionalCase<Value: RawRepresentable<String>>(_ name: String) -> Value? {
+        optionalString(name).flatMap(Value.init(rawValue:))
+    }
+
     package func optionalInt(_ name: String) -> Int? {
         if case .number(let text) = self[name] { Int(text) } else { nil }
     }
@@ -55,6 +60,9 @@ package struct Input: Sendable, Equatable {
     }
 
     package func string(_ name: String) throws -> String { try given(optionalString(name)) }
+    package func `case`<Value: RawRepresentable<String>>(_ name: String) throws -> Value {
+        try given(optionalCase(name))
+    }
     package func int(_ name: String) throws -> Int { try given(optionalInt(name)) }
     package func bool(_ name: String) throws -> Bool { try given(optionalBool(name)) }
     package func uuid(_ name: String) throws -> UUID { try given(optionalUUID(name)) }

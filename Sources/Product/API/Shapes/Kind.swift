@@ -12,6 +12,12 @@ package indirect enum Kind: Sendable {
     /// Any member names, each value of the kind.
     case map(of: Kind)
     case any
+
+    package static func enumeration<Value: RawRepresentable<String> & CaseIterable>(
+        of type: Value.Type
+    ) -> Kind {
+        .enumeration(type.allCases.map(\.rawValue))
+    }
 }
 
 /// A rule on text beyond its length: the check decides, the pattern documents it.

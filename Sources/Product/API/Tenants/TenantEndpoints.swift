@@ -11,12 +11,12 @@ enum TenantEndpoints {
     private static let list = Endpoint(
         .get, "/v1/tenants", id: "listTenants", tag: "Tenants",
         summary: "The tenants that the credential may read, newest first.",
-        access: .own("readTenant"),
+        access: .own(.readTenant),
         query: QueryParameter.list(
             sorts: ["-created_at", "created_at", "name", "-name"], search: true)
             + [
                 QueryParameter(
-                    "status", .array(of: .enumeration(["active", "suspended", "deleted"]), max: 3),
+                    "status", .array(of: .enumeration(of: Tenant.Status.self), max: 3),
                     "One, or several with commas between.")
             ],
         answers: [.list(TenantRow.listedShape)]
@@ -25,10 +25,13 @@ enum TenantEndpoints {
         let list = try call.listQuery()
         guard call.principal.platform else {
             // A tenant's credential sees only its own tenant.
-            let own = try await call.principal.tenant.asyncFlatMap {
-                try await database.scope($0).tenantRow()
+            var own: [TenantRow] = []
+            if let tenant = call.principal.tenant,
+                let row = try await database.scope(tenant).tenantRow()
+            {
+                own = [row]
             }
-            return call.list(ListPage(whole: own.map { [$0] } ?? []))
+            return call.list(ListPage(whole: own))
         }
         let page = try await database.tenants(
             list, statuses: call.query.optionalStrings("status"),
@@ -40,7 +43,7 @@ enum TenantEndpoints {
     private static let create = Endpoint(
         .post, "/v1/tenants", id: "createTenant", tag: "Tenants",
         summary: "Makes a tenant with the policy `invite_only`.",
-        access: .platform("createTenant"),
+        access: .platform(.createTenant),
         body: .json(TenantRow.shape.creating("TenantCreation", required: ["slug", "name"])),
         answers: [.created(TenantRow.shape)], problems: [.conflict], idempotent: true
     ) { call in
@@ -52,7 +55,7 @@ enum TenantEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/tenants/{tenant}", id: "getTenant", tag: "Tenants", summary: "One tenant.",
-        access: .own("readTenant"), answers: [.ok(TenantRow.shape)]
+        access: .own(.readTenant), answers: [.ok(TenantRow.shape)]
     ) { call in
         let row = try await current(call)
         return .ok(row, etag: row.etag)
@@ -60,7 +63,7 @@ enum TenantEndpoints {
 
     private static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}", id: "updateTenant", tag: "Tenants",
-        summary: "Renames a tenant.", access: .right("editTenant"),
+        summary: "Renames a tenant.", access: .right(.editTenant),
         body: .json(nameOnly.patching("TenantChange")), answers: [.ok(TenantRow.shape)],
         ifMatch: .honoured
     ) { call in
@@ -81,30 +84,31 @@ enum TenantEndpoints {
     }()
 
     private static let suspend = verb(
-        "suspend", "Refuses every sign-in, session and key of the tenant at once.", "suspended",
+        "suspend", "Refuses every sign-in, session and key of the tenant at once.", .suspended,
         .suspendTenant, .tenantSuspended)
     private static let resume = verb(
         "resume", "Ends a suspension; the tenant's own owner ends one of the tenant's own side.",
-        "active", .suspendTenant, .tenantResumed)
+        .active, .suspendTenant, .tenantResumed)
     private static let restore = verb(
-        "restore", "Brings a deleted tenant back, for 30 days.", "active", .deleteTenant,
+        "restore", "Brings a deleted tenant back, for 30 days.", .active, .deleteTenant,
         .tenantRestored)
 
     private static func verb(
-        _ name: String, _ summary: String, _ status: String, _ right: Right,
+        _ name: String, _ summary: String, _ status: Tenant.Status, _ right: Right,
         _ action: AuditAction
     ) -> Endpoint {
         Endpoint(
             .post, "/v1/tenants/{tenant}/\(name)", id: "\(name)Tenant", tag: "Tenants",
-            summary: summary, access: .right(right.rawValue), answers: [.ok(TenantRow.shape)],
+            summary: summary, access: .right(right), answers: [.ok(TenantRow.shape)],
             problems: [.conflict], idempotent: true
         ) { call in
             try await change(call) { change, row in
-                let from = name == "restore" ? ["deleted", "active"] : ["active", "suspended"]
+                let from = name == "restore" 
+                    ? [Tenant.Status.deleted, .active] : [.active, .suspended]
                 guard from.contains(row.status) else {
                     throw Problem(.conflict, "The tenant is \(row.status).")
                 }
-                if row.status.isSame(as: "suspended"), !call.principal.platform,
+                if row.status == .suspended, !call.principal.platform,
                     try await !change.isSuspendedByItself()
                 {
                     throw Problem(.tenantSuspended, "The platform suspended the tenant.")
@@ -120,7 +124,7 @@ enum TenantEndpoints {
         .delete, "/v1/tenants/{tenant}", id: "deleteTenant", tag: "Tenants",
         summary:
             "Deletes a tenant, which can be restored for 30 days; `purge` removes a deleted one.",
-        access: .anyOf([Right.deleteTenant.rawValue, Right.purgeTenant.rawValue]),
+        access: .anyOf([.deleteTenant, .purgeTenant]),
         query: [
             QueryParameter(
                 "purge", .bool, "Removes all but the audit, for good; for the platform."),
@@ -130,11 +134,11 @@ enum TenantEndpoints {
     ) { call in
         let purges = call.query.flag("purge")
         let right = purges ? Right.purgeTenant : .deleteTenant
-        guard Permissions.permits(call.domainPrincipal, right, in: try call.tenant.id) == .allowed
+        guard Permissions.permits(call.principal.subject, right, in: try call.tenant.id) == .allowed
         else { throw Problem.forbidden("The right \(right.rawValue) is missing.") }
         if purges { return try await purge(call) }
         _ = try await change(call) { change, row in
-            try await change.setTenantStatus(row, "deleted", action: .tenantDeleted)
+            try await change.setTenantStatus(row, .deleted, action: .tenantDeleted)
         }
         return .noContent
     }
@@ -143,7 +147,7 @@ enum TenantEndpoints {
         let database = try call.services.database
         let tenant = try call.tenant.id
         _ = try await change(call) { change, row in
-            guard row.status == "deleted" else {
+            guard row.status == .deleted else {
                 throw Problem(.conflict, "The tenant is \(row.status); delete it first.")
             }
             let expected = database.purgeConfirmation(row)
@@ -174,14 +178,5 @@ enum TenantEndpoints {
             return try await body(change, row)
         }
         return .ok(row, etag: row.etag)
-    }
-}
-
-extension Optional {
-    func asyncFlatMap<Result>(
-        _ transform: (Wrapped) async throws -> Result?
-    ) async rethrows -> Result? {
-        guard let self else { return nil }
-        return try await transform(self)
     }
 }

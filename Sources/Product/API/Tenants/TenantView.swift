@@ -1,3 +1,4 @@
+import Domain
 import JSON
 import Storage
 import Text
@@ -45,7 +46,7 @@ extension TenantRow: JSONView {
                 "Its name in addresses; never given again.", example: .string("acme")),
             FieldShape(
                 "name", .string(min: 1, max: 200, rule: .displayName), example: .string("Acme")),
-            .readOnly("status", .enumeration(["active", "suspended", "deleted"])),
+            .readOnly("status", .enumeration(of: Tenant.Status.self)),
             .readOnly("created_at", .timestamp),
             .readOnly("updated_at", .timestamp),
         ]

@@ -13,7 +13,7 @@ enum UserAccountEndpoints {
         .post, UserEndpoints.path + "/{id}/password-link", id: "createPasswordLink", tag: "Users",
         summary: "A link by which the user sets a password, once, within 30 minutes; no mail is "
             + "needed. Setting it ends the user's sessions.",
-        access: .right("linkIdentities"),
+        access: .right(.linkIdentities),
         answers: [
             .created(
                 ObjectShape(
@@ -41,7 +41,7 @@ enum UserAccountEndpoints {
         .post, emailPath, id: "askForEmailChange", tag: "Users",
         summary: "Mails a link to the new address, which becomes the user's when it is confirmed "
             + "within 30 minutes. One that waits already ends.",
-        access: .right("editUsers"),
+        access: .right(.editUsers),
         body: .json(ObjectShape("EmailChangeRequest", [.required("email", .email)])),
         answers: [
             Answer(
@@ -82,7 +82,7 @@ enum UserAccountEndpoints {
     private static let cancelEmail = Endpoint(
         .delete, emailPath, id: "cancelEmailChange", tag: "Users",
         summary: "Ends a change of address that waits to be confirmed; its link is dead.",
-        access: .right("editUsers"), answers: [.noContent], exists: UserEndpoints.exists
+        access: .right(.editUsers), answers: [.noContent], exists: UserEndpoints.exists
     ) { call in
         let id = try call.id()
         try await call.scope.change(by: call.actor) { change in

@@ -16,14 +16,14 @@ enum UserEndpoints {
         .get, path, id: "listUsers", tag: "Users",
         summary:
             "The users of the tenant, newest first; the deleted by `status=deleted` or their ids.",
-        access: .own("readUsers"),
+        access: .own(.readUsers),
         query: QueryParameter.list(
             sorts: ["-created_at", "created_at", "email", "-email"], search: true)
             + [
                 QueryParameter("ids", .array(of: .uuid, max: 200), "Only these."),
-                QueryParameter("status", .enumeration(UserRow.statuses)),
-                QueryParameter("role", .enumeration(UserRow.roles)),
-                QueryParameter("provider", .enumeration(IdentityRow.providers)),
+                QueryParameter("status", .enumeration(of: User.Status.self)),
+                QueryParameter("role", .enumeration(of: UserRole.self)),
+                QueryParameter("provider", .enumeration(of: ProviderKind.self)),
                 QueryParameter("last_sign_in_since", .timestamp, "Not before."),
                 QueryParameter("last_sign_in_until", .timestamp, "Before."),
                 QueryParameter("never_signed_in", .bool, "Only those who never did."),
@@ -32,8 +32,8 @@ enum UserEndpoints {
     ) { call in
         let list = try call.listQuery()
         var filter = UserFilter(
-            text: call.query.optionalString("q"), status: call.query.optionalString("status"),
-            role: call.query.optionalString("role"),
+            text: call.query.optionalString("q"), status: call.query.optionalCase("status"),
+            role: call.query.optionalCase("role"),
             provider: call.query.optionalString("provider"))
         if let own = call.bound(.readUsers) {
             return call.list(ListPage(whole: try await call.scope.user(own).map { [$0] } ?? []))
@@ -48,7 +48,7 @@ enum UserEndpoints {
     private static let create = Endpoint(
         .post, path, id: "createUser", tag: "Users",
         summary: "Makes a user who is `pending` until the first sign-in.",
-        access: .right("createUsers"),
+        access: .right(.createUsers),
         body: .json(UserRow.shape.creating("UserCreation", required: ["email"])),
         answers: [.created(UserRow.shape)], problems: [.emailTaken], idempotent: true
     ) { call in
@@ -57,8 +57,7 @@ enum UserEndpoints {
         let row = try await call.scope.change(by: call.actor) { change in
             try await change.createUser(
                 email: email, name: call.input.optionalString("name"),
-                role: call.input.optionalString("role") ?? UserRole.member.rawValue,
-                database: database)
+                role: call.input.optionalCase("role") ?? .member, database: database)
         }
         return .created(
             row, at: "/v1/tenants/\(row.tenant)/users/\(row.id)", etag: row.etag)
@@ -66,7 +65,7 @@ enum UserEndpoints {
 
     private static let get = Endpoint(
         .get, path + "/{id}", id: "getUser", tag: "Users", summary: "One user.",
-        access: .own("readUsers"), answers: [.ok(UserRow.shape)]
+        access: .own(.readUsers), answers: [.ok(UserRow.shape)]
     ) { call in
         let row = try await visible(call)
         return .ok(row, etag: row.etag)
@@ -75,15 +74,15 @@ enum UserEndpoints {
     private static let update = Endpoint(
         .patch, path + "/{id}", id: "updateUser", tag: "Users",
         summary: "Changes the name or the role; a member and a manager the own name.",
-        access: .own("renameUser"),
+        access: .own(.renameUser),
         body: .json(UserRow.change), answers: [.ok(UserRow.shape)], problems: [.conflict],
         ifMatch: .honoured, exists: mayBeEdited
     ) { call in
         try await change(call) { change, row in
             try call.input.checkRepeated(against: row.json)
-            let role = call.input.optionalString("role") ?? row.role
+            let role = call.input.optionalCase("role") ?? row.role
             try requireEdit(call, row, role)
-            guard row.status != "deleted" else {
+            guard row.status != .deleted else {
                 throw Problem(.conflict, "The user is deleted; restore it first.")
             }
             return try await change.editUser(
@@ -96,7 +95,7 @@ enum UserEndpoints {
     private static let delete = Endpoint(
         .delete, path + "/{id}", id: "deleteUser", tag: "Users",
         summary: "Deletes a user, who is purged after 30 days to restore; `purge` does it at once.",
-        access: .right("deleteUsers"),
+        access: .right(.deleteUsers),
         query: [
             QueryParameter("purge", .bool, "Removes the personal data for good."),
             QueryParameter("confirm", .string(min: 1), "The purge's `confirm` of the 409."),
@@ -159,11 +158,11 @@ enum UserEndpoints {
     }
 
     /// A member changes their own name; only an operator changes a role.
-    private static func requireEdit(_ call: Call, _ row: UserRow, _ role: String) throws {
+    private static func requireEdit(_ call: Call, _ row: UserRow, _ role: UserRole) throws {
         guard call.sees(row.id) else { throw Problem.notFound("user") }
-        let right = role.isSame(as: row.role) ? Right.renameUser : .editUsers
+        let right = role == row.role ? Right.renameUser : .editUsers
         let permission = Permissions.permits(
-            call.domainPrincipal, right, in: row.tenant, target: PermissionTarget(ownerID: row.id))
+            call.principal.subject, right, in: row.tenant, target: PermissionTarget(ownerID: row.id))
         guard permission == .allowed else {
             throw Problem.forbidden("The right \(right.rawValue) is missing.")
         }
@@ -181,7 +180,7 @@ enum UserEndpoints {
     /// than the admin has who issued it.
     private static func requirePurge(_ call: Call) throws {
         let permission = Permissions.permits(
-            call.domainPrincipal, .purgeUsers, in: try call.tenant.id)
+            call.principal.subject, .purgeUsers, in: try call.tenant.id)
         guard permission == .allowed else {
             throw Problem.forbidden("Only an owner may purge a user.")
         }

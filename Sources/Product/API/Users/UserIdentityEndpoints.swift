@@ -12,7 +12,7 @@ enum UserIdentityEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listIdentities", tag: "Users", summary: "The user's sign-ins.",
-        access: .own("readUsers"), answers: [.list(IdentityRow.shape)]
+        access: .own(.readUsers), answers: [.list(IdentityRow.shape)]
     ) { call in
         let row = try await UserEndpoints.visible(call)
         return call.list(ListPage(whole: row.identities))
@@ -20,7 +20,7 @@ enum UserIdentityEndpoints {
 
     private static let link = Endpoint(
         .post, path, id: "linkIdentity", tag: "Users",
-        summary: "Links a sign-in by an operator's word.", access: .right("linkIdentities"),
+        summary: "Links a sign-in by an operator's word.", access: .right(.linkIdentities),
         body: .json(
             IdentityRow.shape.creating(
                 "IdentityCreation", required: ["provider", "issuer", "subject"])),
@@ -51,7 +51,7 @@ enum UserIdentityEndpoints {
     private static let unlink = Endpoint(
         .delete, path + "/{identity_id}", id: "unlinkIdentity", tag: "Users",
         summary: "Takes a sign-in away and ends the user's sessions.",
-        access: .own("unlinkIdentities"), answers: [.noContent], exists: UserEndpoints.exists
+        access: .own(.unlinkIdentities), answers: [.noContent], exists: UserEndpoints.exists
     ) { call in
         let (id, identity) = (try call.id(), try call.id("identity_id"))
         let database = try call.services.database
@@ -59,7 +59,7 @@ enum UserIdentityEndpoints {
             let user = try await change.lockUser(id)
             try requireUnlink(call, user)
             // Users may relink an identity that they unlinked; an operator's unlinking bars it.
-            let isOwn = call.domainPrincipal.selfID == user.id
+            let isOwn = call.principal.subject.selfID == user.id
             try await change.unlinkIdentity(
                 user, identity, isBarred: !isOwn, database: database)
         }
@@ -68,9 +68,7 @@ enum UserIdentityEndpoints {
 
     /// No identity is linked to an account above the caller's own role.
     static func mayActFor(_ call: Call, _ user: UserRow) -> Bool {
-        UserRole(rawValue: user.role).map {
-            Permissions.mayActFor(call.domainPrincipal, $0, in: user.tenant)
-        } ?? false
+        Permissions.mayActFor(call.principal.subject, user.role, in: user.tenant)
     }
 
     private static func requireRole(_ call: Call, of user: UserRow) throws {
@@ -85,7 +83,7 @@ enum UserIdentityEndpoints {
         let target = PermissionTarget(
             ownerID: user.id, isLastIdentity: user.identities.count < 2)
         let permission = Permissions.permits(
-            call.domainPrincipal, .unlinkIdentities, in: user.tenant, target: target)
+            call.principal.subject, .unlinkIdentities, in: user.tenant, target: target)
         guard permission == .allowed else {
             throw Problem.forbidden("The last sign-in stays; link another one first.")
         }
@@ -103,7 +101,7 @@ enum UserIdentityEndpoints {
     private static let grant = Endpoint(
         .post, UserEndpoints.path + "/{id}/link-grants", id: "createLinkGrant", tag: "Users",
         summary: "A token that adds one sign-in to the user, once, within 30 minutes.",
-        access: .right("linkIdentities"), answers: [.created(grantShape)],
+        access: .right(.linkIdentities), answers: [.created(grantShape)],
         problems: [.conflict], idempotent: true, secret: true, exists: UserEndpoints.exists
     ) { call in
         let id = try call.id()

@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import Storage
 import Text
@@ -10,7 +11,7 @@ enum UserSessionEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listUserSessions", tag: "Users",
-        summary: "The user's living sessions, newest first.", access: .own("readUsers"),
+        summary: "The user's living sessions, newest first.", access: .own(.readUsers),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
         answers: [.list(UserSessionRow.shape)], exists: UserEndpoints.exists
     ) { call in
@@ -25,7 +26,7 @@ enum UserSessionEndpoints {
 
     private static let endAll = Endpoint(
         .delete, path, id: "endUserSessions", tag: "Users",
-        summary: "Ends every session of the user.", access: .right("endSessions"),
+        summary: "Ends every session of the user.", access: .right(.endSessions),
         answers: [.noContent], exists: UserEndpoints.exists
     ) { call in
         let id = try call.id()
@@ -37,7 +38,7 @@ enum UserSessionEndpoints {
 
     private static let end = Endpoint(
         .delete, path + "/{session_id}", id: "endUserSession", tag: "Users",
-        summary: "Ends one session.", access: .right("endSessions"), answers: [.noContent],
+        summary: "Ends one session.", access: .right(.endSessions), answers: [.noContent],
         exists: UserEndpoints.exists
     ) { call in
         let (id, session) = (try call.id(), try call.id("session_id"))

@@ -12,9 +12,12 @@ protocol UserView: JSONView {
     var email: Words { get }
     var emailVerifiedAt: Timestamp? { get }
     var name: Words? { get }
-    var role: Words { get }
-    var status: Words { get }
-    var source: Words { get }
+    associatedtype Role: JSONText
+    associatedtype Status: JSONText
+    associatedtype Source: JSONText
+    var role: Role { get }
+    var status: Status { get }
+    var source: Source { get }
     var identities: Identities { get }
     var createdAt: Timestamp { get }
     var updatedAt: Timestamp { get }
@@ -46,9 +49,6 @@ extension UserView {
 extension UserRow: UserView {
     var etag: String { ETag.version(version) }
 
-    static let roles = UserRole.allCases.map(\.rawValue)
-    static let statuses = User.Status.allCases.map(\.rawValue)
-
     static let shape = ObjectShape(
         "User",
         [
@@ -58,9 +58,9 @@ extension UserRow: UserView {
             FieldShape(
                 "name", .string(min: 1, max: ProvisioningCall.nameLimit, rule: .displayName),
                 nullable: true, example: .string("Ada")),
-            .optional("role", .enumeration(roles), "`member` when absent."),
-            .readOnly("status", .enumeration(statuses)),
-            .readOnly("source", .enumeration(User.Source.allCases.map(\.rawValue))),
+            .optional("role", .enumeration(of: UserRole.self), "`member` when absent."),
+            .readOnly("status", .enumeration(of: User.Status.self)),
+            .readOnly("source", .enumeration(of: User.Source.self)),
             .readOnly("identities", .array(of: .object(IdentityRow.shape))),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
@@ -119,13 +119,11 @@ extension IdentityView {
 }
 
 extension IdentityRow: IdentityView {
-    static let providers = ProviderKind.allCases.map(\.rawValue)
-
     static let shape = ObjectShape(
         "Identity",
         [
             .readOnly("id", .uuid),
-            FieldShape("provider", .enumeration(providers), "The provider's kind."),
+            FieldShape("provider", .enumeration(of: ProviderKind.self), "The provider's kind."),
             FieldShape(
                 "issuer", .string(min: 1, max: 512),
                 "Of a Cognito pool its id, or `<pool>/<upstream>` for people of an upstream.",

@@ -14,7 +14,7 @@ package enum Provisioning {
         if attempt.trigger == .nativeAdminCreate, verdict.reason == .noTenant,
             run.askedIsSound, facts.provider?.allowsAdminCreate == true
         {
-            run.note("admin_create", "reserved", "the pool allows it")
+            run.note(.adminCreate, "reserved", "the pool allows it")
             verdict = Verdict(.reserved)
         }
         if verdict.outcome == .refused { verdict.effects = [] }
@@ -44,7 +44,7 @@ struct Evaluation {
     var otherAddress = false
     var addressTrust: AddressTrust = .none
     /// The rule that refused.
-    private(set) var refusingRule: String?
+    private(set) var refusingRule: Rule?
     /// Rule 1's refusal while another tenant may still admit the person.
     var heldRefusal: HeldRefusal?
 
@@ -56,16 +56,16 @@ struct Evaluation {
 
     mutating func verdict() -> Verdict {
         guard let provider = facts.provider else {
-            return refuse("provider", .providerUnknown, attempt.identity.provider.rawValue)
+            return refuse(.provider, .providerUnknown, attempt.identity.provider.rawValue)
         }
         // A mapped upstream has another kind than the pool; it is known by its mapping.
         if provider.strictUpstreams, let name = attempt.upstream,
             provider.upstream(named: name) == nil, attempt.identity.provider == .cognito
         {
-            return refuse("provider", .providerUnknown, "an upstream that is not listed")
+            return refuse(.provider, .providerUnknown, "an upstream that is not listed")
         }
         note(
-            "provider", "known", provider.id.description,
+            .provider, "known", provider.id.description,
             about: [TraceReference(.provider, provider.id, of: provider.tenantID)])
         if let verdict = userName(provider) { return verdict }
         if let verdict = resolveAskedTenant() { return verdict }
@@ -77,7 +77,7 @@ struct Evaluation {
         if let verdict = candidateTenants() { return verdict }
         if let verdict = formerHolderUninvited() { return verdict }
         if let verdict = trustInAddress() { return verdict }
-        guard let tenant = candidate else { return refuse("4", .noTenant, "no candidate") }
+        guard let tenant = candidate else { return refuse(.candidateTenant, .noTenant, "no candidate") }
         if let verdict = barredIdentity(tenant) { return verdict }
         if let verdict = liveInvite(tenant) { return verdict }
         if let verdict = pendingRow(tenant) { return verdict }
@@ -87,13 +87,13 @@ struct Evaluation {
     }
 
     mutating func note(
-        _ rule: String, _ result: String, _ detail: String, about: [TraceReference] = []
+        _ rule: Rule, _ result: String, _ detail: String, about: [TraceReference] = []
     ) {
         trace.append(TraceEntry(rule: rule, result: result, detail: detail, about: about))
     }
 
     mutating func refuse(
-        _ rule: String, _ reason: Reason, _ detail: String, tenant: UUID? = nil,
+        _ rule: Rule, _ reason: Reason, _ detail: String, tenant: UUID? = nil,
         user: UUID? = nil, invite: UUID? = nil, about: [TraceReference] = []
     ) -> Verdict {
         note(rule, reason.rawValue, detail, about: about)
@@ -108,7 +108,7 @@ struct Evaluation {
     /// A success: the bookkeeping that every success shares is added, and what an unproved native
     /// sign-up would get is reserved instead.
     mutating func succeed(
-        _ rule: String, _ outcome: Outcome, tenant: TenantFacts, user: UUID?, invite: UUID? = nil,
+        _ rule: Rule, _ outcome: Outcome, tenant: TenantFacts, user: UUID?, invite: UUID? = nil,
         effects: [Effect]
     ) -> Verdict {
         if attempt.trigger.isUnprovedNative {

@@ -6,15 +6,14 @@ package struct TraceEntry: Sendable, Equatable {
     /// has to say whose it is.
     package static let addressUnproved = "address_unproved"
 
-    /// `provider`, `tenant`, or the rule's number.
-    package var rule: String
+    package var rule: Rule
     package var result: String
     /// Policy words and ids; no address and no name.
     package var detail: String
     /// The rows that it looked at.
     package var about: [TraceReference]
 
-    package init(rule: String, result: String, detail: String, about: [TraceReference] = []) {
+    package init(rule: Rule, result: String, detail: String, about: [TraceReference] = []) {
         self.rule = rule
         self.result = result
         self.detail = detail

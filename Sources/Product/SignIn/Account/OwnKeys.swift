@@ -19,7 +19,7 @@ extension ClientCall {
     /// have been refused before. `maker`: the app's key, whose bounds the new one takes; nil if the
     /// user asks in a session.
     package func makeKey(
-        name: String, scopes: [String], owner: UserRow, by maker: API.Principal?
+        name: String, scopes: [String], owner: UserRow, by maker: CallerPrincipal?
     ) async throws -> (APIKeyRow, APIKeySecret) {
         let secret = try newSecret(.live)
         let key = APIKey(
@@ -40,7 +40,7 @@ extension ClientCall {
     /// since an app's session or key would gain what it does not have, and for a key that reaches
     /// further than the calling key.
     package func rotateKey(
-        _ id: UUID, by user: UserRow?, with caller: API.Principal?
+        _ id: UUID, by user: UserRow?, with caller: CallerPrincipal?
     ) async throws -> (APIKeyRow, APIKeySecret) {
         let secrets = (live: try newSecret(.live), test: try newSecret(.test))
         return try await scope.change(by: actor(user, caller)) { change in
@@ -59,7 +59,7 @@ extension ClientCall {
     /// nil members stay. 403 for a key that reaches further than `caller`.
     package func editKey(
         _ id: UUID, name: String?, scopes: [String]?, by user: UserRow?,
-        with caller: API.Principal?
+        with caller: CallerPrincipal?
     ) async throws -> APIKeyRow {
         try await scope.change(by: actor(user, caller)) { change in
             let row = try await lock(id, in: change, for: caller)
@@ -71,7 +71,7 @@ extension ClientCall {
     }
 
     package func revokeKey(
-        _ id: UUID, by user: UserRow?, with caller: API.Principal?
+        _ id: UUID, by user: UserRow?, with caller: CallerPrincipal?
     ) async throws {
         try await scope.change(by: actor(user, caller)) { change in
             let row = try await change.lockAPIKey(id)
@@ -82,7 +82,7 @@ extension ClientCall {
 
     /// The key to be changed; 403 if it reaches further than the calling key.
     private func lock(
-        _ id: UUID, in change: Change, for caller: API.Principal?
+        _ id: UUID, in change: Change, for caller: CallerPrincipal?
     ) async throws -> APIKeyRow {
         guard let caller = caller.flatMap({ CallingKey($0) }) else {
             return try await change.lockAPIKey(id)
@@ -93,7 +93,7 @@ extension ClientCall {
     }
 
     /// The audit's actor: the app's key, else the user.
-    private func actor(_ user: UserRow?, _ key: API.Principal?) -> Actor {
+    private func actor(_ user: UserRow?, _ key: CallerPrincipal?) -> Actor {
         var actor = actor(user)
         if let key {
             actor.type = "key"

@@ -31,7 +31,7 @@ extension ClientCall {
             try await slowStrangersAttempts()
         }
         let verdict = try await check(
-            password, against: found?.user.status == "active" ? found?.secrets.passwordHash : nil)
+            password, against: found?.user.status == .active ? found?.secrets.passwordHash : nil)
         guard let found, verdict.matches, let hash = found.secrets.passwordHash else {
             throw SignInRefusal.wrongPassword
         }

@@ -75,12 +75,11 @@ extension ClientCall {
         var attempt = attempt
         attempt.tenant = tenant.id.description
         let result = try await decide(attempt, event: event)
-        guard result.verdict.maySignIn, let user = result.user, user.tenantID == tenant.id,
-            let row = try await scope.user(user.id)
+        guard result.verdict.maySignIn, let user = result.user, user.tenant == tenant.id
         else {
             throw SignInRefusal.refused(result.publicReason, reference: result.reference)
         }
-        return row
+        return user
     }
 
     func decide(

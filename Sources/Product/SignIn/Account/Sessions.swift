@@ -1,5 +1,6 @@
 import API
 import Cryptography
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -68,7 +69,7 @@ extension ClientCall {
             }
         } catch StorageFailure.notFound {
             // Suspended or deleted between the proof and now.
-            throw named?.status == "suspended"
+            throw named?.status == .suspended
                 ? SignInRefusal.userSuspended : SignInRefusal.wrongPassword
         }
     }

@@ -106,12 +106,12 @@ struct HostedCall: Sendable {
     init(_ call: Call, _ tenant: String?, _ core: SignInCore) async throws {
         var row = TenantRow.platform(named: "Gatehouse", at: call.now)
         if let tenant {
-            guard let found = try await core.database.tenant(tenant), found.status != "deleted"
+            guard let found = try await core.database.tenant(tenant), found.status != .deleted
             else { throw Problem.notFound("page") }
             row = found
         }
         self.init(call, row, core)
-        if row.status == "suspended" { throw SignInRefusal.tenantSuspended }
+        if row.status == .suspended { throw SignInRefusal.tenantSuspended }
     }
 
     init(_ call: Call, _ tenant: TenantRow, _ core: SignInCore, provider: UUID? = nil) {

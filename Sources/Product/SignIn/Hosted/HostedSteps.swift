@@ -157,7 +157,7 @@ enum HostedSteps {
         let (held, _) = try await held(call, core)
         let client = try await HostedCall(call, held.tenant.description, core).client
         guard let id = held.user, let user = try await client.scope.user(id),
-            user.status == "active"
+            user.status == .active
         else { throw SignInRefusal.stateUnknown }
         do {
             try await client.link(held.person, to: user)

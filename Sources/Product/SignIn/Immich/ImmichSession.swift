@@ -1,4 +1,5 @@
 import API
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -25,7 +26,7 @@ enum ImmichSession {
                 .init("userId", .string(row.id.description)),
                 .init("userEmail", .string(ImmichUser.email(of: row))),
                 .init("name", .string(row.name ?? "")),
-                .init("isAdmin", .bool(row.role == "admin")),
+                .init("isAdmin", .bool(row.role == .admin)),
                 .init(
                     "shouldChangePassword", .bool(mustChangePassword || profile.hasFirstPassword)),
                 .init("profileImagePath", .string("")),

@@ -107,7 +107,7 @@ enum ImmichUser {
             .init("profileImagePath", .string("")),
             .init("avatarColor", .string(profile.avatarColor)),
             .init("profileChangedAt", .string(user.createdAt.description)),
-            .init("isAdmin", .bool(sameBytes(user.role, "admin"))),
+            .init("isAdmin", .bool(user.role == .admin)),
             .init(
                 "shouldChangePassword", .bool(mustChangePassword || profile.hasFirstPassword)),
             .init("storageLabel", profile.storageLabel.map(JSONValue.string) ?? .null),

@@ -94,7 +94,7 @@ enum Relate {
     struct Holder: Sendable {
         var user: UserRow
         /// nil: the user, who may give all scopes.
-        var key: API.Principal?
+        var key: CallerPrincipal?
 
         func has(_ scope: String) -> Bool {
             key?.scopes.contains { sameBytes($0, scope) } ?? true

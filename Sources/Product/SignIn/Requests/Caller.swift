@@ -8,10 +8,10 @@ import Text
 package enum Caller: Sendable {
     case person(SignedIn)
     /// With the user who owns it, if there is one.
-    case key(API.Principal, owner: UserRow?)
+    case key(CallerPrincipal, owner: UserRow?)
 
     /// The key of the request; nil for a user's session.
-    package var key: API.Principal? {
+    package var key: CallerPrincipal? {
         if case .key(let principal, owner: _) = self { principal } else { nil }
     }
 
@@ -47,7 +47,7 @@ extension ClientCall {
 
     private func caller(byKey key: String) async throws -> Caller {
         if let secret = APIKeySecret(key) { try requireOwn(locator: secret.locator) }
-        let principal: API.Principal
+        let principal: CallerPrincipal
         do {
             principal = try await core.checkKey(key, request)
         } catch let problem as Problem where problem.status == 401 {
@@ -80,10 +80,11 @@ extension ClientCall {
 
     private func person(_ token: String) async throws -> SignedIn {
         let found = try await holder(of: token)
-        switch found.user.status {
-        case "active": return found
-        case "suspended": throw SignInRefusal.userSuspended
-        default: throw SignInRefusal.invalidToken
+        switch found.standing {
+        case .active: return found
+        case .tenantSuspended: throw SignInRefusal.tenantSuspended
+        case .userSuspended: throw SignInRefusal.userSuspended
+        case .ended: throw SignInRefusal.invalidToken
         }
     }
 

@@ -21,7 +21,7 @@ package struct ClientCall: Sendable {
         guard let found = try await core.database.mountedClient(contract.name, of: name) else {
             throw Problem.notFound("path")
         }
-        if found.tenant.status == "suspended" { throw SignInRefusal.tenantSuspended }
+        if found.tenant.status == .suspended { throw SignInRefusal.tenantSuspended }
         self.call = call
         self.contract = contract
         self.core = core

@@ -18,7 +18,7 @@ package struct SignInCore: Sendable {
     let http: OutboundHTTP
     let documents: ProviderDocuments
     /// Checks an API key as `/v1` does.
-    let checkKey: @Sendable (_ key: String, Request) async throws -> API.Principal
+    let checkKey: @Sendable (_ key: String, Request) async throws -> CallerPrincipal
     /// Sleeps between two requests to a provider.
     let pause: @Sendable (Duration) async throws -> Void
     let slowedAttempts = SlowedAttempts()
@@ -26,7 +26,7 @@ package struct SignInCore: Sendable {
     package init(
         database: Database, passwords: PasswordHasher, publicURL: String,
         tokens: AccessTokens, http: OutboundHTTP, documents: ProviderDocuments,
-        checkKey: @escaping @Sendable (_ key: String, Request) async throws -> API.Principal,
+        checkKey: @escaping @Sendable (_ key: String, Request) async throws -> CallerPrincipal,
         pause: @escaping @Sendable (Duration) async throws -> Void
     ) {
         self.database = database

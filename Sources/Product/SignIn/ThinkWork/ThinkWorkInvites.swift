@@ -13,7 +13,7 @@ enum ThinkWorkInvites {
 
     /// The inviter, for rights and for the audit.
     private struct Inviter {
-        var principal: Domain.Principal
+        var principal: Principal
         var actor: Actor
     }
 
@@ -24,19 +24,18 @@ enum ThinkWorkInvites {
             case .key(let key, owner: _) = try await call.caller()
         {
             return Inviter(
-                principal: key.inDomain,
+                principal: key.subject,
                 actor: Actor(
                     type: "key", id: key.id?.description ?? "", name: key.name,
                     requestID: call.request.id, ip: call.request.remoteAddress))
         }
         let found = try await call.evaluate(try await call.bearerPerson())
         guard found.verdict.outcome == .existing, found.verdict.maySignIn, let user = found.user,
-            user.tenantID == call.tenant.id, let row = try await call.scope.user(user.id),
-            let role = UserRole(rawValue: row.role)
+            user.tenant == call.tenant.id
         else { throw Problem.forbidden("Forbidden") }
         return Inviter(
-            principal: .user(id: row.id, role: role, tenant: call.tenant.id),
-            actor: call.actor(row))
+            principal: .user(id: user.id, role: user.role, tenant: call.tenant.id),
+            actor: call.actor(user))
     }
 
     private static func invite(_ call: ClientCall) async throws -> Response {
@@ -90,7 +89,7 @@ enum ThinkWorkInvites {
             guard let id, let user = try await call.scope.user(id) else {
                 throw Problem.unavailable
             }
-            return answer(user, isMember: true, role: user.role, status: "active")
+            return answer(user, isMember: true, role: user.role.rawValue, status: "active")
         } catch InviteRefusal.outsideDomains {
             throw Problem.forbidden("The address is outside the tenant's allowed domains.")
         } catch InviteRefusal.roleTooWide {

@@ -23,8 +23,8 @@ enum ThinkWorkMe {
         let user = found.user
         let isMember =
             found.verdict.outcome == .existing && found.verdict.maySignIn
-            && user?.status == "active"
-        let role = isMember ? user.map { JSONValue.string($0.role) } ?? .null : .null
+            && user?.status == .active
+        let role = isMember ? user.map { JSONValue.string($0.role.rawValue) } ?? .null : .null
         let tenant = isMember ? JSONValue.string(call.tenant.id.description) : .null
         var members: [JSONValue.Member] = [
             .init("email", text(user?.email ?? person.attempt.email)),

@@ -12,7 +12,7 @@ extension SignInCore {
         if token.utf8.contains(UInt8(ascii: ".")) {
             guard let claims = try await tokens.verify(token), mayAsk(claims.tenant),
                 let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),
-                found.isAdmitted, found.user.id == claims.user,
+                found.standing == .active, found.user.id == claims.user,
                 sameBytes(found.session.client, claims.client),
                 try await isServed(found.session.client, in: claims.tenant)
             else { return nil }
@@ -23,7 +23,7 @@ extension SignInCore {
         guard let tenant = try await database.tenant(ofToken: token), mayAsk(tenant),
             let found = try await database.scope(tenant).signedIn(
                 .tokenHash(TenantToken.hash(token))),
-            found.isAdmitted, try await isServed(found.session.client, in: tenant)
+            found.standing == .active, try await isServed(found.session.client, in: tenant)
         else { return nil }
         return ActiveToken(
             of: found, in: tenant, issuedAt: found.session.createdAt,

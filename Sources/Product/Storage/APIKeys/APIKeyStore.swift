@@ -6,15 +6,15 @@ import Text
 
 /// The filters of a list of keys.
 package struct APIKeyFilter: Sendable {
-    /// active, grace, revoked or expired, as of now.
-    package var status: String?
+    /// As of now.
+    package var status: APIKey.Status?
     package var owner: UUID?
     package var environment: String?
     /// Part of the name; under three characters the prefix of a word of it. Searched first.
     package var text: String?
 
     package init(
-        status: String? = nil, owner: UUID? = nil, environment: String? = nil, text: String? = nil
+        status: APIKey.Status? = nil, owner: UUID? = nil, environment: String? = nil, text: String? = nil
     ) {
         self.status = status
         self.owner = owner
@@ -27,14 +27,14 @@ package struct APIKeyFilter: Sendable {
         if let owner { sql += " AND owner_user_id = \(owner)" }
         if let environment { sql += " AND environment = \(environment)" }
         guard let status else { return sql }
-        if status == "revoked" {
+        if status == .revoked {
             return sql + " AND (revoked_at IS NOT NULL OR owner_deleted_at IS NOT NULL)"
         }
         sql += " AND revoked_at IS NULL AND owner_deleted_at IS NULL"
-        if status == "expired" { return sql + " AND expires_at <= \(now)" }
+        if status == .expired { return sql + " AND expires_at <= \(now)" }
         sql += " AND (expires_at IS NULL OR expires_at > \(now))"
         return sql
-            + (status == "grace"
+            + (status == .grace
                 ? " AND previous_until > \(now)"
                 : " AND (previous_until IS NULL OR previous_until <= \(now))")
     }

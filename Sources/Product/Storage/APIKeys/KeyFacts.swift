@@ -22,6 +22,13 @@ extension PresentedKey {
         return facts
     }
 
+    /// The owner, by whom a key's rights are bounded; of a user's key with the role as it is now.
+    package var owner: Principal.KeyOwner {
+        if tenant == .platform { return .platform }
+        guard let ownerUser else { return .tenant(tenant) }
+        return .user(id: ownerUser, role: userRole ?? .member, tenant: tenant)
+    }
+
     /// Whether the address is in the key's ranges; true if there are none.
     package func allows(ip text: String) -> Bool { bounds.allows(ip: text) }
 

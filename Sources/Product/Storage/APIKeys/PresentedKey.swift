@@ -26,7 +26,7 @@ package final class PresentedKey: Sendable {
     package let tenantStatus: Tenant.Status?
     /// Nil if no user owns it, or if the user does not exist.
     package let userStatus: User.Status?
-    package let userRole: String?
+    package let userRole: UserRole?
     package let name: String
 
     /// A row of `KeyLookUp`; `owner`: the row of the user who owns it.
@@ -49,9 +49,7 @@ package final class PresentedKey: Sendable {
         expiresAt = try row.get(9)
         revokedAt = try row.get(10)
         name = try row.get(11)
-        userStatus = try owner.flatMap { row throws(PostgresError) in
-            User.Status(rawValue: try row.get(0))
-        }
+        userStatus = try owner.map { row throws(PostgresError) in try row.get(0) }
         userRole = try owner.map { row throws(PostgresError) in try row.get(1) }
     }
 }

@@ -31,6 +31,12 @@ package struct AuditChanges: Sendable {
         add(field, before.map(JSONValue.string) ?? .null, after.map(JSONValue.string) ?? .null)
     }
 
+    package mutating func add<Word: RawRepresentable<String>>(
+        _ field: String, _ before: Word?, _ after: Word?
+    ) {
+        add(field, before?.rawValue, after?.rawValue)
+    }
+
     package var isEmpty: Bool { members.isEmpty }
 
     var document: JSONB {

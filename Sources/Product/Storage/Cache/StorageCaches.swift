@@ -115,7 +115,7 @@ extension Database {
 }
 
 extension TenantRow {
-    fileprivate var activeTags: CacheTags? { status == "active" ? CacheTags(CacheTag(id)) : nil }
+    fileprivate var activeTags: CacheTags? { status == .active ? CacheTags(CacheTag(id)) : nil }
 }
 
 extension StorageCaches {

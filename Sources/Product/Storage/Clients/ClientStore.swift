@@ -44,7 +44,7 @@ extension Database {
     package func mountedClient(
         _ name: String, of idOrSlug: String
     ) async throws(PostgresError) -> MountedClient? {
-        guard let tenant = try await tenant(idOrSlug), tenant.status != "deleted",
+        guard let tenant = try await tenant(idOrSlug), tenant.status != .deleted,
             let client = try await scope(tenant.id).client(name), client.enabled
         else { return nil }
         return MountedClient(tenant: tenant, client: client)

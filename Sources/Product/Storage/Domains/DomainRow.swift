@@ -1,3 +1,4 @@
+import Domain
 import Postgres
 import Text
 
@@ -10,7 +11,7 @@ package struct DomainRow: ListedRow {
     /// Whether the claim covers addresses at subdomains.
     package var includeSubdomains: Bool
     /// pending or verified.
-    package var status: String
+    package var status: TenantDomain.Status
     /// How it was proved; nil while pending.
     package var method: String?
     /// 32 hexadecimal digits, for the TXT record.

@@ -63,7 +63,7 @@ extension Change {
     /// Marks a locked claim as proved, or as proved again if its record was missing; 409 if another
     /// tenant has proved the domain.
     package func verifyDomain(_ domain: DomainRow, method: String) async throws -> DomainRow {
-        if domain.status == "verified", domain.lostAt == nil { return domain }
+        if domain.status == .verified, domain.lostAt == nil { return domain }
         guard try await claim("domain", domain.domain) else {
             throw StorageFailure.conflict(
                 code: "conflict", detail: "Another tenant has verified this domain.", id: nil)
@@ -76,7 +76,7 @@ extension Change {
             WHERE tenant_id = \(tenant) AND id = \(domain.id) RETURNING \(DomainRow.columns)
             """)
         var changes = AuditChanges()
-        changes.add("status", domain.status, "verified")
+        changes.add("status", domain.status, .verified)
         changes.add("method", nil, method)
         try await audit(
             .domainVerified, AuditTarget("domain", domain.id, domain.domain), changes)

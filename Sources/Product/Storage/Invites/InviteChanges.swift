@@ -51,11 +51,11 @@ extension Change {
 
     /// The role of a pending row was changed: a pending invite to its address gets the same role,
     /// else the sign-in would undo the change. The user row is locked.
-    func giveInviteOfRow(_ row: UserRow, _ role: String) async throws {
-        guard row.status == "pending" else { return }
+    func giveInviteOfRow(_ row: UserRow, _ role: UserRole) async throws {
+        guard row.status == .pending else { return }
         let rows = try await query(
             """
-            UPDATE invites v SET \(roleGiven(UserRole(rawValue: role) ?? .member)),
+            UPDATE invites v SET \(roleGiven(role)),
                 version = v.version + 1, updated_at = \(now)
             FROM (SELECT id, role AS before FROM invites WHERE tenant_id = \(tenant)
                 AND email_key = \(row.emailKey) AND status = 'pending' FOR UPDATE) AS was
@@ -64,7 +64,7 @@ extension Change {
             """)
         for found in rows {
             var changes = AuditChanges()
-            changes.add("role", try found.get(2, as: String.self), role)
+            changes.add("role", try found.get(2), role)
             try await audit(
                 .inviteUpdated, AuditTarget("invite", found.get(0), found.get(1)), changes)
         }

@@ -64,7 +64,7 @@ extension Database {
     package func invitePreview(
         _ token: String
     ) async throws -> (InviteRow, TenantRow)? {
-        guard let found = try await offeredInvite(token), found.tenant.status == "active",
+        guard let found = try await offeredInvite(token), found.tenant.status == .active,
             found.invite.status(at: clock()) == .pending
         else { return nil }
         return (found.invite, found.tenant)

@@ -38,7 +38,7 @@ package struct InviteRow: ListedRow {
         tenantID = try row.get(1)
         email = try row.get(2)
         emailKey = try row.get(3)
-        role = try Change.word(row, 4)
+        role = try row.get(4)
         message = try row.get(5)
         delivery = try row.get(6)
         stored = try row.get(7)

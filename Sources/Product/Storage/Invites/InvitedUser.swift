@@ -7,7 +7,7 @@ extension Change {
     /// The live user at an address, locked: before the address's invites, in every transaction.
     func lockLiveUser(
         _ emailKey: String
-    ) async throws(PostgresError) -> (id: UUID, status: String)? {
+    ) async throws(PostgresError) -> (id: UUID, status: User.Status)? {
         let rows = try await query(
             """
             SELECT id, status FROM users
@@ -29,10 +29,10 @@ extension Change {
                 try Self.checkInvitable(user.id, user.status)
                 try await query(
                     """
-                    UPDATE users SET role = \(role.rawValue), version = version + 1,
+                    UPDATE users SET role = \(role), version = version + 1,
                         updated_at = \(now)
                     WHERE tenant_id = \(tenant) AND id = \(user.id) AND source = 'invite'
-                        AND role <> \(role.rawValue) AND NOT EXISTS (
+                        AND role <> \(role) AND NOT EXISTS (
                             SELECT 1 FROM invites v WHERE v.tenant_id = \(tenant)
                                 AND v.email_key = \(email.key) AND v.status = 'pending'
                                 AND v.expires_at > \(now))
@@ -45,12 +45,12 @@ extension Change {
         throw StorageFailure.unavailable
     }
 
-    private static func checkInvitable(_ user: UUID, _ status: String) throws {
+    private static func checkInvitable(_ user: UUID, _ status: User.Status) throws {
         switch status {
-        case "active":
+        case .active:
             throw StorageFailure.conflict(
                 code: "email_taken", detail: "This person is an active user already.", id: user)
-        case "suspended":
+        case .suspended:
             throw StorageFailure.conflict(
                 code: "user_suspended", detail: "This person is suspended; resume them instead.",
                 id: user)
@@ -61,23 +61,10 @@ extension Change {
     private func insertInvited(
         _ email: EmailAddress, _ role: UserRole, _ database: Database
     ) async throws -> UUID? {
-        let rows = try await query(
-            """
-            INSERT INTO users (tenant_id, id, email, email_key, role, status, source, created_at,
-                updated_at)
-            VALUES (\(tenant), \(UUID.random()), \(email.original), \(email.key),
-                \(role.rawValue), 'pending', 'invite', \(now), \(now))
-            ON CONFLICT (tenant_id, email_key) WHERE status <> 'deleted' DO NOTHING RETURNING id
-            """)
-        guard let id = try rows.first?.get(0, as: UUID.self) else { return nil }
-        try await query("SELECT user_search_put(\(id), \(email.key + " "), \(now))")
-        let key = database.personKey(emailKey: email.key)
-        try await query("SELECT directory_add_person(\(key))")
-        var changes = AuditChanges()
-        changes.add("status", nil, "pending")
-        changes.add("role", nil, role.rawValue)
-        try await audit(.userCreated, AuditTarget("user", id, email.original), changes)
-        return id
+        let new = NewUser(
+            email: email.original, emailKey: email.key, role: role, status: .pending,
+            source: .invite)
+        return try await insertUser(new, database) ? new.id : nil
     }
 
     /// Deletes the row of a revoked invite without a tombstone, unless it had a sign-in or came

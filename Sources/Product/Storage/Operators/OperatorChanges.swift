@@ -6,10 +6,10 @@ import Text
 /// What a PATCH may change of an operator.
 package struct OperatorChange: Sendable {
     package var name: String?
-    package var role: String
-    package var status: String
+    package var role: Operator.Role
+    package var status: Operator.Status
 
-    package init(name: String?, role: String, status: String) {
+    package init(name: String?, role: Operator.Role, status: Operator.Status) {
         self.name = name
         self.role = role
         self.status = status
@@ -32,11 +32,11 @@ extension Change {
     /// Creates an operator; nil if the scope has one with the address, or, for a confirmed one, if
     /// any confirmed one has it.
     package func insertOperator(
-        email: String, emailKey: String, name: String?, role: String, tenant: UUID?,
+        email: String, emailKey: String, name: String?, role: Operator.Role, tenant: UUID?,
         passwordHash: String?, isConfirmed: Bool
     ) async throws -> OperatorRow? {
         let id = UUID.random()
-        let status = passwordHash == nil ? "pending" : "active"
+        let status = passwordHash == nil ? Operator.Status.pending : .active
         let rows = try await query(
             """
             INSERT INTO operators AS o (id, email, email_key, name, role, tenant_id, status,
@@ -105,8 +105,7 @@ extension Change {
             let one = try OperatorRow(row)
             if one.id == id {
                 found = one
-            } else if one.role.utf8.elementsEqual("owner".utf8),
-                one.status.utf8.elementsEqual("active".utf8), one.lastSignInAt != nil
+            } else if one.role == .owner, one.status == .active, one.lastSignInAt != nil
             {
                 others += 1
             }
@@ -129,7 +128,7 @@ extension Change {
                 status = \(next.status), version = version + 1, updated_at = \(now)
             WHERE o.id = \(row.id) RETURNING \(OperatorRow.columns)
             """)
-        if next.status.utf8.elementsEqual("suspended".utf8) {
+        if next.status == .suspended {
             try await query("DELETE FROM operator_sessions WHERE operator_id = \(row.id)")
             try await query("DELETE FROM operator_links WHERE operator_id = \(row.id)")
         }

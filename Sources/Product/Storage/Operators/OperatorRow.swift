@@ -1,3 +1,4 @@
+import Domain
 import Postgres
 import Text
 
@@ -7,9 +8,9 @@ package struct OperatorRow: ListedRow {
     package var email: String
     package var emailKey: String
     package var name: String?
-    package var role: String
+    package var role: Operator.Role
     package var tenant: UUID?
-    package var status: String
+    package var status: Operator.Status
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp

@@ -42,7 +42,7 @@ extension Database {
     /// Creates an operator that the platform confirms; 409 `email_taken` if the address has a
     /// confirmed one.
     package func createOperator(
-        email: String, emailKey: String, name: String?, role: String, tenant: UUID?,
+        email: String, emailKey: String, name: String?, role: Operator.Role, tenant: UUID?,
         passwordHash: String?, by actor: Actor
     ) async throws -> OperatorRow {
         try await scope(tenant ?? .platform).change(by: actor) { change in

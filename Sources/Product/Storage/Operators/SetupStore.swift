@@ -38,7 +38,7 @@ extension Database {
             try await change.query(
                 "UPDATE setup SET token_hash = NULL, completed_at = \(change.now) WHERE single")
             return try await change.insertOperator(
-                email: email, emailKey: emailKey, name: name, role: "owner", tenant: nil,
+                email: email, emailKey: emailKey, name: name, role: .owner, tenant: nil,
                 passwordHash: passwordHash, isConfirmed: true)
         }
     }

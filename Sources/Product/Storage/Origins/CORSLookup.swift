@@ -8,7 +8,7 @@ package struct CORSRows: Sendable {
     /// Nil if the request named no tenant or an unknown one.
     package var tenant: UUID?
     /// Nil if the request named no tenant or an unknown one.
-    package var tenantStatus: String?
+    package var tenantStatus: Tenant.Status?
     package var devOrigins = false
     package var privateNetwork = false
 }
@@ -48,9 +48,9 @@ extension Database {
         for row in rows {
             let tenant: UUID = try row.get(0)
             if tenant != .platform, !isEverywhere {
-                let status: String = try row.get(1)
+                let status: Tenant.Status = try row.get(1)
                 // A deleted tenant counts as unknown.
-                if status == "deleted" { continue }
+                if status == .deleted { continue }
                 found.tenant = tenant
                 found.tenantStatus = status
                 found.devOrigins = try row.get(2)

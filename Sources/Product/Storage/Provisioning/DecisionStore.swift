@@ -172,7 +172,7 @@ extension [TraceEntry] {
         .array(
             map {
                 .object([
-                    .init("rule", .string($0.rule)), .init("result", .string($0.result)),
+                    .init("rule", .string($0.rule.rawValue)), .init("result", .string($0.result)),
                     .init("detail", .string($0.detail)),
                     .init("about", .array($0.about.map(\.document))),
                 ])

@@ -47,13 +47,13 @@ struct EffectWriting: Sendable {
         case .createUser(let status, let role, let source):
             try await create(status, role, source)
         case .activateUser(let user, let role):
-            try await settle(user, "active", role, .userActivated)
+            try await settle(user, .active, role, .userActivated)
         case .admitByAssertion(let user, let role):
-            try await settle(user, "active", role, .userActivated, provesAddress: false)
+            try await settle(user, .active, role, .userActivated, provesAddress: false)
         case .approveUser(let user, let role):
-            try await settle(user, "active", role, .userApproved)
+            try await settle(user, .active, role, .userApproved)
         case .awaitApproval(let user, let role):
-            try await settle(user, "pending", role, .userApprovalRequested)
+            try await settle(user, .pending, role, .userApprovalRequested)
         case .tombstoneIdentity(let identity):
             try await change.query(
                 "DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(identity)")
@@ -124,38 +124,25 @@ struct EffectWriting: Sendable {
         _ status: User.Status, _ role: UserRole, _ source: User.Source
     ) async throws {
         guard let email = attempt.email else { throw ProvisioningRace() }
-        let id = UUID.random()
-        let signedIn = signedIn(status == .active)
-        try await change.query(
-            """
-            INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
-                email_verified_at, created_at, updated_at, last_sign_in_at)
-            VALUES (\(tenant), \(id), \(email.display), \(email.key), \(call.name),
-                \(role.rawValue), \(status.rawValue), \(source.rawValue),
-                \(provesAddress ? now : nil), \(now), \(now), \(signedIn))
-            """)
-        let content = email.key + " " + (call.name ?? "").lowercased()
-        try await change.query("SELECT user_search_put(\(id), \(content), \(now))")
-        let key = database.personKey(emailKey: email.key)
-        try await change.query("SELECT directory_add_person(\(key))")
-        userID = id
-        var changes = AuditChanges()
-        changes.add("role", nil, role.rawValue)
-        changes.add("status", nil, status.rawValue)
-        try await audit(.userCreated, "user", id, email.display, changes)
+        let new = NewUser(
+            email: email.display, emailKey: email.key, name: call.name, role: role, status: status,
+            source: source, emailVerifiedAt: provesAddress ? now : nil,
+            lastSignInAt: signedIn(status == .active))
+        guard try await change.insertUser(new, database) else { throw ProvisioningRace() }
+        userID = new.id
     }
 
     /// Activates a pending row. Its name stays.
     private func settle(
-        _ user: UUID, _ status: String, _ role: UserRole, _ action: AuditAction,
+        _ user: UUID, _ status: User.Status, _ role: UserRole, _ action: AuditAction,
         provesAddress: Bool? = nil
     ) async throws {
         let proves = provesAddress ?? self.provesAddress
-        let source: String? = status == "pending" ? "approval" : nil
-        let signedIn = signedIn(status == "active")
+        let source: User.Source? = status == .pending ? .approval : nil
+        let signedIn = signedIn(status == .active)
         let rows = try await change.query(
             """
-            UPDATE users u SET status = \(status), role = \(role.rawValue),
+            UPDATE users u SET status = \(status), role = \(role),
                 source = coalesce(\(source), u.source),
                 name = coalesce(nullif(u.name, ''), \(call.name)),
                 email_verified_at = CASE WHEN \(proves) AND u.email_key = \(attempt.email?.key)
@@ -168,13 +155,11 @@ struct EffectWriting: Sendable {
             RETURNING was.status, was.role, u.email, u.email_key, u.name, u.created_at
             """)
         guard let row = rows.first else { throw ProvisioningRace() }
-        let name = try row.get(4, as: String?.self) ?? ""
-        let content = try row.get(3, as: String.self) + " " + name.lowercased()
-        let since: Timestamp = try row.get(5)
-        try await change.query("SELECT user_search_put(\(user), \(content), \(since))")
+        try await change.putInSearch(
+            user, emailKey: row.get(3), name: row.get(4), createdAt: row.get(5))
         var changes = AuditChanges()
-        changes.add("status", try row.get(0, as: String.self), status)
-        changes.add("role", try row.get(1, as: String.self), role.rawValue)
+        changes.add("status", try row.get(0), status)
+        changes.add("role", try row.get(1), role)
         try await audit(action, "user", user, try row.get(2), changes)
     }
 

@@ -162,7 +162,7 @@ struct FactsReading: Sendable {
         else { return }
         tenants[id] = row
         var tenant = TenantFacts(
-            id: id, status: Tenant.Status(rawValue: row.status) ?? .suspended, policy: policy)
+            id: id, status: row.status, policy: policy)
         tenant.barredSince = barredSince
         let named = try await change.known(attempt.identity, alias: call.alias)
         facts.known += named.known

@@ -93,7 +93,7 @@ package struct ProvisioningResult: Sendable {
     package var decisionID: UUID?
     /// Six characters that find the decision; empty in a dry run.
     package var reference: String
-    package var user: ProvisionedUser?
+    package var user: UserRow?
     package var tenant: TenantRow?
     /// The tenants to choose from.
     package var choices: [TenantRow]

@@ -215,14 +215,17 @@ extension Database {
     func result(
         _ verdict: Verdict, _ reading: FactsReading, _ tenantChange: Change, identity: UUID?
     ) async throws -> ProvisioningResult {
-        let user = try await verdict.userID.asyncMap { try await tenantChange.provisionedUser($0) }
-        if verdict.isSuccess, let time = reading.call.tokenTime,
-            time.isRefused(signedOutAt: user??.signedOutAt)
-        {
-            throw TokenOutdated()
+        var user: UserRow?
+        if let id = verdict.userID, let found = try await tenantChange.decidedUser(id) {
+            if verdict.isSuccess, let time = reading.call.tokenTime,
+                time.isRefused(signedOutAt: found.signedOutAt)
+            {
+                throw TokenOutdated()
+            }
+            user = found.user
         }
         let key = reading.attempt.identity
-        let known = user??.identities.first {
+        let known = user?.identities.first {
             sameBytes($0.provider, key.provider.rawValue) && sameBytes($0.issuer, key.issuer)
                 && sameBytes($0.subject, key.subject)
         }
@@ -230,7 +233,7 @@ extension Database {
             $0.tenantID == verdict.tenantID && $0.user.id == verdict.userID
         }
         return ProvisioningResult(
-            verdict: verdict, decisionID: nil, reference: "", user: user ?? nil,
+            verdict: verdict, decisionID: nil, reference: "", user: user,
             tenant: verdict.tenantID.flatMap { reading.tenants[$0] },
             choices: verdict.choices.compactMap { reading.tenants[$0] },
             identityID: identity ?? known?.id ?? found?.identityID,
@@ -240,19 +243,32 @@ extension Database {
 }
 
 extension Change {
+    /// The user of a decision, and when all of the user's sessions were last ended.
+    fileprivate func decidedUser(
+        _ id: UUID
+    ) async throws(PostgresError) -> (user: UserRow, signedOutAt: Timestamp?)? {
+        let rows = try await query(
+            """
+            SELECT \(UserRow.columns), users.signed_out_at FROM users
+            WHERE users.tenant_id = \(tenant) AND users.id = \(id)
+            """)
+        return try rows.first.map { row throws(PostgresError) in
+            (try UserRow(row), try row.get(16))
+        }
+    }
+
+    /// Switches the same transaction to another tenant: only its rows are visible from now on.
+    func switching(to tenant: UUID) async throws(PostgresError) -> Change {
+        try await query("SELECT set_config('app.tenant', \(tenant.description), true)")
+        return Change(
+            tenant: tenant, actor: actor, now: now, transaction: transaction,
+            invalidations: invalidations, locksRows: locksRows)
+    }
+
     /// A copy with a new decision that its audit rows will name.
     func deciding() -> Change {
         var change = self
         change.actor.decisionID = UUID.ordered(at: now)
         return change
-    }
-}
-
-extension Optional {
-    func asyncMap<Result>(
-        _ transform: (Wrapped) async throws -> Result
-    ) async rethrows -> Result? {
-        guard let self else { return nil }
-        return try await transform(self)
     }
 }

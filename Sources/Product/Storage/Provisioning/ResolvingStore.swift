@@ -40,7 +40,7 @@ extension Change {
                 AND subject = \(decision.subject)
             """
         ).isEmpty
-        guard user.status == "active", user.emailVerifiedAt == nil, !isTaken,
+        guard user.status == .active, user.emailVerifiedAt == nil, !isTaken,
             sameBytes(user.emailKey, emailKey)
         else {
             throw StorageFailure.conflict(

@@ -119,19 +119,10 @@ extension Change {
 
     private static func user(_ row: Row, from at: Int) throws(PostgresError) -> UserFacts {
         UserFacts(
-            id: try row.get(at), status: try word(row, at + 1), role: try word(row, at + 2),
-            source: try word(row, at + 3), hasProvedCredential: try row.get(at + 5),
+            id: try row.get(at), status: try row.get(at + 1), role: try row.get(at + 2),
+            source: try row.get(at + 3), hasProvedCredential: try row.get(at + 5),
             hasUnprovedCredential: try row.get(at + 6), isAddressProved: try row.get(at + 7),
             deletedAt: try row.get(at + 4, as: Timestamp?.self))
-    }
-
-    static func word<T: RawRepresentable<String>>(
-        _ row: Row, _ column: Int
-    ) throws(PostgresError) -> T {
-        guard let value = T(rawValue: try row.get(column)) else {
-            throw PostgresError(.decoding, "an unknown word")
-        }
-        return value
     }
 
     func invite(
@@ -151,8 +142,8 @@ extension Change {
         let invite = Invite(
             id: try row.get(0), tenantID: tenant,
             email: Email(key: key, display: try row.get(1), domain: domain),
-            role: try Self.word(row, 3), expiresAt: try row.get(6),
-            delivery: try Self.word(row, 5),
+            role: try row.get(3), expiresAt: try row.get(6),
+            delivery: try row.get(5),
             revokedAt: try row.get(4, as: String.self) == "revoked" ? try row.get(9) : nil,
             acceptedAt: try row.get(7, as: Timestamp?.self),
             acceptedUserID: try row.get(8, as: UUID?.self))

@@ -50,7 +50,7 @@ extension Change {
             invite: Invite(
                 id: try row.get(0), tenantID: tenant,
                 email: Email(key: email.key, display: try row.get(1), domain: email.domain),
-                role: try Self.word(row, 2), expiresAt: ends, delivery: try Self.word(row, 4),
+                role: try row.get(2), expiresAt: ends, delivery: try row.get(4),
                 revokedAt: isRevoked ? try row.get(6) : nil))
     }
 
@@ -70,7 +70,7 @@ extension Change {
         return try rows.map { row throws(PostgresError) in
             TenantDomain(
                 id: try row.get(0), tenantID: tenant, domain: try row.get(1),
-                display: try row.get(2), status: try Self.word(row, 3),
+                display: try row.get(2), status: try row.get(3),
                 includeSubdomains: try row.get(4), createdAt: try row.get(5),
                 verifiedAt: try row.get(6, as: Timestamp?.self))
         }

@@ -1,3 +1,4 @@
+import Domain
 import Postgres
 import Text
 
@@ -6,10 +7,9 @@ package struct SignedIn: Sendable {
     package var user: UserRow
     package var secrets: UserSecrets
     package var session: UserSessionRow
-    package var tenantStatus: String
+    package var tenantStatus: Tenant.Status
 
-    /// Whether the user may do anything at all.
-    package var isAdmitted: Bool { tenantStatus == "active" && user.status == "active" }
+    package var standing: Standing { Standing(tenant: tenantStatus, user: user.status) }
 }
 
 /// A session to begin.

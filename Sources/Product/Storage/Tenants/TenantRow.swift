@@ -1,3 +1,4 @@
+import Domain
 import Postgres
 import Text
 
@@ -7,7 +8,7 @@ package struct TenantRow: ListedRow {
     package var slug: String
     package var name: String
     package var locator: String
-    package var status: String
+    package var status: Tenant.Status
     package var policyVersion: Int
     package var version: Int
     package var createdAt: Timestamp
@@ -26,7 +27,7 @@ package struct TenantRow: ListedRow {
         slug = ""
         self.name = name
         locator = "000000"
-        status = "active"
+        status = .active
         policyVersion = 0
         version = 0
         createdAt = now

@@ -123,7 +123,7 @@ extension Change {
     /// `status`: active, suspended or deleted. The same status again changes nothing. 409 for a
     /// tenant that was deleted too long ago to be restored.
     package func setTenantStatus(
-        _ row: TenantRow, _ status: String, action: AuditAction, by side: TenantSide = .platform
+        _ row: TenantRow, _ status: Tenant.Status, action: AuditAction, by side: TenantSide = .platform
     ) async throws -> TenantRow {
         if row.status == status {
             try await takeOverSuspension(row, side)
@@ -138,14 +138,15 @@ extension Change {
         }
         return try await updateTenant(
             row, action: action, name: row.name, status: status,
-            side: status == "suspended" ? side : nil)
+            side: status == .suspended ? side : nil)
     }
 
     private func updateTenant(
-        _ row: TenantRow, action: AuditAction, name: String, status: String, side: TenantSide? = nil
+        _ row: TenantRow, action: AuditAction, name: String, status: Tenant.Status,
+        side: TenantSide? = nil
     ) async throws -> TenantRow {
         // The days count from the deletion: another change of a deleted tenant keeps its time.
-        let deletedAt: Timestamp? = status == "deleted" ? row.deletedAt ?? now : nil
+        let deletedAt: Timestamp? = status == .deleted ? row.deletedAt ?? now : nil
         let rows = try await query(
             """
             UPDATE tenants SET name = \(name), status = \(status), deleted_at = \(deletedAt),

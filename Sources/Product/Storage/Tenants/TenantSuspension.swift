@@ -33,7 +33,7 @@ extension Change {
 
     /// The platform suspends a tenant that suspended itself: from now on only the platform resumes.
     func takeOverSuspension(_ row: TenantRow, _ side: TenantSide) async throws {
-        guard row.status == "suspended", side == .platform, try await isSuspendedByItself() else {
+        guard row.status == .suspended, side == .platform, try await isSuspendedByItself() else {
             return
         }
         var changes = AuditChanges()

@@ -72,7 +72,7 @@ struct Limit: Sendable {
         verdict.tenantID = tenant
         verdict.trace = [
             TraceEntry(
-                rule: "limit", result: Reason.rateLimited.rawValue,
+                rule: .limit, result: Reason.rateLimited.rawValue,
                 detail: "\(most) a minute of the \(of)")
         ]
         return verdict

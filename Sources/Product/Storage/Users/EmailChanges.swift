@@ -15,7 +15,7 @@ extension Change {
     package func askForEmail(
         _ email: EmailAddress, for user: UserRow, publicURL: String, in database: Database
     ) async throws -> Timestamp {
-        try require(user, user.status == "active")
+        try require(user, user.status == .active)
         try await requireFree(email.key, for: user)
         let name = try await tenantName()
         let token = TenantToken.make(locator: try await locator())
@@ -80,7 +80,7 @@ extension Change {
                 AND token_hash = \(hash) AND expires_at > \(now)
             RETURNING email, email_key
             """)
-        guard let row = used.first, user.status == "active" else { return nil }
+        guard let row = used.first, user.status == .active else { return nil }
         let (email, key): (String, String) = (try row.get(0), try row.get(1))
         try await requireFree(key, for: user)
         return try await take(email, key, user, database)

@@ -25,25 +25,15 @@ extension Change {
         let others = try await query(
             "SELECT 1 FROM users WHERE tenant_id = \(tenant) AND status <> 'deleted' LIMIT 1")
         guard others.isEmpty else { return nil }
-        let id = UUID.random()
-        try await query(
-            """
-            INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
-                password_hash, password_changed_at, created_at, updated_at)
-            VALUES (\(tenant), \(id), \(email.original), \(email.key), \(name), 'admin', 'active',
-                'sign_up', \(passwordHash), \(now), \(now), \(now))
-            """)
-        try await query("SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
-        let user = try await lockUser(id)
-        try await putInSearch(user)
-        if !profile.isEmpty {
-            try await editClientProfile(of: id, at: client, profile)
-        }
-        try await audit(.userCreated, user.target, user.firstState)
+        let new = NewUser(
+            email: email.original, emailKey: email.key, name: name, role: .admin, status: .active,
+            source: .signUp, passwordHash: passwordHash)
+        guard try await insertUser(new, database) else { return nil }
+        if !profile.isEmpty { try await editClientProfile(of: new.id, at: client, profile) }
         var next = row
         next.settings = .object(
             (row.settings.members ?? []).filter { !sameBytes($0.name, "admin_sign_up") })
         _ = try await putClient(row, as: next, isAssertedByPlatform: false)
-        return user
+        return try await lockUser(new.id)
     }
 }

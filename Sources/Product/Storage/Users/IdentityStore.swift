@@ -11,7 +11,7 @@ extension Change {
         _ user: UserRow, provider: String, issuer: String, subject: String, email: String?,
         isAssertedByTenant: Bool, isByHand: Bool = false, database: Database
     ) async throws -> (user: UserRow, identity: UUID) {
-        try require(user, user.status != "deleted")
+        try require(user, user.status != .deleted)
         let isPools = sameBytes(provider, ProviderKind.cognito.rawValue)
         let issuer = isPools ? CognitoMapping.canonical(issuer: issuer) : issuer
         let id = UUID.random()

@@ -12,7 +12,7 @@ package struct IssuedLinkGrant: Sendable {
 extension Change {
     /// The user row is locked.
     package func makeLinkGrant(for user: UserRow) async throws -> IssuedLinkGrant {
-        try require(user, user.status != "deleted" && user.status != "suspended")
+        try require(user, user.status != .deleted && user.status != .suspended)
         let locator = try await query("SELECT locator FROM tenants WHERE id = \(tenant)")
             .only { row throws(PostgresError) in try row.get(0, as: String.self) }
         let grant = IssuedLinkGrant(

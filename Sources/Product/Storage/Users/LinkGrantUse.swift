@@ -73,7 +73,7 @@ extension Change {
         }
         if grant.usedAt != nil { return isMine ? .again(user) : .used }
         guard now < grant.expiresAt else { return .over }
-        guard sameBytes(user.status, "active") else { return .refused }
+        guard user.status == .active else { return .refused }
         if try await isMakers(signIn.email, of: grant.id) {
             try await auditRefusedGrant(grant.id)
             return .refused

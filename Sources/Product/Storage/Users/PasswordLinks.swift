@@ -17,10 +17,10 @@ extension Change {
     /// one. Earlier links become invalid, and the apps demand a new password until one is set. The
     /// user row is locked. 409 `conflict` unless the user is active.
     package func makePasswordLink(for user: UserRow) async throws -> IssuedPasswordLink {
-        guard user.status == "active" else {
+        guard user.status == .active else {
             throw StorageFailure.conflict(
                 code: "conflict",
-                detail: user.status == "pending"
+                detail: user.status == .pending
                     ? "The user is pending: an invite lets them choose a password."
                     : "The user is \(user.status).", id: nil)
         }

@@ -1,3 +1,4 @@
+import Domain
 import Postgres
 import Text
 
@@ -7,8 +8,8 @@ package struct UserFilter: Sendable {
     package var text: String?
     package var ids: [UUID]?
     /// Nil: all except the deleted, unless they are asked for by id.
-    package var status: String?
-    package var role: String?
+    package var status: User.Status?
+    package var role: UserRole?
     package var provider: String?
     /// The last sign-in: not before, and before.
     package var signedInSince: Timestamp?
@@ -17,7 +18,7 @@ package struct UserFilter: Sendable {
     package var neverSignedIn = false
 
     package init(
-        text: String? = nil, status: String? = nil, role: String? = nil, provider: String? = nil
+        text: String? = nil, status: User.Status? = nil, role: UserRole? = nil, provider: String? = nil
     ) {
         self.text = text
         self.status = status

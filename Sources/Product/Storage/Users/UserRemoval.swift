@@ -13,15 +13,14 @@ extension Database {
 extension Change {
     /// Ends sessions, revokes invites, and keeps the row for the days of `Retention.deleted`.
     package func deleteUser(_ row: UserRow) async throws {
-        if row.status == "deleted" { return alreadyApplied() }
+        if row.status == .deleted { return alreadyApplied() }
         try await revokeInvites(to: row)
         try await query(
             "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
         try await endEmailChange(of: row)
-        let before = row.status == "suspended" ? "suspended" : row.status
-        _ = try await setStatus(row, "deleted", before: before, action: .userDeleted)
+        _ = try await setStatus(row, .deleted, before: row.status, action: .userDeleted)
     }
 
     /// Purges the user: deletes row, identities, sessions, search text, invites to the address and

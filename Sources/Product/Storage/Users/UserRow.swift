@@ -1,3 +1,4 @@
+import Domain
 import JSON
 import Postgres
 import Text
@@ -10,16 +11,16 @@ package struct UserRow: ListedRow {
     package var emailKey: String
     package var emailVerifiedAt: Timestamp?
     package var name: String?
-    package var role: String
-    package var status: String
-    package var source: String
+    package var role: UserRole
+    package var status: User.Status
+    package var source: User.Source
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
     package var lastSignInAt: Timestamp?
     package var deletedAt: Timestamp?
     /// The status before a suspension or a deletion.
-    package var statusBefore: String?
+    package var statusBefore: User.Status?
     package var identities: [IdentityRow]
 
     static let ownColumns: SQL =
@@ -71,14 +72,6 @@ package struct UserRow: ListedRow {
 
     /// The user's name in the audit trail.
     var target: AuditTarget { AuditTarget("user", id, email) }
-
-    /// The audit's description of a new user.
-    var firstState: AuditChanges {
-        var changes = AuditChanges()
-        changes.add("role", nil, role)
-        changes.add("status", nil, status)
-        return changes
-    }
 }
 
 /// A user's identity at a provider.

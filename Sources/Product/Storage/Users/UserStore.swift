@@ -6,26 +6,16 @@ import Text
 extension Change {
     /// A user who waits for the first sign-in. 409 `email_taken` with the id of the other.
     package func createUser(
-        email: EmailAddress, name: String?, role: String, database: Database
+        email: EmailAddress, name: String?, role: UserRole, database: Database
     ) async throws -> UserRow {
         try await removeLapsedInvitee(email.key)
         try await requireUnreserved(email.key)
         try await endTombstone(email.key, database)
-        let id = UUID.random()
-        let made = try await query(
-            """
-            INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
-                created_at, updated_at)
-            VALUES (\(tenant), \(id), \(email.original), \(email.key), \(name), \(role), 'pending',
-                'operator', \(now), \(now))
-            ON CONFLICT (tenant_id, email_key) WHERE status <> 'deleted' DO NOTHING RETURNING id
-            """)
-        guard made.count == 1 else { throw try await emailTaken(email.key) }
-        try await query("SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
-        let row = try await lockUser(id)
-        try await putInSearch(row)
-        try await audit(.userCreated, row.target, row.firstState)
-        return row
+        let new = NewUser(
+            email: email.original, emailKey: email.key, name: name, role: role, status: .pending,
+            source: .operator)
+        guard try await insertUser(new, database) else { throw try await emailTaken(email.key) }
+        return try await lockUser(new.id)
     }
 
     /// The user's row, locked for this transaction; always the first of a user's locks.
@@ -40,7 +30,7 @@ extension Change {
     }
 
     /// `name` and `role`: the new values.
-    package func editUser(_ row: UserRow, name: String?, role: String) async throws -> UserRow {
+    package func editUser(_ row: UserRow, name: String?, role: UserRole) async throws -> UserRow {
         var changes = AuditChanges()
         changes.add("name", row.name, name)
         changes.add("role", row.role, role)
@@ -63,37 +53,37 @@ extension Change {
 
     /// Suspends the user and revokes the invites to the address.
     package func suspendUser(_ row: UserRow) async throws -> UserRow {
-        if row.status == "suspended" {
+        if row.status == .suspended {
             alreadyApplied()
             return row
         }
-        try require(row, row.status != "deleted")
+        try require(row, row.status != .deleted)
         try await revokeInvites(to: row)
         return try await setStatus(
-            row, "suspended", before: row.status, action: .userSuspended)
+            row, .suspended, before: row.status, action: .userSuspended)
     }
 
     /// Restores the status before the suspension.
     package func resumeUser(_ row: UserRow) async throws -> UserRow {
-        try require(row, row.status != "deleted")
-        guard row.status == "suspended" else { return row }
+        try require(row, row.status != .deleted)
+        guard row.status == .suspended else { return row }
         try await requireReachable(row)
         return try await setStatus(
-            row, row.statusBefore == "pending" ? "pending" : "active", before: nil,
+            row, row.statusBefore == .pending ? .pending : .active, before: nil,
             action: .userResumed)
     }
 
     /// Approves a user who signed up and waits for an operator's approval.
     package func approveUser(_ row: UserRow) async throws -> UserRow {
-        if row.status == "active" { return row }
+        if row.status == .active { return row }
         try require(
-            row, row.status == "pending" && ["approval", "sign_up"].contains(row.source))
-        return try await setStatus(row, "active", before: nil, action: .userApproved)
+            row, row.status == .pending && [.approval, .signUp].contains(row.source))
+        return try await setStatus(row, .active, before: nil, action: .userApproved)
     }
 
     /// Restores a user who was deleted less than 30 days ago.
     package func restoreUser(_ row: UserRow) async throws -> UserRow {
-        guard row.status == "deleted", let deletedAt = row.deletedAt else { return row }
+        guard row.status == .deleted, let deletedAt = row.deletedAt else { return row }
         guard now < deletedAt.adding(seconds: Retention.deleted) else {
             throw StorageFailure.conflict(
                 code: "conflict",
@@ -101,7 +91,7 @@ extension Change {
                 id: nil)
         }
         try await requireReachable(row)
-        let status = row.statusBefore ?? "active"
+        let status = row.statusBefore ?? .active
         let rows = try await query(
             """
             UPDATE users SET status = \(status), status_before = NULL, deleted_at = NULL,
@@ -120,9 +110,9 @@ extension Change {
     }
 
     func setStatus(
-        _ row: UserRow, _ status: String, before: String?, action: AuditAction
+        _ row: UserRow, _ status: User.Status, before: User.Status?, action: AuditAction
     ) async throws -> UserRow {
-        let deletedAt: Timestamp? = status == "deleted" ? now : nil
+        let deletedAt: Timestamp? = status == .deleted ? now : nil
         let rows = try await query(
             """
             UPDATE users SET status = \(status), status_before = \(before),
@@ -136,10 +126,9 @@ extension Change {
         return try rows.only(UserRow.init)
     }
 
-    /// The text that the search reads: the address's key and the name, in lower case.
-    func putInSearch(_ row: UserRow) async throws {
-        let content = row.emailKey + " " + (row.name ?? "").lowercased()
-        try await query("SELECT user_search_put(\(row.id), \(content), \(row.createdAt))")
+    func putInSearch(_ row: UserRow) async throws(PostgresError) {
+        try await putInSearch(
+            row.id, emailKey: row.emailKey, name: row.name, createdAt: row.createdAt)
     }
 
     /// A row created by an invite counts only while the invite is active, so it frees its address.
@@ -176,8 +165,8 @@ extension Change {
     /// 409 for a row that an invite created and that had no sign-in: suspending and deleting
     /// revoked the invite, so that no rule counts the row any more.
     private func requireReachable(_ row: UserRow) async throws {
-        guard row.source == "invite", row.lastSignInAt == nil, row.identities.isEmpty,
-            row.statusBefore == "pending"
+        guard row.source == .invite, row.lastSignInAt == nil, row.identities.isEmpty,
+            row.statusBefore == .pending
         else { return }
         let live = try await query(
             """
@@ -188,7 +177,7 @@ extension Change {
         throw StorageFailure.conflict(
             code: "conflict",
             detail: "The invite that made this user is dead and nobody signed in: "
-                + (row.status == "suspended" ? "delete the user and invite anew." : "invite anew."),
+                + (row.status == .suspended ? "delete the user and invite anew." : "invite anew."),
             id: nil)
     }
 

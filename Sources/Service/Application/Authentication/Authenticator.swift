@@ -20,7 +20,7 @@ struct Authenticator: Sendable {
         return other
     }
 
-    func principal(of request: Request) async throws -> API.Principal {
+    func principal(of request: Request) async throws -> CallerPrincipal {
         if let caller = try await LambdaCaller(database: database).principal(of: request) {
             return caller
         }
@@ -35,7 +35,7 @@ struct Authenticator: Sendable {
         return .anonymous
     }
 
-    private func bearer(_ line: String, _ request: Request) async throws -> API.Principal {
+    private func bearer(_ line: String, _ request: Request) async throws -> CallerPrincipal {
         let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
         guard parts.count == 2, parts[0].lowercased().utf8.elementsEqual("bearer".utf8) else {
             throw Problem.unauthorized("The Authorization header must be `Bearer` and a key.")
@@ -46,36 +46,31 @@ struct Authenticator: Sendable {
     }
 
     /// The holder of an access token: a user with the rights of their role in their tenant.
-    private func person(_ token: String) async throws -> API.Principal {
+    private func person(_ token: String) async throws -> CallerPrincipal {
         guard let claims = try await tokens.verify(token),
             let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),
             found.user.id == claims.user
         else { throw Problem.unauthorized("The session is over; sign in again.") }
-        switch found.tenantStatus {
-        case "active": break
-        case "suspended": throw Problem(.tenantSuspended, "The tenant is suspended.")
-        default: throw Problem.unauthorized("The session is over; sign in again.")
-        }
-        switch found.user.status {
-        case "active": break
-        case "suspended": throw Problem(.userSuspended, "The account is suspended.")
-        default: throw Problem.unauthorized("The session is over; sign in again.")
+        switch found.standing {
+        case .active: break
+        case .tenantSuspended: throw Problem(.tenantSuspended, "The tenant is suspended.")
+        case .userSuspended: throw Problem(.userSuspended, "The account is suspended.")
+        case .ended: throw Problem.unauthorized("The session is over; sign in again.")
         }
         // What an app was given is no credential while the tenant does not have that app.
         let client = try await database.scope(claims.tenant).client(found.session.client)
         guard client?.enabled ?? false else {
             throw Problem.unauthorized("The app of this session is switched off.")
         }
-        var principal = API.Principal(
-            kind: .user, id: found.user.id, name: found.user.name ?? found.user.email,
-            tenant: claims.tenant, role: found.user.role)
-        principal.user = found.user.id
+        var principal = CallerPrincipal(
+            .user(id: found.user.id, role: found.user.role, tenant: claims.tenant),
+            name: found.user.name ?? found.user.email)
         principal.session = found.session.id
         return principal
     }
 
     /// The principal of an API key, wherever it stood in the request.
-    func key(_ text: String, _ request: Request) async throws -> API.Principal {
+    func key(_ text: String, _ request: Request) async throws -> CallerPrincipal {
         guard let secret = APIKeySecret(text) else {
             throw Problem.unauthorized("The key is not well formed.")
         }
@@ -89,34 +84,10 @@ struct Authenticator: Sendable {
     /// The principal of a key that was found, counted as used.
     func admit(
         _ key: PresentedKey, from address: String, origin: String?
-    ) throws(Problem) -> API.Principal {
-        if key.revokedAt != nil { throw Problem.unauthorized("The key has been revoked.") }
+    ) throws(Problem) -> CallerPrincipal {
         let now = database.clock()
-        if let end = key.expiresAt, end <= now {
-            throw Problem.unauthorized("The key has expired.")
-        }
-        if key.isPrevious, key.previousUntil.map({ $0 <= now }) ?? true {
-            throw Problem.unauthorized("The key has been rotated.")
-        }
-        if key.userStatus == .suspended {
-            throw Problem(.userSuspended, "The key's user is suspended.")
-        }
-        // The row of a pending user ends with the invite that made it; the keys it owned do not.
-        if key.ownerUser != nil, key.userStatus != .active {
-            throw Problem.unauthorized("The key's user is not active.")
-        }
-        switch key.tenantStatus {
-        case .suspended: throw Problem(.tenantSuspended, "The key's tenant is suspended.")
-        case .deleted: throw Problem.unauthorized("The key's tenant is deleted.")
-        default: break
-        }
-        guard key.allows(ip: address) else {
-            throw Problem.forbidden("The key is not allowed from this address.")
-        }
-        // A call without an origin is a machine's; a key for browsers is no use to it.
-        guard key.allows(origin: origin ?? "") else {
-            throw Problem.forbidden("The key is not allowed from this origin.")
-        }
+        let facts = key.facts(scopes: [], ip: address, origin: origin ?? "")
+        if let refusal = Self.refusal(APIKeyVerdict.of(facts, now: now), key) { throw refusal }
         var left: RateLimitLeft?
         if isCounting, let limit = key.rateLimit {
             let seconds = 60 - now.microseconds / 1_000_000 % 60
@@ -128,19 +99,34 @@ struct Authenticator: Sendable {
             left = RateLimitLeft(limit: limit, remaining: remaining, resetsIn: seconds)
         }
         if isCounting { database.keyUses.note(key, at: now, ip: address, isVerified: false) }
-        let isPlatform = key.tenant == .platform
-        var principal = API.Principal(
-            kind: .key, id: key.id, name: key.name, tenant: isPlatform ? nil : key.tenant,
-            platform: isPlatform, role: key.userRole ?? "", scopes: key.scopes)
-        principal.user = key.ownerUser
+        var principal = CallerPrincipal(
+            .key(id: key.id, owner: key.owner, scopes: key.scopes), name: key.name)
         principal.rateLimit = left
         return principal
     }
 
-    private func console(_ token: String, _ request: Request) async throws -> API.Principal {
+    /// nil: the verdict admits. A call without an origin is a machine's; a key for browsers is no
+    /// use to it.
+    private static func refusal(_ verdict: APIKeyVerdict, _ key: PresentedKey) -> Problem? {
+        switch verdict {
+        case .valid, .scopeMissing, .rateLimited: nil
+        case .revoked: .unauthorized("The key has been revoked.")
+        case .expired: .unauthorized("The key has expired.")
+        case .unknown where key.isPrevious: .unauthorized("The key has been rotated.")
+        case .unknown: .unauthorized("The key is not known.")
+        case .userSuspended: Problem(.userSuspended, "The key's user is suspended.")
+        // The row of a pending user ends with the invite that created it; the keys it owned do not.
+        case .userPending, .userDeleted: .unauthorized("The key's user is not active.")
+        case .tenantSuspended: Problem(.tenantSuspended, "The key's tenant is suspended.")
+        case .ipNotAllowed: .forbidden("The key is not allowed from this address.")
+        case .originNotAllowed: .forbidden("The key is not allowed from this origin.")
+        }
+    }
+
+    private func console(_ token: String, _ request: Request) async throws -> CallerPrincipal {
         guard let hash = TokenSecret.hash(token),
             let session = try await database.operatorSession(tokenHash: hash),
-            session.operator.status != "suspended"
+            session.operator.status != .suspended
         else { throw Problem.unauthorized("The session is over; sign in again.") }
         try refuseForeignPage(request)
         let person = session.operator
@@ -149,8 +135,8 @@ struct Authenticator: Sendable {
         var mayResume = false
         if let tenant = person.tenant, !isLeaving {
             switch try await database.scope(tenant).tenantRow()?.status {
-            case "active": break
-            case "suspended":
+            case .active: break
+            case .suspended:
                 guard try await isResuming(person, of: tenant, request) else {
                     throw Problem(.tenantSuspended, "The tenant is suspended.")
                 }
@@ -158,10 +144,10 @@ struct Authenticator: Sendable {
             default: throw Problem.unauthorized("The session is over; sign in again.")
             }
         }
-        var principal = API.Principal(
-            kind: .operator, id: person.id, name: person.name ?? person.email,
-            tenant: person.tenant, platform: person.tenant == nil, role: person.role,
-            isConsoleSession: true)
+        var principal = CallerPrincipal(
+            .operator(id: person.id, role: person.role, tenant: person.tenant),
+            name: person.name ?? person.email)
+        principal.isConsoleSession = true
         principal.session = session.id
         principal.mayResume = mayResume
         return principal
@@ -171,7 +157,7 @@ struct Authenticator: Sendable {
     private func isResuming(
         _ person: OperatorRow, of tenant: UUID, _ request: Request
     ) async throws -> Bool {
-        guard sameBytes(person.role, "owner"),
+        guard person.role == .owner,
             try await database.scope(tenant).isSuspendedByItself(),
             let row = try await database.scope(tenant).tenantRow()
         else { return false }

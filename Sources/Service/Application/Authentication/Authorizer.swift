@@ -2,48 +2,36 @@ import API
 import Domain
 import Text
 
-/// Holds every endpoint to the table "who may do what".
+/// Checks every endpoint's access against the permission table.
 enum Authorizer {
-    static func refusal(_ who: API.Principal, _ access: Access, _ call: Call) -> Problem? {
+    /// nil: allowed.
+    static func refusal(_ who: CallerPrincipal, _ access: Access, _ call: Call) -> Problem? {
+        let tenant = call.resolvedTenant?.id ?? who.tenant
         switch access {
         case .open, .principal: return nil
-        case .right(let name): return refusal(who, name, in: call.resolvedTenant?.id ?? who.tenant)
-        case .own(let name):
-            return refusal(
-                who, name, in: call.resolvedTenant?.id ?? who.tenant, own: who.user ?? who.id)
-        case .anyOf(let names):
-            let refusals = names.map {
-                refusal(who, $0, in: call.resolvedTenant?.id ?? who.tenant)
-            }
+        case .right(let right): return refusal(who, right, in: tenant)
+        case .own(let right): return refusal(who, right, in: tenant, own: who.user ?? who.id)
+        case .anyOf(let rights):
+            let refusals = rights.map { refusal(who, $0, in: tenant) }
             return refusals.contains { $0 == nil } ? nil : refusals.first ?? noRight
-        case .platform(let name):
+        case .platform(let right):
             guard who.platform else { return .forbidden("This is for the platform's operators.") }
-            return refusal(who, name, in: nil)
+            return refusal(who, right, in: nil)
         }
     }
 
     private static let noRight = Problem.forbidden("No credential may do this.")
 
-    /// `name`: a right, or a management scope, which stands for every right it covers that can be
-    /// had there. `own`: whose things are the caller's own. Where no right is asked nobody may.
+    /// `own`: the owner whose objects are the caller's own.
     private static func refusal(
-        _ who: API.Principal, _ name: String, in tenant: UUID?, own: UUID? = nil
+        _ who: CallerPrincipal, _ right: Right, in tenant: UUID?, own: UUID? = nil
     ) -> Problem? {
-        let rights =
-            Right(rawValue: name).map { [$0] }
-            ?? ManagementScope(rawValue: name)?.rights
-            .filter { tenant == nil || !$0.isPlatformOnly } ?? []
-        if rights.isEmpty { return noRight }
-        let principal = who.inDomain
-        for right in rights {
-            switch Permissions.permits(
-                principal, right, in: tenant, target: PermissionTarget(ownerID: own))
-            {
-            case .allowed: continue
-            case .notFound: return .notFound("tenant")
-            case .forbidden(let missing): return .forbidden("The right \(missing) is missing.")
-            }
+        switch Permissions.permits(
+            who.subject, right, in: tenant, target: PermissionTarget(ownerID: own))
+        {
+        case .allowed: nil
+        case .notFound: .notFound("tenant")
+        case .forbidden(let missing): .forbidden("The right \(missing) is missing.")
         }
-        return nil
     }
 }

@@ -16,7 +16,7 @@ struct LambdaCaller: Sendable {
     let database: Database
 
     /// nil: neither of the two, look at the credential as usual.
-    func principal(of request: Request) async throws -> API.Principal? {
+    func principal(of request: Request) async throws -> CallerPrincipal? {
         guard request.method == .post, request.path.hasPrefix(Self.prefix) else { return nil }
         if let open = try await opened(request) { return open }
         let lines = request.all("authorization")
@@ -24,7 +24,7 @@ struct LambdaCaller: Sendable {
         return try await signed(lines[0], request)
     }
 
-    private func opened(_ request: Request) async throws -> API.Principal? {
+    private func opened(_ request: Request) async throws -> CallerPrincipal? {
         guard Self.loopback.contains(request.remoteAddress), !request.isPassedOn,
             let event = try? JSONValue(parsing: request.body),
             let pool = event["userPoolId"]?.string,
@@ -34,7 +34,7 @@ struct LambdaCaller: Sendable {
         return principal(of: provider, id: provider.id)
     }
 
-    private func signed(_ line: String, _ request: Request) async throws -> API.Principal {
+    private func signed(_ line: String, _ request: Request) async throws -> CallerPrincipal {
         guard let signature = AWSSignature(line), signature.service == "lambda" else {
             throw Problem.unauthorized("The signature is not well formed, or not for lambda.")
         }
@@ -48,11 +48,11 @@ struct LambdaCaller: Sendable {
             throw Problem.unauthorized(
                 "host, x-amz-date and every x-amz- field must be signed, within 5 minutes.")
         }
-        let id = UUID(signature.accessKeyID)
-        let found = try await id.asyncFlatMap { try await database.hookCredential($0) }
+        let id = UUID(signature.accessKeyID) ?? UUID.random()
+        let found = try await database.hookCredential(id)
         // An unknown credential costs what a wrong signature does.
         let matches = signature.matches(signed, secret: found?.secret ?? RandomBytes.make(40))
-        guard let found, let id, matches else {
+        guard let found, matches else {
             throw Problem.unauthorized("The signature does not fit.")
         }
         try admit(found.row, request)
@@ -80,10 +80,12 @@ struct LambdaCaller: Sendable {
         }
     }
 
-    private func principal(of provider: ProviderRow, id: UUID) -> API.Principal {
-        var principal = API.Principal(
-            kind: .key, id: id, name: provider.name, tenant: provider.tenantID,
-            platform: provider.tenantID == nil, scopes: ["hooks:signup"])
+    private func principal(of provider: ProviderRow, id: UUID) -> CallerPrincipal {
+        var principal = CallerPrincipal(
+            .key(
+                id: id, owner: provider.tenantID.map { .tenant($0) } ?? .platform,
+                scopes: [ManagementScope.hooksSignup.rawValue]),
+            name: provider.name)
         principal.provider = provider.id
         return principal
     }
@@ -97,14 +99,5 @@ struct LambdaCaller: Sendable {
         return Timestamp(
             "\(part(0..<4))-\(part(4..<6))-\(part(6..<8))T"
                 + "\(part(9..<11)):\(part(11..<13)):\(part(13..<15))Z")
-    }
-}
-
-extension Optional {
-    fileprivate func asyncFlatMap<Result>(
-        _ transform: (Wrapped) async throws -> Result?
-    ) async rethrows -> Result? {
-        guard let self else { return nil }
-        return try await transform(self)
     }
 }

@@ -36,7 +36,7 @@ struct AdministrationCommand {
             }
             let address = try Self.address(email)
             let owner = try await database.createOperator(
-                email: address.original, emailKey: address.key, name: nil, role: "owner",
+                email: address.original, emailKey: address.key, name: nil, role: .owner,
                 tenant: nil, passwordHash: nil, by: .system)
             try await database.storeOperatorLink(hash, for: owner.id, seconds: 3600)
             return "\(base)/console/sign-in#token=\(token)"
@@ -119,8 +119,8 @@ struct AdministrationCommand {
         try OfflineService(settings: settings, principal: Self.principal).run(work)
     }
 
-    static let principal = API.Principal(
-        kind: .operator, id: .platform, name: "the command line", platform: true, role: "owner")
+    static let principal = CallerPrincipal(
+        .operator(id: .platform, role: .owner, tenant: nil), name: "the command line")
 
     private static let actor = Actor(
         type: principal.kind.rawValue, id: principal.id?.description ?? "", name: principal.name,

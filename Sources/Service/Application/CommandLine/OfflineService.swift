@@ -13,7 +13,7 @@ struct OfflineService {
 
     var settings: Settings
     /// Whose every request is.
-    var principal: API.Principal
+    var principal: CallerPrincipal
     /// Milliseconds; 0: none.
     var statementTimeout = 2500
     /// Whether the secret key must fit the database. Only what mends that goes without.

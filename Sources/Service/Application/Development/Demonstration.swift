@@ -1,5 +1,6 @@
 import API
 import Cryptography
+import Domain
 import JSON
 import Postgres
 import Storage
@@ -30,7 +31,7 @@ package struct Demonstration: Sendable {
         let found = try await database.operatorsWithPassword(emailKey: Self.owner)
         if let (person, _) = found.first { return person }
         return try await database.createOperator(
-            email: Self.owner, emailKey: Self.owner, name: "Owner", role: "owner", tenant: nil,
+            email: Self.owner, emailKey: Self.owner, name: "Owner", role: .owner, tenant: nil,
             passwordHash: nil, by: .system)
     }
 

@@ -57,16 +57,16 @@ final class QuickVerification: Sendable {
         caller.scopes.contains { sameBytes($0, ManagementScope.keysVerify.rawValue) }
     }
 
-    private func admit(_ caller: PresentedKey, _ request: FastRequest) -> API.Principal? {
+    private func admit(_ caller: PresentedKey, _ request: FastRequest) -> CallerPrincipal? {
         try? authenticator.admit(caller, from: request.remoteAddress, origin: nil)
     }
 
     private func answer(
         _ subject: Database.CachedKey, for caller: Database.CachedKey,
-        _ principal: API.Principal, _ request: FastRequest, _ writer: ResponseWriter
+        _ principal: CallerPrincipal, _ request: FastRequest, _ writer: ResponseWriter
     ) -> FastAnswer {
         let finding = KeyFinding(
-            subject.value, KeyTerms(), to: principal.inDomain, in: database, at: database.clock())
+            subject.value, KeyTerms(), to: principal.subject, in: database, at: database.clock())
         let length = writer.out.count
         Self.begin(writer, isTLS: request.isTLS)
         request.writeRequestID(to: writer)
@@ -82,7 +82,7 @@ final class QuickVerification: Sendable {
     }
 
     private func answerLater(
-        _ hash: KeyHash, _ locator: String, to principal: API.Principal,
+        _ hash: KeyHash, _ locator: String, to principal: CallerPrincipal,
         _ request: FastRequest, since token: Freshness.Token
     ) {
         let started = database.clock()
@@ -102,7 +102,7 @@ final class QuickVerification: Sendable {
             case .success(let key):
                 if let key { database.store(key, hash, since: token) }
                 let finding = KeyFinding(
-                    key, KeyTerms(), to: principal.inDomain, in: database, at: started)
+                    key, KeyTerms(), to: principal.subject, in: database, at: started)
                 metrics.record(finding.verdict)
                 operation.give { writer in
                     Self.begin(writer, isTLS: isTLS)

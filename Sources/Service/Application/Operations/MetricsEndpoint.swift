@@ -6,7 +6,7 @@ import Text
 /// a proxy has passed on is not from this machine, whatever its address.
 struct MetricsEndpoint: Sendable {
     let metrics: ServiceMetrics
-    let authenticate: @Sendable (Request) async throws -> Principal
+    let authenticate: @Sendable (Request) async throws -> CallerPrincipal
 
     func respond(to request: Request) async -> Response {
         if isLocal(request) { return metrics.page() }

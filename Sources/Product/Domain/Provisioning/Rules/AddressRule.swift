@@ -4,10 +4,10 @@ extension Evaluation {
     /// Rule 2: an address is needed from here on.
     mutating func address() -> Verdict? {
         switch attempt.address {
-        case .missing: return refuse("2", .emailMissing, "")
-        case .malformed: return refuse("2", .emailInvalid, "")
+        case .missing: return refuse(.address, .emailMissing, "")
+        case .malformed: return refuse(.address, .emailInvalid, "")
         case .parsed:
-            note("2", "well formed", "")
+            note(.address, "well formed", "")
             return nil
         }
     }
@@ -32,11 +32,11 @@ extension Evaluation {
     mutating func trustInAddress() -> Verdict? {
         if attempt.trigger.isUnprovedNative {
             addressTrust = .proved
-            note("5", "as if vouched for", "native")
+            note(.addressTrust, "as if vouched for", "native")
             return nil
         }
-        guard addressTrust > .none else { return refuse("5", .emailUnverified, "") }
-        note("5", "vouched for", addressTrust.rawValue)
+        guard addressTrust > .none else { return refuse(.addressTrust, .emailUnverified, "") }
+        note(.addressTrust, "vouched for", addressTrust.rawValue)
         return nil
     }
 }

@@ -18,28 +18,28 @@ extension Evaluation {
             named.append(AskedTenant(.attempt, id))
         }
         guard let first = named.first else {
-            note("tenant", "none asked", "")
+            note(.askedTenant, "none asked", "")
             return nil
         }
         guard named.allSatisfy({ $0.tenantID == first.tenantID }) else {
             askedIsSound = false
             return refuse(
-                "tenant", .noTenant, "two tenants were named",
+                .askedTenant, .noTenant, "two tenants were named",
                 about: named.compactMap { $0.tenantID.map { .tenant($0) } })
         }
         guard let id = first.tenantID, let tenant = facts.tenants[id] else {
             askedIsSound = false
-            return refuse("tenant", .noTenant, "no such tenant")
+            return refuse(.askedTenant, .noTenant, "no such tenant")
         }
         asked = tenant
         switch tenant.status {
         case .active: break
         case .suspended:
-            return refuse("tenant", .tenantSuspended, id.description, about: [.tenant(id)])
+            return refuse(.askedTenant, .tenantSuspended, id.description, about: [.tenant(id)])
         case .deleted:
-            return refuse("tenant", .tenantDeleted, id.description, about: [.tenant(id)])
+            return refuse(.askedTenant, .tenantDeleted, id.description, about: [.tenant(id)])
         }
-        note("tenant", "asked", id.description, about: [.tenant(id)])
+        note(.askedTenant, "asked", id.description, about: [.tenant(id)])
         return nil
     }
 

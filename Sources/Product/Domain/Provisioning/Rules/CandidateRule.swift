@@ -84,14 +84,14 @@ extension Evaluation {
     mutating func candidateTenants() -> Verdict? {
         let found = candidates()
         let isAdmitted = found.contains { $0.standing == .admits }
-        if let held = heldRefusal, !isAdmitted || !isTrustedOrNative { return refuse("1", held) }
-        guard !found.isEmpty else { return refuse("4", .noTenant, "none") }
+        if let held = heldRefusal, !isAdmitted || !isTrustedOrNative { return refuse(.knownIdentity, held) }
+        guard !found.isEmpty else { return refuse(.candidateTenant, .noTenant, "none") }
         guard isAdmitted else {
             return settle(on: found.min { $0.knowledge.rank < $1.knowledge.rank } ?? found[0])
         }
         let counted = found.filter { $0.standing != .refuses || ownsDomain($0.tenant) }
         for left in found where left.standing == .refuses {
-            note("4", "would refuse", left.knowledge.name, about: left.about)
+            note(.candidateTenant, "would refuse", left.knowledge.name, about: left.about)
         }
         guard counted.count == 1, !isDomainOfSuspended else {
             return several(counted.filter { $0.standing != .refuses })
@@ -122,26 +122,26 @@ extension Evaluation {
         switch chosen.knowledge {
         case .suspendedUser(let user):
             return refuse(
-                "4", .userSuspended, "\(user.id)", user: user.id, about: chosen.about)
+                .candidateTenant, .userSuspended, "\(user.id)", user: user.id, about: chosen.about)
         case .awaitsApproval(let user):
             return refuse(
-                "4", .approvalPending, "\(user.id)", user: user.id, about: chosen.about)
+                .candidateTenant, .approvalPending, "\(user.id)", user: user.id, about: chosen.about)
         case .deletedUser(let user):
-            return refuse("4", .userDeleted, "\(user.id)", user: user.id, about: chosen.about)
+            return refuse(.candidateTenant, .userDeleted, "\(user.id)", user: user.id, about: chosen.about)
         case .liveInvite:
             if invite == nil { invite = tenant.invite }
         case .pendingRow, .activeUser, .domain, .open: break
         }
-        note("4", "one", "\(tenant.id) \(chosen.knowledge.name)", about: chosen.about)
+        note(.candidateTenant, "one", "\(tenant.id) \(chosen.knowledge.name)", about: chosen.about)
         return nil
     }
 
     private mutating func several(_ choices: [Candidate]) -> Verdict {
         let about = choices.flatMap(\.about)
         guard isTrustedOrNative else {
-            return refuse("4", .emailUnverified, "several tenants", about: about)
+            return refuse(.candidateTenant, .emailUnverified, "several tenants", about: about)
         }
-        note("4", "deferred", "", about: about)
+        note(.candidateTenant, "deferred", "", about: about)
         var verdict = Verdict(.deferred, reason: .tenantChoiceRequired)
         verdict.choices = offered(choices.map(\.tenant.id))
         verdict.effects = [.recordChoices(tenants: verdict.choices)]

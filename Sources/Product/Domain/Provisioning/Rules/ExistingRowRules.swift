@@ -4,17 +4,17 @@ extension Evaluation {
     /// Rule 7: a row that an operator or an import made waits for its person.
     mutating func pendingRow(_ tenant: TenantFacts) -> Verdict? {
         guard case .pendingRow(let row) = knowledge else {
-            note("7", "no pending row", "")
+            note(.pendingRow, "no pending row", "")
             return nil
         }
-        if let closed = refuseIfClosed("7", tenant) { return closed }
-        return attach("7", tenant, row, .activateUser(user: row.id, role: row.role))
+        if let closed = refuseIfClosed(.pendingRow, tenant) { return closed }
+        return attach(.pendingRow, tenant, row, .activateUser(user: row.id, role: row.role))
     }
 
     /// Rule 8: an active user with another identity. A second sign-in needs both accounts.
     mutating func activeUser(_ tenant: TenantFacts) -> Verdict? {
         guard let user = tenant.user, user.status == .active else {
-            note("8", "no active user", "")
+            note(.activeUser, "no active user", "")
             return nil
         }
         var also: [Effect] = []
@@ -24,17 +24,17 @@ extension Evaluation {
         let accepted = otherAddress ? nil : invite?.invite.id
         if let grant = facts.linkGrant, grant.opens(user.id, at: now) {
             return attach(
-                "8", tenant, user, nil, invite: accepted,
+                .activeUser, tenant, user, nil, invite: accepted,
                 also: also + [.consumeLinkGrant(grant: grant.id)])
         }
         if mayTakeAnother(user, in: tenant) {
-            return attach("8", tenant, user, nil, invite: accepted, also: also)
+            return attach(.activeUser, tenant, user, nil, invite: accepted, also: also)
         }
         let about = [TraceReference.user(user.id, of: tenant.id)]
         if !user.isAddressProved {
-            note("8", TraceEntry.addressUnproved, "\(user.id)", about: about)
+            note(.activeUser, TraceEntry.addressUnproved, "\(user.id)", about: about)
         }
-        return refuse("8", .identityLinkRequired, "\(user.id)", user: user.id, about: about)
+        return refuse(.activeUser, .identityLinkRequired, "\(user.id)", user: user.id, about: about)
     }
 
     /// By a grant, or by an issuer that owns the address; of an account whose address was never
@@ -47,7 +47,7 @@ extension Evaluation {
 
     /// Gives a row this identity. What nobody proved on the row dies first (pre-hijacking).
     mutating func attach(
-        _ rule: String, _ tenant: TenantFacts, _ row: UserFacts, _ change: Effect?,
+        _ rule: Rule, _ tenant: TenantFacts, _ row: UserFacts, _ change: Effect?,
         invite: UUID? = nil, also: [Effect] = [], outcome: Outcome = .linked
     ) -> Verdict {
         let mine = facts.known.first { $0.tenantID == tenant.id && $0.user.status != .deleted }
@@ -70,7 +70,7 @@ extension Evaluation {
 
     /// Makes the one row of this address; a row that no rule counts makes way or is taken over.
     mutating func create(
-        _ rule: String, _ tenant: TenantFacts, role: UserRole, source: User.Source,
+        _ rule: Rule, _ tenant: TenantFacts, role: UserRole, source: User.Source,
         status: User.Status, invite: UUID? = nil, also: [Effect] = []
     ) -> Verdict {
         var effects = tombstones(tenant)
@@ -99,7 +99,7 @@ extension Evaluation {
             rule, .created, tenant: tenant, user: nil, invite: invite, effects: effects + also)
     }
 
-    private mutating func conflict(_ rule: String, _ mine: KnownIdentity) -> Verdict {
+    private mutating func conflict(_ rule: Rule, _ mine: KnownIdentity) -> Verdict {
         refuse(
             rule, .identityConflict, "\(mine.user.id)", user: mine.user.id,
             about: [.user(mine.user.id, of: mine.tenantID)])

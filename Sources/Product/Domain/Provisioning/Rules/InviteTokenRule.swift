@@ -4,18 +4,18 @@ extension Evaluation {
     /// Rule 3: a token came along. A bad one never falls through to another rule.
     mutating func inviteToken() -> Verdict? {
         guard carriesInvite else {
-            note("3", "no token", "")
+            note(.inviteToken, "no token", "")
             return nil
         }
-        guard let found = facts.invite else { return refuse("3", .inviteUnknown, "") }
+        guard let found = facts.invite else { return refuse(.inviteToken, .inviteUnknown, "") }
         let id = found.invite.id
         let about = [TraceReference.invite(found.invite)]
         switch found.invite.status(at: now) {
         case .accepted: return used(found)
         case .revoked:
-            return refuse("3", .inviteRevoked, "\(id)", invite: id, about: about)
+            return refuse(.inviteToken, .inviteRevoked, "\(id)", invite: id, about: about)
         case .expired:
-            return refuse("3", .inviteExpired, "\(id)", invite: id, about: about)
+            return refuse(.inviteToken, .inviteExpired, "\(id)", invite: id, about: about)
         case .pending: break
         }
         if found.invite.email != attempt.email {
@@ -23,11 +23,11 @@ extension Evaluation {
             // Another address must be vouched for by itself: the token proves only its own.
             guard !policy.inviteEmailMustMatch,
                 addressTrust > .none || attempt.trigger.isUnprovedNative
-            else { return refuse("3", .inviteEmailMismatch, "\(id)", invite: id, about: about) }
+            else { return refuse(.inviteToken, .inviteEmailMismatch, "\(id)", invite: id, about: about) }
             otherAddress = true
         }
         invite = found
-        note("3", otherAddress ? "live, another address" : "live", "\(id)", about: about)
+        note(.inviteToken, otherAddress ? "live, another address" : "live", "\(id)", about: about)
         return nil
     }
 
@@ -37,11 +37,11 @@ extension Evaluation {
         guard attempt.trigger != .invitePage, found.acceptedBy == attempt.identity,
             let user = found.acceptedUser,
             let tenant = facts.tenants[found.invite.tenantID]
-        else { return refuse("3", .inviteUsed, "\(id)", invite: id, about: about) }
+        else { return refuse(.inviteToken, .inviteUsed, "\(id)", invite: id, about: about) }
         let both = about + [.user(user.id, of: tenant.id)]
         switch user.status {
         case .active:
-            note("3", "existing", "replayed \(id)", about: both)
+            note(.inviteToken, "existing", "replayed \(id)", about: both)
             var verdict = Verdict(.existing)
             verdict.tenantID = tenant.id
             verdict.userID = user.id
@@ -50,10 +50,10 @@ extension Evaluation {
             return verdict
         case .suspended:
             return refuse(
-                "3", .userSuspended, "\(user.id)", user: user.id, invite: id, about: both)
+                .inviteToken, .userSuspended, "\(user.id)", user: user.id, invite: id, about: both)
         case .deleted:
-            return refuse("3", .userDeleted, "\(user.id)", user: user.id, invite: id, about: both)
-        case .pending: return refuse("3", .inviteUsed, "\(id)", invite: id, about: both)
+            return refuse(.inviteToken, .userDeleted, "\(user.id)", user: user.id, invite: id, about: both)
+        case .pending: return refuse(.inviteToken, .inviteUsed, "\(id)", invite: id, about: both)
         }
     }
 }

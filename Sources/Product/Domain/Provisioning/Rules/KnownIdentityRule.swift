@@ -7,7 +7,7 @@ extension Evaluation {
     mutating func knownIdentity(in only: TenantFacts?) -> Verdict? {
         // The acceptance page proves a token and sets a password; it signs nobody in.
         guard attempt.trigger != .invitePage else {
-            note("1", "not asked", attempt.trigger.rawValue)
+            note(.knownIdentity, "not asked", attempt.trigger.rawValue)
             return nil
         }
         let rows = facts.known.filter { row in
@@ -28,16 +28,16 @@ extension Evaluation {
             return admit(one, to: tenant)
         }
         guard let refusal = refusal(of: rows) else {
-            note("1", "not known", "")
+            note(.knownIdentity, "not known", "")
             return nil
         }
         // Another tenant may still admit this person by the address: rule 4 sees to it.
         if only == nil, attempt.email != nil {
-            note("1", refusal.reason.rawValue, refusal.detail, about: refusal.about)
+            note(.knownIdentity, refusal.reason.rawValue, refusal.detail, about: refusal.about)
             heldRefusal = refusal
             return nil
         }
-        return refuse("1", refusal)
+        return refuse(.knownIdentity, refusal)
     }
 
     private mutating func several(_ rows: [KnownIdentity], _ outcome: Outcome) -> Verdict {
@@ -46,12 +46,12 @@ extension Evaluation {
         if outcome == .existing { choices.formUnion(openElsewhere(than: nil)) }
         verdict.choices = choices.sorted()
         if outcome == .deferred { verdict.effects = [.recordChoices(tenants: verdict.choices)] }
-        note("1", outcome.rawValue, "", about: verdict.choices.map { .tenant($0) })
+        note(.knownIdentity, outcome.rawValue, "", about: verdict.choices.map { .tenant($0) })
         return verdict
     }
 
     private mutating func existing(_ row: KnownIdentity, in tenant: TenantFacts) -> Verdict {
-        note("1", "existing", "\(row.user.id)", about: [.user(row.user.id, of: tenant.id)])
+        note(.knownIdentity, "existing", "\(row.user.id)", about: [.user(row.user.id, of: tenant.id)])
         var verdict = Verdict(.existing)
         verdict.tenantID = tenant.id
         verdict.userID = row.user.id
@@ -85,9 +85,9 @@ extension Evaluation {
             accepted = invite.id
             effects.append(.markInviteAccepted(invite: invite.id, user: row.user.id))
         }
-        note("1", "linked by hand", "\(row.user.id)", about: [.user(row.user.id, of: tenant.id)])
+        note(.knownIdentity, "linked by hand", "\(row.user.id)", about: [.user(row.user.id, of: tenant.id)])
         var verdict = succeed(
-            "1", .linked, tenant: tenant, user: row.user.id, invite: accepted, effects: effects)
+            .knownIdentity, .linked, tenant: tenant, user: row.user.id, invite: accepted, effects: effects)
         // As beside one who is known already, so that a retry reads the same.
         if asked == nil, !attempt.trigger.isUnprovedNative {
             verdict.choices = openElsewhere(than: tenant.id)
@@ -136,7 +136,7 @@ struct HeldRefusal {
 }
 
 extension Evaluation {
-    mutating func refuse(_ rule: String, _ held: HeldRefusal) -> Verdict {
+    mutating func refuse(_ rule: Rule, _ held: HeldRefusal) -> Verdict {
         refuse(
             rule, held.reason, held.detail, tenant: held.tenant, user: held.user,
             about: held.about)

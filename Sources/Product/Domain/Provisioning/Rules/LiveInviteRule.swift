@@ -4,21 +4,21 @@ extension Evaluation {
     /// Rule 6: linked to the pre-provisioned row, accepted once, with the invite's role.
     mutating func liveInvite(_ tenant: TenantFacts) -> Verdict? {
         guard let found = invite, case .liveInvite = knowledge else {
-            note("6", "no live invite", "")
+            note(.liveInvite, "no live invite", "")
             return nil
         }
         let id = found.invite.id
-        if let closed = refuseIfClosed("6", tenant) { return closed }
+        if let closed = refuseIfClosed(.liveInvite, tenant) { return closed }
         if let email = attempt.email, !tenant.policy.externalInvites,
             !tenant.policy.allows(domain: email.domain)
         {
             return refuse(
-                "6", .notInvited, "outside the allowed domains", invite: id,
+                .liveInvite, .notInvited, "outside the allowed domains", invite: id,
                 about: [.invite(found.invite)])
         }
         // An active user takes a second sign-in by rule 8 only, invited or not.
         if let user = tenant.user, user.status == .active {
-            note("6", "the user is active", "\(user.id)", about: [.user(user.id, of: tenant.id)])
+            note(.liveInvite, "the user is active", "\(user.id)", about: [.user(user.id, of: tenant.id)])
             return nil
         }
         let (role, downgraded) = invitedRole(found)
@@ -28,15 +28,15 @@ extension Evaluation {
         let row = otherAddress ? found.row : tenant.user
         guard let row, row.status == .pending else {
             return create(
-                "6", tenant, role: role, source: .invite, status: .active, invite: id,
+                .liveInvite, tenant, role: role, source: .invite, status: .active, invite: id,
                 also: closing)
         }
         if row.awaitsApproval {
             return attach(
-                "6", tenant, row, .approveUser(user: row.id, role: role), invite: id, also: closing)
+                .liveInvite, tenant, row, .approveUser(user: row.id, role: role), invite: id, also: closing)
         }
         return attach(
-            "6", tenant, row, .activateUser(user: row.id, role: role), invite: id, also: closing)
+            .liveInvite, tenant, row, .activateUser(user: row.id, role: role), invite: id, also: closing)
     }
 
     /// The role that the inviter may still give; a person who no longer may gives `member`.
@@ -50,7 +50,7 @@ extension Evaluation {
         }
     }
 
-    mutating func refuseIfClosed(_ rule: String, _ tenant: TenantFacts) -> Verdict? {
+    mutating func refuseIfClosed(_ rule: Rule, _ tenant: TenantFacts) -> Verdict? {
         guard tenant.policy.signUp == .closed else { return nil }
         return refuse(rule, .notInvited, "the tenant is closed", about: [.tenant(tenant.id)])
     }

@@ -5,42 +5,42 @@ extension Evaluation {
     /// that domain counts here: an account once verified survives the loss of its mailbox.
     mutating func verifiedDomain(_ tenant: TenantFacts) -> Verdict? {
         guard let email = attempt.email, tenant.domain?.covers(email.domain) == true else {
-            note("9", "no verified domain", "")
+            note(.verifiedDomain, "no verified domain", "")
             return nil
         }
         let policy = tenant.policy
-        if let closed = refuseIfClosed("9", tenant) { return closed }
+        if let closed = refuseIfClosed(.verifiedDomain, tenant) { return closed }
         let about = tenant.domain.map { [TraceReference.domain($0)] } ?? []
         if policy.signUp == .inviteOnly {
-            return refuse("9", .notInvited, "invite_only", about: about)
+            return refuse(.verifiedDomain, .notInvited, "invite_only", about: about)
         }
         guard policy.allows(domain: email.domain) else {
-            return refuse("9", .notInvited, "outside the allowed domains", about: about)
+            return refuse(.verifiedDomain, .notInvited, "outside the allowed domains", about: about)
         }
         guard addressTrust >= .proved else {
             if asked != nil, policy.signUp == .open {
-                note("9", "not authoritative", addressTrust.rawValue, about: about)
+                note(.verifiedDomain, "not authoritative", addressTrust.rawValue, about: about)
                 return nil
             }
-            return refuse("9", .emailUnverified, "not authoritative", about: about)
+            return refuse(.verifiedDomain, .emailUnverified, "not authoritative", about: about)
         }
         if policy.signUp == .approval {
             return create(
-                "9", tenant, role: policy.givenRole, source: .approval, status: .pending)
+                .verifiedDomain, tenant, role: policy.givenRole, source: .approval, status: .pending)
         }
-        return create("9", tenant, role: policy.givenRole, source: .signUp, status: .active)
+        return create(.verifiedDomain, tenant, role: policy.givenRole, source: .signUp, status: .active)
     }
 
     /// Rule 10: the asked tenant takes anybody whose address is vouched for.
     mutating func openTenant(_ tenant: TenantFacts) -> Verdict {
         let policy = tenant.policy
         guard asked != nil, policy.signUp == .open else {
-            return refuse("10", .notInvited, policy.signUp.rawValue, about: [.tenant(tenant.id)])
+            return refuse(.openTenant, .notInvited, policy.signUp.rawValue, about: [.tenant(tenant.id)])
         }
         guard let email = attempt.email, policy.allows(domain: email.domain) else {
             return refuse(
-                "10", .notInvited, "outside the allowed domains", about: [.tenant(tenant.id)])
+                .openTenant, .notInvited, "outside the allowed domains", about: [.tenant(tenant.id)])
         }
-        return create("10", tenant, role: policy.givenRole, source: .signUp, status: .active)
+        return create(.openTenant, tenant, role: policy.givenRole, source: .signUp, status: .active)
     }
 }

@@ -9,7 +9,7 @@ extension Verdict {
         verdict.nameGivenAnew = identity
         verdict.trace = [
             TraceEntry(
-                rule: "confirmation", result: Reason.identityConflict.rawValue,
+                rule: .confirmation, result: Reason.identityConflict.rawValue,
                 detail: "another sub than the one that is bound: the name was given anew")
         ]
         return verdict
@@ -27,28 +27,28 @@ extension Evaluation {
         guard CognitoMapping.looksFederated(attempt.identity.subject, among: upstreams) else {
             return nil
         }
-        return refuse("user_name", .identityConflict, "begins with an upstream's name")
+        return refuse(.userName, .identityConflict, "begins with an upstream's name")
     }
 
     /// A native name with another `sub` is another person. Who had it is not found by it any more,
     /// and the newcomer gets nothing by it: only an invite lets them in.
     mutating func formerHolder() -> Verdict? {
         guard let former = facts.formerHolders.first else { return nil }
-        note("1", "name given anew", former.identityID.description)
+        note(.knownIdentity, "name given anew", former.identityID.description)
         let isInvited =
             attempt.hasInviteToken
             || addressTrust > .none
                 && facts.tenants.values.contains { $0.invite?.invite.isLive(at: now) == true }
-        return isInvited ? nil : refuseNewcomer("1", former)
+        return isInvited ? nil : refuseNewcomer(.knownIdentity, former)
     }
 
     /// The same once rule 4 has found where the newcomer might go.
     mutating func formerHolderUninvited() -> Verdict? {
         guard let former = facts.formerHolders.first, knowledge != .liveInvite else { return nil }
-        return refuseNewcomer("4", former)
+        return refuseNewcomer(.candidateTenant, former)
     }
 
-    private mutating func refuseNewcomer(_ rule: String, _ former: KnownIdentity) -> Verdict {
+    private mutating func refuseNewcomer(_ rule: Rule, _ former: KnownIdentity) -> Verdict {
         var verdict = refuse(
             rule, .identityConflict, "the name was given anew", tenant: former.tenantID)
         verdict.nameGivenAnew = former.identityID
@@ -59,7 +59,7 @@ extension Evaluation {
     /// else they would tell who is known where. Who the identity itself names is no stranger.
     func publicReason(_ verdict: Verdict) -> Reason? {
         guard verdict.outcome == .refused, addressTrust == .none,
-            let rule = refusingRule.flatMap({ Int($0) }), (4...10).contains(rule),
+            let rule = refusingRule?.number, rule >= 4,
             verdict.reason != .identityConflict || facts.formerHolders.isEmpty
         else { return nil }
         let isKnown = facts.known.contains { row in

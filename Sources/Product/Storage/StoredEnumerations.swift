@@ -1,0 +1,14 @@
+import Domain
+import Postgres
+
+// Enumerations that are columns: stored by their raw value, as the CHECK of the column lists them.
+
+extension User.Status: PostgresEncodable, PostgresDecodable {}
+extension User.Source: PostgresEncodable, PostgresDecodable {}
+extension UserRole: PostgresEncodable, PostgresDecodable {}
+extension Tenant.Status: PostgresEncodable, PostgresDecodable {}
+extension TenantDomain.Status: PostgresEncodable, PostgresDecodable {}
+extension Operator.Role: PostgresEncodable, PostgresDecodable {}
+extension Operator.Status: PostgresEncodable, PostgresDecodable {}
+extension Invite.Status: PostgresEncodable, PostgresDecodable {}
+extension Invite.Delivery: PostgresEncodable, PostgresDecodable {}

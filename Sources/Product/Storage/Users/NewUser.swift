@@ -1,0 +1,59 @@
+import Domain
+import Postgres
+import Text
+
+/// A user to insert, as checked by the caller.
+struct NewUser: Sendable {
+    var id = UUID.random()
+    var email: String
+    var emailKey: String
+    var name: String?
+    var role: UserRole
+    var status: User.Status
+    var source: User.Source
+    var emailVerifiedAt: Timestamp?
+    var lastSignInAt: Timestamp?
+    var passwordHash: String?
+}
+
+extension Change {
+    /// Inserts a user: the row, its search text, its directory entry and the audit event. False if
+    /// another user of the tenant who is not deleted has the address.
+    func insertUser(_ new: NewUser, _ database: Database) async throws -> Bool {
+        let passwordChangedAt = new.passwordHash == nil ? nil : now
+        let made = try await query(
+            """
+            WITH made AS (
+                INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
+                    email_verified_at, last_sign_in_at, password_hash, password_changed_at,
+                    created_at, updated_at)
+                VALUES (\(tenant), \(new.id), \(new.email), \(new.emailKey), \(new.name),
+                    \(new.role), \(new.status), \(new.source), \(new.emailVerifiedAt),
+                    \(new.lastSignInAt), \(new.passwordHash), \(passwordChangedAt), \(now), \(now))
+                ON CONFLICT (tenant_id, email_key) WHERE status <> 'deleted' DO NOTHING
+                RETURNING id)
+            SELECT user_search_put(id, \(Self.searchText(new.emailKey, new.name)), \(now)),
+                directory_add_person(\(database.personKey(emailKey: new.emailKey)))
+            FROM made
+            """)
+        guard made.count == 1 else { return false }
+        var changes = AuditChanges()
+        changes.add("role", nil, new.role)
+        changes.add("status", nil, new.status)
+        try await audit(.userCreated, AuditTarget("user", new.id, new.email), changes)
+        return true
+    }
+
+    /// Replaces the search text of a user whose name or address changed.
+    func putInSearch(
+        _ user: UUID, emailKey: String, name: String?, createdAt: Timestamp
+    ) async throws(PostgresError) {
+        try await query(
+            "SELECT user_search_put(\(user), \(Self.searchText(emailKey, name)), \(createdAt))")
+    }
+
+    /// The text that the search reads: the address's key and the name, in lower case.
+    private static func searchText(_ emailKey: String, _ name: String?) -> String {
+        emailKey + " " + (name ?? "").lowercased()
+    }
+}
