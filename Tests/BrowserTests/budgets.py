@@ -44,7 +44,7 @@ def seed(console):
     clusters = f"{data}/postgres", f"/var/lib/gatehouse/{digest(data)[:16]}"
     folder, = (path for path in (f"/tmp/gatehouse-{digest(one)[:12]}" for one in clusters) if os.path.exists(path))
     subprocess.run(["psql", "-X", "-q", "-d", f"host={folder} user=postgres dbname=gatehouse", "-v", f"tenant={tenant}",
-                    "-v", "first=1", "-v", f"last={ROWS}", "-f", ROOT / "deploy/growth.sql"], check=True)
+                    "-v", "first=1", "-v", f"last={ROWS}", "-f", ROOT / "deploy/lib/growth.sql"], check=True)
 
 
 def first_view(browser, server, cookies, path):

@@ -12,7 +12,7 @@ enum GrownTenant {
             try Shell.run([
                 "psql", "-X", "-q", "-d", service.database.administrator, "-v",
                 "tenant=\(tenant.id)", "-v", "first=1", "-v", "last=6000", "-f",
-                "\(TestCluster.root)/deploy/growth.sql",
+                "\(TestCluster.root)/deploy/lib/growth.sql",
             ])
         }
         return scope

@@ -1,6 +1,13 @@
-"""The parts of deploy/bench that are no shell: keys, statements out of PostgreSQL's log, idle
-connections, the time to start, and the table."""
+"""The Python part of deploy/bench, of which other scripts import functions.
+
+    python3 deploy/lib/bench.py COMMAND ARGUMENT…     the commands and their arguments are the functions below
+
+Makes keys, reads statements out of PostgreSQL's log, measures idle connections, processor time and the time to
+start, and prints the table.
+"""
 import hashlib, http.client, json, os, re, socket, ssl, statistics, subprocess, sys, time, zlib
+
+import usage
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -13,13 +20,19 @@ def base62(value, width):
 
 
 def keys(count, texts):
-    """Well-formed keys of the seeded tenants to the file `texts`, their hashes to standard output."""
+    """Writes well-formed keys of the seeded tenants to the file `texts`, their hashes to standard output."""
     with open(texts, "w") as out:
         for n in range(int(count)):
             body = f"gate_live_B{1 + n % 1000:05d}{base62(n, 30)}"
             key = body + base62(zlib.crc32(body.encode()), 6)
             out.write(key + "\n")
             print(f"{n}\t{hashlib.sha256(key.encode()).hexdigest()}")
+
+
+def platform_key():
+    """A well-formed key of the platform for benchmarks; no installation uses it."""
+    body = "gate_live_000000" + "B" * 30
+    print(body + base62(zlib.crc32(body.encode()), 6))
 
 
 def executed(log):
@@ -97,8 +110,8 @@ def bodies(first, last, path):
 
 
 def replay(log, script, rows):
-    """pgbench's script of the transactions in the log: what differs from call to call goes to a
-    table (`rows` is SQL that makes it), all else stands in the statements."""
+    """Writes pgbench's script of the transactions in the log. Values that differ from call to call go to a
+    table (`rows` is the SQL that makes it); the others are in the statements."""
     calls = []
     for session in executed(log).values():
         call = []
@@ -138,8 +151,8 @@ def replay(log, script, rows):
 
 
 def hold(host, port, count, context=None, patience=20):
-    """Connections that were used once and stay open, without those that wait in vain for an answer:
-    all of them together for so many seconds."""
+    """Opens connections, uses each once and keeps it open; returns those that were answered. All of them
+    together wait at most `patience` seconds."""
     held = []
     for _ in range(count):
         one = socket.create_connection((host, port), 20)
@@ -237,7 +250,7 @@ def spent(server, cluster):
 
 LEAST = {"static": 0.85, "static, TLS": 0.85, "TLS handshakes": 0.85, "preflight": 0.85, "verify, cached": 0.75, "verify, first use": 0.85,
          "list of 50": 0.5, "first sign-in": 0.7}
-# Of one rival alone, where the others of its work have another or none.
+# For one rival, where the others of the same work have another limit or none.
 LEAST_AGAINST = {"Go, the same work": 2.0, "Go, the statement alone": ""}
 
 
@@ -259,7 +272,8 @@ def table(figures):
 
 
 if __name__ == "__main__":
-    {"keys": keys, "list": list_statement, "sign-in": sign_in, "invite": invite, "bodies": bodies,
+    usage.answer(__doc__)
+    {"keys": keys, "platform-key": platform_key, "list": list_statement, "sign-in": sign_in, "invite": invite, "bodies": bodies,
      "replay": replay, "idle": idle, "idle-tls": lambda *a: idle(*a, tls=True), "start": start,
      "spent": spent,
      "table": table}[sys.argv[1]](*sys.argv[2:])

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""How far one PostgreSQL carries Gatehouse, computed; and what of the schema could be spread.
+"""Computes how far one PostgreSQL carries Gatehouse, and checks which tables could be spread over machines.
 
-    deploy/scaling.py [FIGURES]            the model, from costs that deploy/balance measured
-    deploy/scaling.py schema [CONNINFO]    each table by its keys; fails where one fits no row below;
-                                           without CONNINFO on a PostgreSQL of its own
+    deploy/experiments/scaling.py [FIGURES]            the model, from costs that deploy/balance measured
+    deploy/experiments/scaling.py schema [CONNINFO]    lists the tables by their keys; fails if one fits no kind;
+                                                       without CONNINFO on a private PostgreSQL
 """
 import heapq, math, os, random, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE) + "/lib")
+import usage  # noqa: E402
+
+usage.answer(__doc__)
 WORKS = ["verify, from memory", "verify, first use", "list of 50 users", "first sign-in", "key revoked"]
 # Of 1,000,000 requests, in the order of WORKS.
 MIXES = {
@@ -18,11 +22,11 @@ BUSY = 0.7
 # What a process of 4 loops opens at most, unless GATEHOUSE_DATABASE_CONNECTIONS says otherwise.
 CONNECTIONS = 4 * 4 + 4
 
-# What a table that does not have the tenant first in every key would become, were the others spread
-# over machines by tenant.
+# What happens to a table that does not have the tenant first in every key, if the others are spread over
+# machines by tenant.
 ELSEWHERE = {
     "by its own key": {
-        # What is asked before the tenant is known: one machine answers, by the key that is asked for.
+        # Queries from before the tenant is known: the key of the query names the machine.
         "directory_domains": "domain", "directory_hosts": "host", "directory_locators": "locator",
         "directory_slugs": "slug", "directory_people": "key", "pending_choices": "identity",
         "reservations": "subject",

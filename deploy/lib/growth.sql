@@ -1,6 +1,6 @@
--- One tenant's rows number :first to :last, as a few years of use would leave them. psql variables:
--- tenant, first, last; keys, if numbers and hashes of their keys come on standard input. Run by a
--- superuser: it writes past row-level security.
+-- The data of deploy/growth, deploy/budgets and the tests of lists: rows :first to :last of one tenant, as after a
+-- few years of use. psql variables: tenant, first, last; keys, if numbers and hashes of the keys come on standard
+-- input. A superuser runs it, since it writes past row-level security.
 \set ON_ERROR_STOP on
 SET synchronous_commit = off;
 CREATE TEMP TABLE given (n bigint, hash text);

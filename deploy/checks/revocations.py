@@ -1,5 +1,5 @@
-"""Things that replicas accept until they are withdrawn, clients that ask about all of them without
-pause, and who accepted or refused what when; shared by what shows that revoked means revoked."""
+"""The parts that both halves of deploy/replicas use: things that replicas accept until they are revoked,
+clients that ask about all of them without pause, and the record of what was accepted or refused when."""
 import collections, multiprocessing, os, random, threading, time
 
 from rig import AUTH, Wire, call, request
@@ -13,15 +13,15 @@ KEYS, OTHERS = ("revoke", "rotate"), ("person", "tenant", "origin", "session")
 TENANT, APP = "/v1/tenants/acme", "/t/acme/immich/api"
 PASSWORD = "correct horse battery"
 REFUSED = {"person": (401, 403), "origin": (403,), "session": (401,)}
-DEPTH = 16  # requests that a client sends at once, where it need not wait for each
-# What the clients' counts are told apart by; in all but the first they ask one by one.
+DEPTH = 16  # requests that a client sends at once in the first phase
+# The phases that the clients count by; in all but the first they send one request at a time.
 CALM, ALONE, DARK, CUT = range(4)
 
 Thing = collections.namedtuple("Thing", "kind check end")
 
 
 class Maker:
-    """Makes things that are accepted until they are withdrawn."""
+    """Makes things that are accepted until they are revoked."""
 
     def __init__(self, stand):
         self.stand, self.number = stand, 0
@@ -35,7 +35,7 @@ class Maker:
         self.ann, _ = self.person()
 
     def person(self):
-        """Somebody with a password: address and id."""
+        """A user with a password: address and id."""
         self.number += 1
         email = f"person{self.number}@acme.example"
         invite = call(PORT, "POST", f"{TENANT}/invites", {"email": email, "delivery": "link"})
@@ -44,12 +44,12 @@ class Maker:
         return email, accepted["user"]["id"]
 
     def session(self, email):
-        """The header of a session that begins now."""
+        """The header field of a new session."""
         begun = call(PORT, "POST", f"{APP}/auth/login", {"email": email, "password": PASSWORD})
         return (f"x-immich-user-token: {begun['accessToken']}",)
 
     def key(self, tenant, **more):
-        """A key, and asking whether it is good: every second one alone, the others among many."""
+        """A key and the request that verifies it: every second one alone, the others in a batch."""
         made = call(PORT, "POST", f"{tenant}/api-keys", {"name": "k", "scopes": ["smtp"], **more})
         self.number += 1
         if self.number % 2:
@@ -62,7 +62,7 @@ class Maker:
         if kind in KEYS:
             made, check = self.key(TENANT)
             return Thing(kind, check, post(f"{TENANT}/api-keys/{made['id']}/{kind}"))
-        if kind == "person":  # by a key of theirs, or by their session
+        if kind == "person":  # checked by a key of the user or by a session
             email, user = self.person()
             end = post(f"{TENANT}/users/{user}/suspend")
             if self.number % 3:
@@ -81,7 +81,7 @@ class Maker:
                             (f"Origin: {origin}", "Access-Control-Request-Method: GET"))
             return Thing(kind, check, request(
                 "DELETE", f"{TENANT}/cors-origins/{made['id']}", None, AUTH))
-        # All of one person's: the end of one must not be the end of another.
+        # All of one user: the end of one session must not end another.
         head = self.session(self.ann)
         return Thing(kind, request("GET", f"{APP}/users/me", None, head),
                      request("POST", f"{APP}/auth/logout", None, head))
@@ -91,7 +91,7 @@ class Maker:
 
 
 def verdict(thing, status, body):
-    """True accepted, False refused, None: it cannot tell just now."""
+    """True accepted, False refused, None if the replica answered 503."""
     if status == 503:
         return None
     if thing.check.startswith(b"POST"):
@@ -105,7 +105,7 @@ def verdict(thing, status, body):
 
 
 def clients(things, shared, results, count, turn):
-    """Some clients in one process: the last acceptance sent, the first refusal answered."""
+    """The clients of one process; records when the last accepted request was sent and the first refusal came."""
     stop, total, phase, seen = shared
     kept, strange = [], []
 
@@ -150,7 +150,7 @@ def clients(things, shared, results, count, turn):
 
 
 class Load:
-    """The clients that ask about all things, and what was withdrawn when."""
+    """The clients that ask about all things, and what was revoked when."""
 
     def __init__(self, things):
         self.things, self.times, self.repeated = things, {}, 0
@@ -175,23 +175,23 @@ class Load:
         while self.total.value < checks:
             time.sleep(0.002)
 
-    def withdraw(self, port, index):
-        """How long the call took that returned; it is repeated while it is answered 503."""
+    def revoke(self, port, index):
+        """Repeats the call while it is answered 503; returns the seconds of the last one."""
         begun = None
         for _ in range(200):
             called = time.monotonic()
             begun = begun or called
             status, body = Wire(port).ask(self.things[index].end)
             returned = time.monotonic()
-            # Where a try that was answered 503 had been done nevertheless, it is done.
+            # An earlier attempt that was answered 503 may have been carried out.
             if 200 <= status < 300 or begun != called and status in (401, 404, 409):
                 self.times[index] = (begun, returned)
                 return returned - called
             if status != 503:
-                raise SystemExit(f"{self.things[index].kind} is not withdrawn: {status} {body}")
+                raise SystemExit(f"{self.things[index].kind} is not revoked: {status} {body}")
             self.repeated += 1
             time.sleep(0.1)
-        raise SystemExit(f"{self.things[index].kind} is not withdrawn")
+        raise SystemExit(f"{self.things[index].kind} is not revoked")
 
     def finish(self):
         self.stop.set()
@@ -205,11 +205,11 @@ class Load:
         self.strange = sum((strange for _, strange in found), [])
 
     def stale(self):
-        """Kinds of what was accepted though the withdrawing call had returned before it was asked."""
+        """Kinds of what was accepted though the call that revokes it had returned before it was asked."""
         return [self.things[i].kind for i, (_, end) in self.times.items() if self.last[i] > end]
 
     def early(self):
-        """Kinds of what was refused before the withdrawing call was made."""
+        """Kinds of what was refused before the call that revokes it was made."""
         return [self.things[i].kind for i, (begin, _) in self.times.items() if self.first[i] < begin]
 
     def seen_in(self, phase, what, replicas=(0, 1, 2)):

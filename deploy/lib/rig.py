@@ -1,21 +1,21 @@
-"""What the scripts share that load release servers over loopback: a key, a connection that is kept
-open, a PostgreSQL of their own with servers on it, and what a process holds and has spent."""
-import json, os, random, shutil, signal, socket, subprocess, tempfile, time, zlib
+"""The parts that the scripts share which load release servers over loopback: a key, a connection that is kept
+open, a private PostgreSQL with servers on it, and the descriptors and threads of a process."""
+import json, os, pathlib, random, shutil, signal, socket, subprocess, tempfile, time, zlib
 
 from bench import DIGITS, base62
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = str(pathlib.Path(__file__).resolve().parents[2])
 BINARY = os.path.abspath(os.environ.get("GATEHOUSE", ROOT + "/.build/release/gatehouse"))
 
 def unrecorded(table, action, which="true"):
-    """Counts the rows of a table that no audit row of that action names."""
+    """The query that counts the rows of a table without an audit row of the action."""
     return f"""
         SELECT count(*) FROM {table} t WHERE {which} AND NOT EXISTS (SELECT FROM audit_events a
             WHERE a.tenant_id = t.tenant_id AND a.target_id = t.id::text
                 AND a.action = '{action}')"""
 
 
-# Each names what would be half there; every one must count 0, for one tenant or all.
+# Writes that were done in part, by kind; every count must be 0, for one tenant or all.
 HALVES = {
     "users without an audit row of their making": unrecorded("users", "user.created"),
     "invites without an audit row of their making": unrecorded("invites", "invite.created"),
@@ -108,7 +108,7 @@ def call(port, method, target, body=None, fields=()):
 
 
 class Stand:
-    """A PostgreSQL of its own, migrated, and the servers that were started on it."""
+    """A private PostgreSQL, migrated, and the servers that were started on it."""
 
     def __init__(self, *packages, threads=None, settings=()):
         os.chdir(ROOT)
@@ -117,14 +117,14 @@ class Stand:
             subprocess.run(["swift", "build", "-c", "release", "--product", "gatehouse"], check=True)
         self.threads, self.servers = threads, []
         self.home = tempfile.mkdtemp(prefix="gh.", dir="/tmp")
-        # Where the PostgreSQL is that takes writes, and the one that follows it, if there is one.
+        # The folders of the primary and of its standby, if there is one.
         self.cluster, self.standby = self.home, None
         self.log = open(self.home + ".log", "wb")
         try:
             self.postgres("start")
             for one in settings:
                 self.sql(f"ALTER SYSTEM SET {one}", "postgres")
-            if settings:  # some count only from the start on
+            if settings:  # some take effect only at a start
                 self.postgres("stop")
                 self.postgres("start")
             self.sql("CREATE DATABASE gatehouse OWNER gatehouse_owner", "postgres")
@@ -145,7 +145,7 @@ class Stand:
         subprocess.run(["deploy/postgres", command, self.cluster], check=True, stdout=subprocess.DEVNULL)
 
     def follow(self):
-        """A standby follows; from now on nothing is acknowledged before it has it too."""
+        """Starts a synchronous standby: from now on it has every commit that is acknowledged."""
         self.standby = self.standby or self.home + ".b"
         shutil.rmtree(self.standby, ignore_errors=True)
         subprocess.run(["deploy/postgres", "standby", self.standby, self.cluster], check=True,
@@ -159,23 +159,23 @@ class Stand:
         raise SystemExit("the standby does not follow")
 
     def crash(self):
-        """PostgreSQL is gone at once, all its processes, and stays away."""
+        """Kills all processes of the primary at once."""
         postmaster = self.postmaster()
         shared = {line.split(maxsplit=5)[5].strip() for line in open(f"/proc/{postmaster}/maps")
                   if "/dev/shm/PostgreSQL." in line}
-        os.kill(postmaster, signal.SIGSTOP)  # else it would answer its children's ends
+        os.kill(postmaster, signal.SIGSTOP)  # else it would react to the end of its children
         for process in [*children(postmaster), postmaster]:
             os.kill(process, signal.SIGKILL)
         for name in shared:
             os.remove(name)
 
     def promote(self):
-        """The standby takes writes in the place of the one that is gone."""
+        """Makes the standby the primary."""
         subprocess.run(["deploy/postgres", "promote", self.standby], check=True)
         self.cluster, self.standby = self.standby, self.cluster
 
     def sql(self, text, database="gatehouse"):
-        """What the statements print, fields parted by `|`."""
+        """The output of the statements, with `|` between fields."""
         return subprocess.run(
             self.psql(database), input=text, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
@@ -184,11 +184,11 @@ class Stand:
                 "-d", f"host={self.cluster} user=postgres dbname={database}"]
 
     def seed(self, keys):
-        """1,000 tenants of 100 users and so many keys; gives the file of the keys."""
+        """Writes 1,000 tenants of 100 users each, and `keys` keys; returns the file of the keys."""
         texts = self.home + ".keys"
-        with subprocess.Popen(["python3", "deploy/bench.py", "keys", str(keys), texts],
+        with subprocess.Popen(["python3", "deploy/lib/bench.py", "keys", str(keys), texts],
                               stdout=subprocess.PIPE) as hashes:
-            subprocess.run(self.psql() + ["-f", "deploy/bench.sql"], check=True,
+            subprocess.run(self.psql() + ["-f", "deploy/lib/bench.sql"], check=True,
                            stdin=hashes.stdout, stdout=subprocess.DEVNULL)
         return texts
 
@@ -197,15 +197,15 @@ class Stand:
             return int(file.readline())
 
     def serve(self, port, **more):
-        """A server that answers; `more` settings go to its environment."""
+        """Starts a server and waits until it is ready; `more` are settings for its environment."""
         settings = {
             "GATEHOUSE_DATABASE_URL": self.url("gatehouse_app"),
             "GATEHOUSE_PLATFORM_DATABASE_URL": self.url("gatehouse_platform"),
             "GATEHOUSE_SECRET_KEY": "a-secret-of-nobody-for-measurements",
             "GATEHOUSE_LISTEN": f"127.0.0.1:{port}", "GATEHOUSE_SETUP_API_KEY": KEY,
-            # What the requests name: another host might be a client's, which is looked up each time.
+            # The host of the requests: for another one, the server would look for a client each time.
             "GATEHOUSE_PUBLIC_URL": "http://localhost",
-            # No balancer has to find out that it stops, unless a script is about that.
+            # No balancer has to notice the stop, except in the scripts that set another value.
             "GATEHOUSE_DRAIN": "0s", **more,
         }
         if self.threads:

@@ -1,22 +1,22 @@
 """The part of deploy/replicas in which the database fails over.
 
 Two PostgreSQL, the second a synchronous standby of the first, and three replicas whose URL names both.
-Clients ask without pause, four callers withdraw, and at each replica one probe verifies a key and
+Clients ask without pause, four callers revoke, and at each replica one probe verifies a key and
 another issues keys. The primary is killed with -9, all its processes, and stays away; the standby is
 promoted once longer after that than a lease lasts and once at once, when the roles have changed.
 """
 import json, random, threading, time
 
-from rig import AUTH, HALVES, Wire, request
-from withdrawals import (ALONE, CLIENTS, DARK, KEYS, LEASE, OTHERS, PORTS, TENANT, Load, Maker, show,
+from revocations import (ALONE, CLIENTS, DARK, KEYS, LEASE, OTHERS, PORTS, TENANT, Load, Maker, show,
                          verdict)
+from rig import AUTH, HALVES, Wire, request
 
 CALLERS = 4
 AWAYS = (7.0, 0.0)  # seconds from the kill to the promotion; a waiting request gets 503 after 1.5
 
 
 class Probe:
-    """One client of one replica that asks the same again and again, and when it was answered well."""
+    """One client of one replica: repeats a request and records the times of its good answers."""
 
     def __init__(self, port, ask, good):
         self.port, self.ask, self.good = port, ask, good
@@ -47,8 +47,8 @@ class Probe:
         self.thread.join()
 
 
-def withdraw(load, mine):
-    """Four callers withdraw what is in the list; gives the function that waits for them."""
+def revoke(load, mine):
+    """Four callers revoke the things of the list; returns the function that waits for them."""
     took, faults, rest, lock = [], [], list(mine), threading.Lock()
 
     def run(turn):
@@ -58,7 +58,7 @@ def withdraw(load, mine):
                     return
                 index = rest.pop()
             try:
-                took.append(load.withdraw(PORTS[(index + turn) % 3], index))
+                took.append(load.revoke(PORTS[(index + turn) % 3], index))
             except BaseException as fault:
                 faults.append(fault)
             time.sleep(0.05)
@@ -81,10 +81,10 @@ def withdraw(load, mine):
 
 
 def fail_over(stand, load, probes, mine, away):
-    """The primary ends with a third of them withdrawn and some calls under way."""
+    """Kills the primary when a third of the things are revoked and some calls are under way."""
     load.phase.value = ALONE
     began = time.monotonic()
-    wait = withdraw(load, mine)
+    wait = revoke(load, mine)
     wait(left=len(mine) * 2 // 3)
     killed = time.monotonic()
     stand.crash()
@@ -105,11 +105,11 @@ def fail_over(stand, load, probes, mine, away):
         gaps = [probe.gap(began, ended) for probe in all]
         print(f"    {name:18} last answer " + ", ".join(f"{a - killed:5.2f}" for a, _ in gaps)
               + " s; the next " + ", ".join(f"{b - killed:5.2f}" for _, b in gaps) + " s", flush=True)
-    show(f"withdrawn, PostgreSQL away {away:.0f} s", took)
+    show(f"revoked, PostgreSQL away {away:.0f} s", took)
 
 
 def judge(stand, load, probes, servers):
-    """After both: nothing that was acknowledged is missing, and nothing withdrawn is accepted."""
+    """After both: nothing that was acknowledged is missing, and nothing revoked is accepted."""
     issued = [json.loads(body) for probe in probes["issue a key"] for body in probe.kept]
     alive = [thing for index in load.times for thing in [load.things[index]]
              for port in PORTS if verdict(thing, *Wire(port).ask(thing.check)) is not False]
@@ -127,7 +127,7 @@ def judge(stand, load, probes, servers):
     dark = [load.seen_in(DARK, what) for what in (True, False, None)]
     unable = sum(probe.unable for all in probes.values() for probe in all)
     stale, early = load.stale(), load.early()
-    print(f"  {load.total.value:,} checks, {len(load.times)} withdrawals in two failovers: {len(stale)} "
+    print(f"  {load.total.value:,} checks, {len(load.times)} revocations in two failovers: {len(stale)} "
           f"accepted after the return, {len(early)} refused before the call, {load.repeated} calls "
           f"repeated after 503; of {len(issued):,} keys issued {len(missing)} lost; "
           f"{unable:,} probes answered 503")
@@ -141,15 +141,15 @@ def judge(stand, load, probes, servers):
               ("a server ended", any(server.poll() is not None for server in servers)),
               ("accepted or refused without PostgreSQL", sum(dark[0]) + sum(dark[1])),
               ("a replica that did not answer 503 without PostgreSQL", not all(dark[2])),
-              ("not everything was withdrawn", len(load.times) != len(load.things))]
+              ("not everything was revoked", len(load.times) != len(load.things))]
     wrong = [f"{name}: {what}" for name, what in faults if what]
     if wrong:
         raise SystemExit("wrong: " + "; ".join(wrong))
-    print("nothing that was withdrawn was accepted, nothing acknowledged was lost")
+    print("nothing that was revoked was accepted, nothing acknowledged was lost")
 
 
 def run(stand, keys, each):
-    """So many keys and so many of each other kind are withdrawn, half of them in either failover."""
+    """Revokes `keys` keys and `each` things of every other kind, half of them in each failover."""
     stand.follow()
     servers = [stand.serve(port, GATEHOUSE_LEASE=f"{int(LEASE)}s") for port in PORTS]
     print(f"the database fails over: 3 replicas, lease {LEASE:.0f} s, {CLIENTS} clients", flush=True)

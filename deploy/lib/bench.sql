@@ -1,4 +1,5 @@
--- 1,000 tenants of 100 users each, every user with a sign-in. psql variables: none.
+-- The data of deploy/bench, deploy/balance and deploy/soak: 1,000 tenants of 100 users each, every user with an
+-- identity; numbers and hashes of API keys come on standard input.
 \set ON_ERROR_STOP on
 CREATE FUNCTION bench_tenant(n bigint) RETURNS uuid LANGUAGE sql IMMUTABLE
     AS $$ SELECT ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid $$;

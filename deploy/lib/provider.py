@@ -1,8 +1,10 @@
-"""Canaille with everything in memory, and people who sign in there.
-serve REDIRECT…            listens on 127.0.0.1 and prints the issuer; PROVIDER_PORT picks the port,
-                           PROVIDER_PEOPLE (0) adds person1@example.com and so on to alice
-authorize URL [PERSON]     opens an authorization URL as the person, prints where they are sent back
-tokens ISSUER [REDIRECT [PERSON]]   prints what an app gets that is the provider's client itself"""
+"""The Python part of deploy/provider: Canaille with everything in memory, and people who sign in there.
+
+    provider.py serve REDIRECT…                    listens on 127.0.0.1 and prints the issuer; PROVIDER_PORT picks
+                                                   the port, PROVIDER_PEOPLE=0 adds person1@example.com and so on
+    provider.py authorize URL [PERSON]             opens an authorization URL as the person, prints the redirect
+    provider.py tokens ISSUER [REDIRECT [PERSON]]  prints the tokens of an app that is the provider's own client
+"""
 import base64
 import datetime
 import hashlib
@@ -14,6 +16,8 @@ import secrets
 import socket
 import sys
 import urllib.parse
+
+import usage
 
 CLIENT, SECRET, CALLBACK = "gatehouse-test", "test-secret", "http://127.0.0.1:9/callback"
 
@@ -35,7 +39,7 @@ def serve(redirects):
     loose = MemoryBackend.do_query
 
     def strict(self, model, *args, **wanted):
-        """It gives what has any of the attributes: so a code of the client for another one."""
+        """The memory backend matches any one attribute, so it would return another code of the same client."""
         found = loose(self, model, *args, **wanted)
         if "code" in wanted:
             found = [item for item in found if item.code == wanted["code"]]
@@ -83,7 +87,7 @@ def serve(redirects):
 
 
 def authorize(url, person="alice"):
-    """Where the person is sent back to, once they have signed in and agreed."""
+    """Signs the person in and consents; returns the address of the redirect."""
     import httpx
 
     http = httpx.Client(follow_redirects=False, timeout=20, trust_env=False)
@@ -91,7 +95,7 @@ def authorize(url, person="alice"):
     page = http.get(url)
     for _ in range(12):
         if page.status_code in (301, 302, 303, 307):
-            # An app is found by its scheme alone; some write app:///x as app:/x.
+            # The scheme alone identifies an app; some write app:///x as app:/x.
             way = callback if callback.startswith("http") else callback.split(":")[0] + ":"
             if page.headers["location"].startswith(way):
                 return page.headers["location"]
@@ -128,7 +132,7 @@ def challenge(verifier):
 
 
 def request(issuer, redirect, state, verifier):
-    """The authorization URL of an app that is the provider's client by itself."""
+    """The authorization URL of an app that is the provider's own client."""
     import httpx
 
     document = httpx.get(issuer + "/.well-known/openid-configuration").json()
@@ -139,7 +143,7 @@ def request(issuer, redirect, state, verifier):
 
 
 def tokens(issuer, redirect=CALLBACK, person="alice"):
-    """What an app gets that signs its person in without this server."""
+    """The tokens of an app that signs its user in without Gatehouse."""
     verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(8)
     url = authorize(request(issuer, redirect, state, verifier), person)
     answer = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
@@ -148,6 +152,7 @@ def tokens(issuer, redirect=CALLBACK, person="alice"):
 
 
 if __name__ == "__main__":
+    usage.answer(__doc__)
     if sys.argv[1] == "serve":
         serve(sys.argv[2:])
     elif sys.argv[1] == "authorize":

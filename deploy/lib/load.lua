@@ -1,7 +1,7 @@
--- For wrk. WORK=lines: lines of the file LINES_OF (bodies, or keys to verify) go to PATH_OF, each
--- thread's and each run's from a part of its own, so that nothing is asked twice. WORK=list: a list
--- of 50 users of any of the seeded tenants. WORK=preflight: of ORIGIN, each for another path UNDER
--- one. KEY is who asks.
+-- The requests of wrk for deploy/balance and deploy/soak: wrk -s deploy/lib/load.lua URL, with the key in KEY.
+-- WORK=lines posts the lines of the file LINES_OF (bodies, or keys to verify) to PATH_OF; each thread and each
+-- of RUNS runs (RUN) has its own lines, so that none is sent twice. WORK=list asks for 50 users of one of the
+-- seeded tenants. WORK=preflight sends preflights of ORIGIN, each for another path UNDER one, by ROUND.
 local work = os.getenv("WORK")
 local threads = 0
 function setup(thread) thread:set("number", threads); threads = threads + 1 end

@@ -1,8 +1,16 @@
-"""Measures what the operations on one tenant cost (measure) and prints it of two sizes (table); gives
-the hashes of its keys to deploy/growth.sql (keys)."""
-import hashlib, http.client, json, os, random, re, sys, time, urllib.parse, uuid, zlib
+"""The Python part of deploy/growth.
 
-from bench import base62
+    growth.py keys LOCATOR FIRST LAST                                  prints numbers and hashes of keys for growth.sql
+    growth.py measure BASE TENANT KEY LOCATOR FIRST LAST SPENT-FILE    prints the cost of each operation as JSON
+    growth.py table SMALL LARGE                                        prints the table of two such files
+"""
+import hashlib, http.client, json, os, pathlib, random, re, sys, time, urllib.parse, uuid, zlib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import usage  # noqa: E402
+
+usage.answer(__doc__)
+from bench import base62  # noqa: E402
 
 LISTS = [
     ("users, newest", "users?"), ("users, oldest", "users?sort=created_at"),
@@ -40,10 +48,10 @@ LISTS = [
 DEEP = ["users?", "users?sort=email", "users?status=suspended", "users?q=lovelace", "api-keys?",
         "invites?", "provisioning/decisions?", "audit-events?"]
 
-# What is done to one person or key each, all of them new to it: name, which of the seeded numbers
-# by their last two digits (growth.sql says what they are), method, path, body, answer.
+# Operations on one user or key each, which nothing touched before: name, the last two digits of the seeded
+# numbers that it takes (growth.sql says what they are), method, path, body, answer.
 ACTIVE = range(10, 100)
-# Of whom these hold a key that is neither revoked nor over; 11 may be known to another provider.
+# Those of them with a key that is neither revoked nor expired; 11 may have another provider.
 USED = [n for n in ACTIVE if n % 10 in (1, 2, 5, 7) and n != 11]
 INVITED = (4, 6, 8)
 EACH = [
@@ -84,7 +92,7 @@ class Number(int):
 
     @property
     def email(self):
-        """As the server has it: growth.sql composes it of names."""
+        """Asks the server, since growth.sql composes the address of names."""
         return self.ask(self.path("{tenant}/users/{user}"))[1]["email"]
 
     @property
@@ -105,7 +113,7 @@ class Number(int):
 
 
 class Numbers:
-    """Hands each seeded number out once, from all over the table; a file keeps which are spent."""
+    """Gives each seeded number once, from anywhere in the table; a file records the used ones."""
 
     def __init__(self, first, last, spent):
         self.path = spent
@@ -130,7 +138,7 @@ def keys(locator, first, last):
         print(f"{int(n)}\t{hashlib.sha256(n.key.encode()).hexdigest()}")
 
 
-# Requests before those that count: a prepared statement stands after a while.
+# Requests before those that count: PostgreSQL needs some before it keeps a plan.
 WARMING = 8
 
 
@@ -195,7 +203,7 @@ def measure(base, tenant, key, locator, first, last, spent):
     numbers = Numbers(int(first), int(last), spent)
     for name, ends, method, pattern, body, wanted in EACH:
         mine = numbers.take(ends, WARMING + rounds)
-        if "evaluate" in pattern:  # A caller has 60 dry runs a minute.
+        if "evaluate" in pattern:  # a caller may send 60 dry runs a minute
             time.sleep(60 - time.time() % 60)
         times = each(method, pattern, body, wanted, mine)
         result[name] = (percentile(times, 0.5), percentile(times, 0.95))

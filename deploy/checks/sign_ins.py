@@ -1,8 +1,10 @@
-"""The sign-ins of deploy/sign-ins: what each app sends, and the processes that are killed meanwhile."""
+"""The Python part of deploy/sign-ins: the requests of each app, and the replicas that are killed meanwhile."""
 import base64, collections, http.client, json, os, random, re, secrets, shutil, subprocess, sys
 import tempfile, time, urllib.parse, zlib
 
-import provider
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE) + "/lib")
+import provider  # noqa: E402
 
 COUNT = int(os.environ.get("SIGN_INS", "50"))
 PORT = int(os.environ.get("SIGN_INS_PORT", "18950"))
@@ -35,7 +37,7 @@ class Answer:
 
 
 class Replicas:
-    """Three servers; whoever answers a step is killed, and comes back while others go on."""
+    """Three servers; the one that answers a step is killed and started again while the others go on."""
 
     def __init__(self, home, **settings):
         self.home, self.kills = home, 0
@@ -90,14 +92,14 @@ class Replicas:
             connection.close()
 
     def manage(self, method, target, body):
-        """One call of the platform's."""
+        """One call with the platform's key."""
         answer = self.ask(0, method, target, body, {"Authorization": "Bearer " + KEY})
         if answer.status not in (200, 201):
             raise SystemExit(f"{method} {target}: {answer.status} {answer.body.decode()}")
         return answer.json()
 
     def step(self, method, target, body=None, head=None, expect=200):
-        """One request of an app, at another server than the last one's, which is killed after."""
+        """One request of an app, at another server than the last one; that server is killed afterwards."""
         index = (self.last + random.choice((1, 2))) % 3
         self.wait(index)
         answer = self.ask(index, method, target, body, head)
@@ -142,7 +144,7 @@ def bearer(token):
     return {"Authorization": "Bearer " + token, "Accept": "application/json"}
 
 
-# Each app's sign-in: gives the address of who was signed in, and ends the session.
+# Each app's sign-in: returns the address of the person who signed in, and ends the session.
 
 def immich(step, person, issuer):
     mount = "/t/acme/immich"
@@ -162,7 +164,7 @@ def immich(step, person, issuer):
 
 
 def signed_out(step, mount, head):
-    """Whose session it was, and that it is over."""
+    """Ends the session and checks that it has ended; returns its address."""
     email = step("GET", f"{mount}/auth/me", head=head).json()["email"]
     step("POST", f"{mount}/auth/logout", head=head)
     step("GET", f"{mount}/auth/me", head=head, expect=401)

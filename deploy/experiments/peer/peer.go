@@ -1,7 +1,7 @@
-// What Go's usual means do with the same list: net/http, pgx from Debian, encoding/json. It runs
-// the statement of the file LIST_SQL, which takes the tenant as $1: under /v1 as a server has to,
-// with the caller's key looked up and the tenant's rows alone open to it; under /statement as it
-// is, for anybody, with every tenant's rows open.
+// The Go server of deploy/bench, which answers the same list by Go's usual means: net/http, pgx from Debian,
+// encoding/json. It runs the statement of the file LIST_SQL, whose $1 is the tenant. Under /v1 it looks up the
+// caller's key and opens the rows of that tenant alone, as a server has to; under /statement it checks no caller
+// and opens the rows of every tenant.
 package main
 
 import (
