@@ -209,7 +209,7 @@ def measure(base, tenant, key, locator, first, last, spent):
         result[name] = (percentile(times, 0.5), percentile(times, 0.95))
     same = [numbers.take(USED, 1)[0]] * (WARMING + rounds)
     times = each("POST", "/v1/api-keys/verify", lambda n: {"key": n.key}, '"valid":true', same)
-    result["verify a key, from memory"] = (percentile(times, 0.5), percentile(times, 0.95))
+    result["verify a key, from the cache"] = (percentile(times, 0.5), percentile(times, 0.95))
     origin = "https://app.grown.example"
     send("POST", f"/v1/tenants/{tenant}/cors-origins", json.dumps({"origin": origin}))
     times = []

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(HERE) + "/lib")
 import usage  # noqa: E402
 
 usage.answer(__doc__)
-WORKS = ["verify, from memory", "verify, first use", "list of 50 users", "first sign-in", "key revoked"]
+WORKS = ["verify, from the cache", "verify, first use", "list of 50 users", "first sign-in", "key revoked"]
 # Of 1,000,000 requests, in the order of WORKS.
 MIXES = {
     "keys on every request": [970_000, 20_000, 9_000, 990, 10],
@@ -183,7 +183,7 @@ def model(path):
             print(f"| PostgreSQL of {cores} cores | {rate:,.0f} | {asking:,.0f} | {replicas} "
                   f"| {replicas * CONNECTIONS:,} | {rate * front / 1_000_000 / BUSY:.1f} | {rate * wal / 1_000_000:,.1f} |")
         print()
-    # What is answered from memory does not go there.
+    # What the cache answers does not go there.
     works = [(share, each[2]) for share, each in demands(costs, MIXES["keys on every request"], 3)[1:]]
     total = sum(share for share, _ in works)
     mean = sum(share * service for share, service in works) / total / 1000
