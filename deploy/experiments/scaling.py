@@ -33,17 +33,23 @@ ELSEWHERE = {
         # Locks, counts and retries of one person or caller.
         "provisioning_locks": "key", "provisioning_retries": "digest",
         "provisioning_attempts": "decision_id", "minute_counts": "key", "sign_in_failures": "key",
+        "operator_places": "account",
     },
     "a copy on each": {
         "operators": "", "operator_links": "", "operator_sessions": "", "providers": "",
         "hook_credentials": "", "signing_keys": "", "setup": "", "schema_migrations": "",
+        "secret_keys": "", "shown_upstreams": "",
     },
     "on one machine": {
         # LISTEN and NOTIFY do not go from machine to machine.
         "replicas": "", "revocations": "",
+        # A row for each running replica, as in `replicas`.
+        "secret_key_holders": "",
     },
     # Written in the transaction of a tenant's change.
-    "wants the tenant in its key": {"idempotency": "principal", "mail": "id"},
+    "wants the tenant in its key": {
+        "idempotency": "principal", "mail": "id", "client_secrets": "id", "reset_asks": "id",
+    },
 }
 KEYS = """
 SELECT c.relname, count(i.*),
@@ -61,7 +67,7 @@ GROUP BY c.oid, c.relname ORDER BY c.relname
 def schema(conninfo):
     found = subprocess.run(["psql", "-X", "-q", "-A", "-t", "-d", conninfo, "-c", KEYS], check=True,
                            stdout=subprocess.PIPE, text=True).stdout.split()
-    places = {name: (place, column) for place, names in ELSEWHERE.items()
+    kinds = {name: (kind, column) for kind, names in ELSEWHERE.items()
               for name, column in names.items()}
     rows, wrong = {}, []
     for line in found:
@@ -70,22 +76,22 @@ def schema(conninfo):
             rows.setdefault("by tenant: first in every key", []).append(name)
             if inside == "f":
                 wrong.append(f"{name} refers to another tenant's rows")
-        elif name in places:
-            place, column = places.pop(name)
-            rows.setdefault(place, []).append(f"{name} ({column})" if column else name)
+        elif name in kinds:
+            kind, column = kinds.pop(name)
+            rows.setdefault(kind, []).append(f"{name} ({column})" if column else name)
         else:
             wrong.append(f"{name} has {keys} keys, not all with the tenant first")
-    wrong += [f"{name} is not there, or has the tenant first by now" for name in places]
+    wrong += [f"{name} is not there, or has the tenant first by now" for name in kinds]
     print("| tables | how many | which |\n|---|---|---|")
-    for place, names in rows.items():
-        print(f"| {place} | {len(names)} | {', '.join(names)} |")
+    for kind, names in rows.items():
+        print(f"| {kind} | {len(names)} | {', '.join(names)} |")
     if wrong:
         raise SystemExit("\n".join(wrong))
 
 
 def figures(path):
     """Microseconds of a request: of the replicas, of haproxy, of PostgreSQL; and its bytes of WAL.
-    Under 0 replicas stands one without haproxy."""
+    0 replicas means one without haproxy."""
     costs = {}
     with open(path) as file:
         for line in file:
