@@ -1,9 +1,9 @@
--- The roles that Gatehouse works by, made once by a superuser: psql -f deploy/roles.sql
+-- The roles that Gatehouse uses. A superuser creates them once: psql -f deploy/roles.sql
 --   gatehouse_owner     owns the schema; `gatehouse migrate`
---   gatehouse_app       serves requests; owns nothing, and row-level security holds it to one tenant
---   gatehouse_platform  reads across tenants; the app's role becomes it, but inherits nothing from it
---   gatehouse_backup    reads every row of every tenant, for pg_dump; give it a password only where
---                       backups are taken
+--   gatehouse_app       serves requests; owns nothing; row-level security limits it to one tenant
+--   gatehouse_platform  reads across tenants; the app's role may switch to it, but inherits nothing from it
+--   gatehouse_backup    reads every row of every tenant, for pg_dump; set its password only where
+--                       backups run
 DO $$ BEGIN
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'gatehouse_owner') THEN
         CREATE ROLE gatehouse_owner LOGIN;
@@ -12,7 +12,7 @@ DO $$ BEGIN
         GRANT gatehouse_platform TO gatehouse_app;
     END IF;
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'gatehouse_backup') THEN
-        -- Row-level security would leave a dump without rows.
+        -- Under row-level security a dump would have no rows.
         CREATE ROLE gatehouse_backup LOGIN BYPASSRLS IN ROLE pg_read_all_data;
     END IF;
 END $$;
