@@ -80,21 +80,21 @@ def revoke(load, mine):
     return wait
 
 
-def fail_over(stand, load, probes, mine, away):
+def fail_over(rig, load, probes, mine, away):
     """Kills the primary when a third of the things are revoked and some calls are under way."""
     load.phase.value = ALONE
     began = time.monotonic()
     wait = revoke(load, mine)
     wait(left=len(mine) * 2 // 3)
     killed = time.monotonic()
-    stand.crash()
+    rig.crash()
     if away > LEASE:
         time.sleep(LEASE)
         load.phase.value = DARK
         time.sleep(away - LEASE - 0.5)
         load.phase.value = ALONE
         time.sleep(0.5)
-    stand.promote()
+    rig.promote()
     promoted = time.monotonic()
     took = wait()
     time.sleep(2 * LEASE)
@@ -108,7 +108,7 @@ def fail_over(stand, load, probes, mine, away):
     show(f"revoked, PostgreSQL away {away:.0f} s", took)
 
 
-def judge(stand, load, probes, servers):
+def judge(rig, load, probes, servers):
     """After both: nothing that was acknowledged is missing, and nothing revoked is accepted."""
     issued = [json.loads(body) for probe in probes["issue a key"] for body in probe.kept]
     alive = [thing for index in load.times for thing in [load.things[index]]
@@ -123,7 +123,7 @@ def judge(stand, load, probes, servers):
             found = json.loads(body)["results"] if status == 200 else []
             missing += [one["id"] for one, was in zip(part, found) if not was["valid"]]
             missing += part[len(found):]
-    halves = {name: int(stand.sql(sql)) for name, sql in HALVES.items()}
+    halves = {name: int(rig.sql(sql)) for name, sql in HALVES.items()}
     dark = [load.seen_in(DARK, what) for what in (True, False, None)]
     unable = sum(probe.unable for all in probes.values() for probe in all)
     stale, early = load.stale(), load.early()
@@ -148,12 +148,12 @@ def judge(stand, load, probes, servers):
     print("nothing that was revoked was accepted, nothing acknowledged was lost")
 
 
-def run(stand, keys, each):
+def run(rig, keys, each):
     """Revokes `keys` keys and `each` things of every other kind, half of them in each failover."""
-    stand.follow()
-    servers = [stand.serve(port, GATEHOUSE_LEASE=f"{int(LEASE)}s") for port in PORTS]
+    rig.follow()
+    servers = [rig.serve(port, GATEHOUSE_LEASE=f"{int(LEASE)}s") for port in PORTS]
     print(f"the database fails over: 3 replicas, lease {LEASE:.0f} s, {CLIENTS} clients", flush=True)
-    maker = Maker(stand)
+    maker = Maker(rig)
     things = maker.things(KEYS, keys) + maker.things(OTHERS, each * len(OTHERS))
     random.shuffle(things)
     verify = maker.thing("revoke").check
@@ -166,10 +166,10 @@ def run(stand, keys, each):
         probes["issue a key"] = [Probe(port, issue, lambda status, _: status == 201) for port in PORTS]
         for turn, away in enumerate(AWAYS):
             if turn:
-                stand.follow()
-            fail_over(stand, load, probes, range(turn, len(things), len(AWAYS)), away)
+                rig.follow()
+            fail_over(rig, load, probes, range(turn, len(things), len(AWAYS)), away)
     finally:
         for probe in sum(probes.values(), []):
             probe.finish()
         load.finish()
-    judge(stand, load, probes, servers)
+    judge(rig, load, probes, servers)

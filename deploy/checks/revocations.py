@@ -23,8 +23,8 @@ Thing = collections.namedtuple("Thing", "kind check end")
 class Maker:
     """Makes things that are accepted until they are revoked."""
 
-    def __init__(self, stand):
-        self.stand, self.number = stand, 0
+    def __init__(self, rig):
+        self.rig, self.number = rig, 0
         call(PORT, "POST", "/v1/tenants", {"slug": "acme", "name": "Acme"})
         provider = call(PORT, "POST", "/v1/providers", {
             "kind": "oidc", "name": "P", "issuer": "https://issuer.example", "client_id": "web",

@@ -211,12 +211,12 @@ def model(path):
 
 
 def own_schema():
-    from rig import Stand
-    stand = Stand()
+    from rig import Rig
+    rig = Rig()
     try:
-        schema(f"host={stand.home} user=postgres dbname=gatehouse")
+        schema(f"host={rig.home} user=postgres dbname=gatehouse")
     finally:
-        stand.close()
+        rig.close()
 
 
 if __name__ == "__main__":

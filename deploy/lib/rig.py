@@ -107,7 +107,7 @@ def call(port, method, target, body=None, fields=()):
     return json.loads(answer or b"null")
 
 
-class Stand:
+class Rig:
     """A private PostgreSQL, migrated, and the servers that were started on it."""
 
     def __init__(self, *packages, threads=None, settings=()):
