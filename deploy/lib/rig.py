@@ -1,6 +1,6 @@
 """The parts that the scripts share which load release servers over loopback: a key, a connection that is kept
 open, a private PostgreSQL with servers on it, and the descriptors and threads of a process."""
-import json, os, pathlib, random, shutil, signal, socket, subprocess, tempfile, time, zlib
+import glob, json, os, pathlib, random, shutil, signal, socket, subprocess, tempfile, time, zlib
 
 from bench import DIGITS, base62
 
@@ -241,9 +241,9 @@ class Rig:
             subprocess.run(["deploy/postgres", "stop", cluster], stderr=subprocess.DEVNULL)
             shutil.rmtree(cluster)
         self.log.close()
-        for name in (".log", ".keys"):
-            if os.path.exists(self.home + name):
-                os.remove(self.home + name)
+        for path in glob.glob(self.home + ".*"):
+            if os.path.isfile(path):
+                os.remove(path)
 
 
 def descriptors(pid):
