@@ -29,8 +29,7 @@ func tests(_ name: String, _ imports: [String]) -> Target {
 
 let platform = [
     "Observability", "Configuration", "Text", "JSON", "Workers", "Outbound", "Cryptography",
-    "Deadlines", "Networking",
-    "HTTP", "Routing", "Serving", "Postgres", "Replication",
+    "Deadlines", "Networking", "HTTP", "Routing", "Serving", "Postgres", "Replication",
 ]
 let product = ["Domain", "Federation", "Storage", "Mail", "API", "SignIn", "Console"]
 
@@ -53,16 +52,16 @@ let package = Package(
         room("Platform", "Configuration"),
         room("Platform", "Text", ["CIdn2", "CPsl"]),
         room("Platform", "JSON"),
-        room("Platform", "HTTP"),
+        room("Platform", "HTTP", ["Text"]),
         room("Platform", "Deadlines"),
         room("Platform", "Workers"),
         room(
             "Platform", "Cryptography",
-            ["COpenSSL", "CArgon2", "CCommonPasswords", "Workers"]),
+            ["COpenSSL", "CArgon2", "CCommonPasswords", "Text", "Workers"]),
         room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
         room(
             "Platform", "Outbound", ["CCurl", "CResolv", "Deadlines", "HTTP", "Text", "Workers"]),
-        room("Platform", "Routing", ["HTTP"]),
+        room("Platform", "Routing", ["HTTP", "Text"]),
         room("Platform", "Serving", ["Deadlines", "HTTP", "Networking", "Observability"]),
         room(
             "Platform", "Postgres",

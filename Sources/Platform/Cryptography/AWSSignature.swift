@@ -1,3 +1,5 @@
+import Text
+
 /// A request signed by AWS Signature Version 4 ("Create a signed AWS API request", AWS IAM user
 /// guide), checked by making the signature again.
 package struct AWSSignature: Sendable {
@@ -85,7 +87,7 @@ package struct AWSSignature: Sendable {
             guard field.value.utf8.elementsEqual(payload.utf8) else { return nil }
         }
         guard let query = Self.canonicalQuery(request.query) else { return nil }
-        var lines = [request.method, Self.encoded(Array(request.path.utf8), keeping: 0x2F), query]
+        var lines = [request.method, PercentEncoding.encode(request.path.utf8, keeping: 0x2F), query]
         for name in signedFields {
             let values = request.fields.filter { $0.name == name }.map { Self.trimmed($0.value) }
             guard !values.isEmpty else { return nil }
@@ -99,42 +101,12 @@ package struct AWSSignature: Sendable {
         var pairs: [(String, String)] = []
         for part in query.split(separator: "&") {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = decoded(pair[0].utf8),
-                let value = decoded((pair.count > 1 ? pair[1] : "").utf8)
+            guard let name = PercentEncoding.decode(pair[0].utf8),
+                let value = PercentEncoding.decode((pair.count > 1 ? pair[1] : "").utf8)
             else { return nil }
-            pairs.append((encoded(name), encoded(value)))
+            pairs.append((PercentEncoding.encode(name), PercentEncoding.encode(value)))
         }
         return pairs.sorted { $0 < $1 }.map { $0.0 + "=" + $0.1 }.joined(separator: "&")
-    }
-
-    private static func decoded(_ bytes: some Collection<UInt8>) -> [UInt8]? {
-        var out: [UInt8] = []
-        var rest = Array(bytes)[...]
-        while let byte = rest.popFirst() {
-            guard byte == 0x25 else {
-                out.append(byte)
-                continue
-            }
-            guard rest.count >= 2,
-                let pair = Hex.decode(String(decoding: rest.prefix(2), as: UTF8.self))
-            else { return nil }
-            out += pair
-            rest = rest.dropFirst(2)
-        }
-        return out
-    }
-
-    /// Everything but RFC 3986's unreserved characters, and one more, as `%XX`.
-    private static func encoded(_ bytes: [UInt8], keeping kept: UInt8? = nil) -> String {
-        var out: [UInt8] = []
-        for byte in bytes {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: out.append(byte)
-            case kept: out.append(byte)
-            default: out += Array("%".utf8) + Array(Hex.encode([byte]).uppercased().utf8)
-            }
-        }
-        return String(decoding: out, as: UTF8.self)
     }
 
     /// Without outer spaces, runs of inner ones as one.

@@ -1,3 +1,4 @@
+
 /// The compact serialization of RFC 7515: three base64url parts with dots between them. What the
 /// header and payload say is the caller's to read; nothing here trusts them.
 package struct JWS: Sendable {

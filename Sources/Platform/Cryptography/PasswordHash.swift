@@ -1,3 +1,4 @@
+
 /// A stored password: an argon2id PHC string of version 1.3 within the bounds, whose parameter
 /// `keyid` names the secret key of its pepper (PHC string format; libargon2 does not read it).
 struct PasswordHash {

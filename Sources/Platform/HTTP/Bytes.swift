@@ -15,16 +15,6 @@ package func isToken(_ byte: UInt8) -> Bool {
 func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 <= 9 }
 
 @inline(__always)
-func hexValue(_ byte: UInt8) -> Int? {
-    switch byte {
-    case 0x30...0x39: Int(byte) - 0x30
-    case 0x41...0x46: Int(byte) - 0x37
-    case 0x61...0x66: Int(byte) - 0x57
-    default: nil
-    }
-}
-
-@inline(__always)
 func isAlphanumeric(_ byte: UInt8) -> Bool {
     isDigit(byte) || (byte | 0x20) &- 0x61 < 26
 }

@@ -1,3 +1,5 @@
+import Text
+
 /// Reads a chunked body (RFC 9112 §7.1) as its pieces arrive. Extensions must be tokens and are
 /// ignored; trailers are checked and dropped.
 package struct ChunkedDecoder: Sendable {
@@ -82,10 +84,10 @@ package struct ChunkedDecoder: Sendable {
     }
 
     private mutating func stepSize(_ byte: UInt8, _ received: Int) throws(HTTPError) {
-        if let value = hexValue(byte) {
+        if let value = hexDigit(byte) {
             guard digits < Self.sizeDigits else { throw Self.malformed }
             digits += 1
-            remaining = remaining << 4 | value
+            remaining = remaining << 4 | Int(value)
             guard remaining <= limit - received else { throw FramingFacts.bigBody }
             return
         }

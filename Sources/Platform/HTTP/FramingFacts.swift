@@ -1,3 +1,5 @@
+import Text
+
 /// What the fields say about framing and the connection (RFC 9112 §6.3, §7, §9.3). Anything that
 /// two readers could frame differently is refused rather than repaired.
 struct FramingFacts {
@@ -117,7 +119,7 @@ struct FramingFacts {
         if value.first == 0x5B {
             at = 1
             while at < value.count,
-                hexValue(value[at]) != nil || value[at] == 0x3A
+                hexDigit(value[at]) != nil || value[at] == 0x3A
                     || value[at] == 0x2E
             { at += 1 }
             guard at > 2, at < value.count, value[at] == 0x5D else { return false }

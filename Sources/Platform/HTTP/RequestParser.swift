@@ -1,4 +1,5 @@
 import Glibc
+import Text
 
 /// A strict parser of request heads (RFC 9112), on bytes: whatever two readers could understand
 /// differently is refused. It keeps no state but scratch room for field offsets, so one parser
@@ -187,8 +188,8 @@ package final class RequestParser {
         for (index, byte) in target.enumerated() {
             if byte == 0x23 { throw Self.badTarget }
             guard byte == 0x25 else { continue }
-            guard index + 2 < target.count, hexValue(target[index + 1]) != nil,
-                hexValue(target[index + 2]) != nil
+            guard index + 2 < target.count, hexDigit(target[index + 1]) != nil,
+                hexDigit(target[index + 2]) != nil
             else { throw Self.badTarget }
         }
     }

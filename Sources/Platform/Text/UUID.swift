@@ -34,11 +34,11 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
             if position == 8 || position == 13 || position == 18 || position == 23 {
                 guard byte == UInt8(ascii: "-") else { return nil }
             } else {
-                guard let digit = Self.hexDigit(byte) else { return nil }
+                guard let digit = hexDigit(byte) else { return nil }
                 if digits < 16 {
-                    value.0 = value.0 << 4 | digit
+                    value.0 = value.0 << 4 | UInt64(digit)
                 } else {
-                    value.1 = value.1 << 4 | digit
+                    value.1 = value.1 << 4 | UInt64(digit)
                 }
                 digits += 1
             }
@@ -47,15 +47,6 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         }
         guard digits == 32, position == 36 else { return nil }
         self.init(high: value.0, low: value.1)
-    }
-
-    private static func hexDigit(_ byte: UInt8) -> UInt64? {
-        switch byte {
-        case 0x30...0x39: UInt64(byte - 0x30)
-        case 0x61...0x66: UInt64(byte - 0x57)
-        case 0x41...0x46: UInt64(byte - 0x37)
-        default: nil
-        }
     }
 
     /// Writes the 36 ASCII bytes of the canonical form; `buffer` has room for them.

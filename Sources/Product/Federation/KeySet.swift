@@ -1,6 +1,7 @@
 import Cryptography
 import Domain
 import JSON
+import Text
 
 /// A provider's public keys (RFC 7517). Keys that cannot check an id token are left out.
 package struct KeySet: Sendable {

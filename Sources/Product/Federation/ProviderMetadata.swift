@@ -1,5 +1,6 @@
 import Domain
 import JSON
+import Text
 
 /// Where a provider's endpoints stand: what it publishes, under what the operator has set.
 package struct ProviderMetadata: Sendable {

@@ -104,33 +104,19 @@ struct MailTemplate {
     }
 
     private var html: String {
-        var parts = ["<p>\(Self.escaped(opening))</p>"]
+        var parts = ["<p>\(htmlEscaped(opening))</p>"]
         if let message = mail.message {
             let lines = message.split(
                 omittingEmptySubsequences: false, whereSeparator: \.isNewline)
             parts.append(
-                "<blockquote>\(lines.map { Self.escaped($0) }.joined(separator: "<br>"))"
+                "<blockquote>\(lines.map { htmlEscaped($0) }.joined(separator: "<br>"))"
                     + "</blockquote>")
         }
         if !mail.link.isEmpty {
-            parts.append("<p><a href=\"\(Self.escaped(mail.link))\">\(action)</a></p>")
+            parts.append("<p><a href=\"\(htmlEscaped(mail.link))\">\(action)</a></p>")
         }
-        parts.append("<p>\(Self.escaped(ending))</p>")
+        parts.append("<p>\(htmlEscaped(ending))</p>")
         return "<!doctype html>\n<html lang=\"en\"><body>\n\(parts.joined(separator: "\n"))\n"
             + "</body></html>\n"
-    }
-
-    private static func escaped(_ text: some StringProtocol) -> String {
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "&"): bytes += Array("&amp;".utf8)
-            case UInt8(ascii: "<"): bytes += Array("&lt;".utf8)
-            case UInt8(ascii: ">"): bytes += Array("&gt;".utf8)
-            case UInt8(ascii: "\""): bytes += Array("&quot;".utf8)
-            default: bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,6 +1,7 @@
 import API
 import Domain
 import HTTP
+import Text
 
 /// Every client contract: one line each, and no other code names them.
 package enum Contracts {

@@ -7,6 +7,7 @@ import JSON
 import Postgres
 import SignIn
 import Storage
+import Text
 
 /// Everything that answers on our own host: health, the documents, the console, then `/v1`.
 struct HTTPSite: Sendable {

@@ -35,7 +35,7 @@ package struct DomainChecks: Sendable {
     private func look(at due: DueDomain) async throws -> DomainCheck? {
         // The look-up precedes the transaction: no lock waits for a name server.
         let isThere = await services.txtRecords(due.row.recordName, nil).map { records in
-            records.contains { $0.isSame(as: due.row.recordValue) }
+            records.contains { sameBytes($0, due.row.recordValue) }
         }
         return try await database.scope(due.tenant).change(by: .system) { change in
             let result = try await change.check(due.row, isThere: isThere)

@@ -118,7 +118,7 @@ enum DomainEndpoints {
             problem.detail = "The name servers cannot be asked now; try again."
             throw problem
         }
-        guard records.contains(where: { $0.isSame(as: claim.recordValue) }) else {
+        guard records.contains(where: { sameBytes($0, claim.recordValue) }) else {
             throw Problem(
                 .domainUnproved,
                 "No TXT record \(claim.recordName) says \(claim.recordValue) yet.", status: 422)

@@ -53,7 +53,7 @@ enum InviteAsking {
     static func posted(
         _ result: InviteResult, _ change: Change, _ database: Database, _ call: Call
     ) async throws -> InviteResult {
-        guard let token = result.token, result.invite.delivery.isSame(as: "mail") else {
+        guard let token = result.token, sameBytes(result.invite.delivery, "mail") else {
             return result
         }
         let invite = result.invite
@@ -163,7 +163,7 @@ enum InviteAsking {
     private static func entry(
         _ index: Int, _ email: String, _ result: String, _ invite: JSONValue, _ problem: Problem?
     ) -> JSONValue {
-        let other = problem?.members.first { $0.name.isSame(as: "conflicting_id") }?.value
+        let other = problem?.members.first { sameBytes($0.name, "conflicting_id") }?.value
         let detail = problem.map { $0.errors.first?.detail ?? $0.detail }
         return .object([
             .init("index", .int(index)), .init("email", .string(email)),

@@ -31,7 +31,7 @@ enum InviteEditEndpoint {
     private static let change: ObjectShape = {
         var shape = InviteRow.shape
         for index in shape.fields.indices
-        where ["email", "delivery"].contains(where: shape.fields[index].name.isSame) {
+        where ["email", "delivery"].contains(where: { sameBytes($0, shape.fields[index].name) }) {
             shape.fields[index].isReadOnly = true
         }
         return shape.patching("InviteChange")
@@ -44,7 +44,7 @@ enum InviteEditEndpoint {
         try input.checkRepeated(against: row.json(at: call.now))
         // Responses have milliseconds, the row more: the value as shown is not a change.
         var end = input.optionalTimestamp("expires_at") ?? row.expiresAt
-        if end.description.isSame(as: row.expiresAt.description) { end = row.expiresAt }
+        if sameBytes(end.description, row.expiresAt.description) { end = row.expiresAt }
         if end != row.expiresAt, let fault = InviteAsking.endFault(end, call) {
             throw Problem.invalid([fault])
         }

@@ -154,6 +154,6 @@ enum InviteEndpoints {
     /// A member sees the invites to their own address.
     private static func sees(_ call: Call, _ row: InviteRow) async throws -> Bool {
         guard let own = call.bound(.readInvites) else { return true }
-        return try await call.scope.user(own)?.emailKey.isSame(as: row.emailKey) ?? false
+        return try await call.scope.user(own).map { sameBytes($0.emailKey, row.emailKey) } ?? false
     }
 }

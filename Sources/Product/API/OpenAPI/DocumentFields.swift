@@ -1,4 +1,5 @@
 import JSON
+import Text
 
 /// The members of a schema as lines of text: name, type with its limits, whether it is required,
 /// and its meaning.
@@ -37,11 +38,11 @@ struct DocumentFields {
         for member in schema["properties"]?.members ?? [] {
             if isInput, member.value["readOnly"] == .bool(true) { continue }
             let name = path + member.name
-            guard !lines.contains(where: { $0.name.isSame(as: name) }) else { continue }
+            guard !lines.contains(where: { sameBytes($0.name, name) }) else { continue }
             lines.append(
                 Line(
                     name: name, type: type(of: member.value),
-                    isRequired: required.contains { $0.isSame(as: member.name) },
+                    isRequired: required.contains { sameBytes($0, member.name) },
                     text: member.value["description"]?.string ?? ""))
             guard depth > 1, let (inner, mark) = object(in: member.value) else { continue }
             add(inner, under: name + mark + ".", isInput: isInput, depth: depth - 1, to: &lines)

@@ -1,5 +1,6 @@
 import Domain
 import JSON
+import Text
 
 /// The OpenAPI document as an HTML page: every operation with its parameters and responses.
 extension OpenAPIDocument {
@@ -47,13 +48,13 @@ private struct DocumentWriter {
             <nav aria-label="Contents"><b>Gatehouse API</b>
             """
         for tag in tags {
-            html += "<a href=\"#\(Self.anchor(tag))\">\(Self.escaped(tag))</a>"
+            html += "<a href=\"#\(Self.anchor(tag))\">\(htmlEscaped(tag))</a>"
         }
         html += "<a href=\"#Scopes\">Scopes</a></nav><main>"
         introduction()
         scopes()
         for tag in tags {
-            html += "<h2 id=\"\(Self.anchor(tag))\">\(Self.escaped(tag))</h2>"
+            html += "<h2 id=\"\(Self.anchor(tag))\">\(htmlEscaped(tag))</h2>"
             for operation in operations where operation.tag == tag { write(operation) }
         }
         html += "</main></div></body></html>"
@@ -62,7 +63,7 @@ private struct DocumentWriter {
     private mutating func introduction() {
         let version = document["info"]?["version"]?.string ?? ""
         html += """
-            <h1>Gatehouse API</h1><p class="dim">Version \(Self.escaped(version)),
+            <h1>Gatehouse API</h1><p class="dim">Version \(htmlEscaped(version)),
             \(operations.count) operations; as a document for tools:
             <a href="/openapi.json">/openapi.json</a>.</p>
             <h3>A first call</h3>
@@ -87,7 +88,7 @@ private struct DocumentWriter {
             """
         for scope in ManagementScope.allCases {
             html += "<tr><td><code>\(scope.rawValue)</code></td>"
-            html += "<td>\(Self.escaped(scope.summary))</td></tr>"
+            html += "<td>\(htmlEscaped(scope.summary))</td></tr>"
         }
         html += "</table></div>"
     }
@@ -97,7 +98,7 @@ private struct DocumentWriter {
         html += """
             <details id="\(Self.anchor(operation.id))"><summary>
             <span class="verb \(operation.method)">\(operation.method.uppercased())</span>
-            <span class="path">\(Self.escaped(operation.path))</span>
+            <span class="path">\(htmlEscaped(operation.path))</span>
             <span class="what">\(Self.marked(summary))</span></summary><div class="body">
             """
         if let text = operation.value["description"]?.string {
@@ -116,8 +117,8 @@ private struct DocumentWriter {
         guard !parameters.isEmpty else { return }
         html += "<h3>Parameters</h3><div class=\"scroll\"><table>"
         for parameter in parameters {
-            let name = Self.escaped(parameter["name"]?.string ?? "")
-            let location = Self.escaped(parameter["in"]?.string ?? "")
+            let name = htmlEscaped(parameter["name"]?.string ?? "")
+            let location = htmlEscaped(parameter["in"]?.string ?? "")
             let need = parameter["required"] == .bool(true) ? ", required" : ""
             let text = Self.marked(parameter["description"]?.string ?? "")
             let type = DocumentFields(document: document).type(of: parameter["schema"] ?? .null)
@@ -135,7 +136,7 @@ private struct DocumentWriter {
         html += "<div class=\"scroll\"><table>"
         for line in lines {
             let need = isInput ? line.isRequired ? "required" : "optional" : ""
-            html += "<tr><td><code>\(Self.escaped(line.name))</code></td>"
+            html += "<tr><td><code>\(htmlEscaped(line.name))</code></td>"
             if isInput { html += "<td class=\"dim\">\(need)</td>" }
             html += "<td class=\"dim\">\(Self.marked(line.type))</td>"
             html += "<td>\(Self.marked(line.text))</td></tr>"
@@ -163,9 +164,9 @@ private struct DocumentWriter {
     }
 
     private mutating func example(_ title: String, _ type: String, _ value: JSONValue?) {
-        html += "<h3>\(title) <span class=\"dim\">\(Self.escaped(type))</span></h3>"
+        html += "<h3>\(title) <span class=\"dim\">\(htmlEscaped(type))</span></h3>"
         guard let value else { return }
-        html += "<pre tabindex=\"0\">\(Self.escaped(Self.indented(value, "")))</pre>"
+        html += "<pre tabindex=\"0\">\(htmlEscaped(Self.indented(value, "")))</pre>"
     }
 
     /// One line per member.
@@ -187,8 +188,8 @@ private struct DocumentWriter {
 
     /// Text whose `code` is set as such.
     private static func marked(_ text: String) -> String {
-        let parts = escaped(text).split(separator: "`", omittingEmptySubsequences: false)
-        guard parts.count % 2 == 1 else { return escaped(text) }
+        let parts = htmlEscaped(text).split(separator: "`", omittingEmptySubsequences: false)
+        guard parts.count % 2 == 1 else { return htmlEscaped(text) }
         var marked = ""
         for (index, part) in parts.enumerated() {
             marked += index % 2 == 1 ? "<code>\(part)</code>" : String(part)
@@ -201,19 +202,5 @@ private struct DocumentWriter {
             text.unicodeScalars.map {
                 $0.isASCII && $0.properties.isAlphabetic ? Character($0) : "-"
             })
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
     }
 }

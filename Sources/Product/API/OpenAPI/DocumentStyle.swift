@@ -5,7 +5,7 @@ package enum DocumentPage {
     /// SHA-256 of the style in base64, for the Content-Security-Policy.
     package static var styleDigest: String {
         let hash = SHA256.hash(Array(style.utf8))
-        let digest = Cryptography.Base64URL.encode(hash).map { character -> Character in
+        let digest = Base64URL.encode(hash).map { character -> Character in
             switch character {
             case "-": "+"
             case "_": "/"

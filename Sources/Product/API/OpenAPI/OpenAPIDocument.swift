@@ -1,6 +1,7 @@
 import Domain
 import HTTP
 import JSON
+import Text
 
 /// The endpoints as an OpenAPI 3.1 document.
 package struct OpenAPIDocument: Sendable {
@@ -15,7 +16,7 @@ package struct OpenAPIDocument: Sendable {
             let path = endpoint.path.replacingRest
             let operation = JSONValue.Member(
                 endpoint.method.rawValue.lowercased(), endpoint.operation(&schemas))
-            if let at = paths.firstIndex(where: { $0.name.isSame(as: path) }) {
+            if let at = paths.firstIndex(where: { sameBytes($0.name, path) }) {
                 paths[at].value = .object((paths[at].value.members ?? []) + [operation])
             } else {
                 paths.append(JSONValue.Member(path, .object([operation])))

@@ -2,6 +2,7 @@ import Domain
 import HTTP
 import JSON
 import Routing
+import Text
 
 /// One endpoint as an OpenAPI operation.
 extension Endpoint {
@@ -22,9 +23,9 @@ extension Endpoint {
     private func parameters(_ schemas: inout SchemaWriter) -> [JSONValue] {
         let names = (try? RoutePattern(path))?.parameterNames ?? []
         var all: [JSONValue] = names.map { name in
-            let isID = name.isSame(as: "id") || name.hasSuffix("_id")
+            let isID = sameBytes(name, "id") || name.hasSuffix("_id")
             let summary =
-                name.isSame(as: "tenant")
+                sameBytes(name, "tenant")
                 ? "The tenant's id or slug." : Vocabulary.description(of: name) ?? ""
             return parameter(
                 name, in: "path", required: true, summary,

@@ -22,7 +22,7 @@ struct CORSLockOut {
         }
         guard !own.isEmpty else { return }
         let token = try token(for: own)
-        if let given = call.query.optionalString("confirm"), given.isSame(as: token) { return }
+        if let given = call.query.optionalString("confirm"), sameBytes(given, token) { return }
         throw Problem(
             .confirmRequired,
             "This request itself comes from \(own[0].origin); repeat it with `confirm` to remove it.",
@@ -34,6 +34,6 @@ struct CORSLockOut {
         let text = "cors confirm\0\(call.principal.id?.description ?? "")\0\(ids)"
         let mac = SHA256.authenticate(
             Array(text.utf8), key: try call.services.database.directoryKey)
-        return Base64URL.encoded(Array(mac.prefix(18)))
+        return Base64URL.encode(mac.prefix(18))
     }
 }

@@ -126,7 +126,7 @@ package struct CORSPolicyEnforcer: Sendable {
     private static func locator(_ request: Request) -> String? {
         if let line = request.first("authorization") {
             let parts = line.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, parts[0].lowercased().isSame(as: "bearer") else { return nil }
+            guard parts.count == 2, sameBytes(parts[0].lowercased(), "bearer") else { return nil }
             return APIKeySecret(parts[1])?.locator
         }
         guard request.path.utf8.starts(with: "/v1/invites/".utf8),

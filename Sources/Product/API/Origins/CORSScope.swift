@@ -15,16 +15,16 @@ package enum CORSScope: Sendable, Equatable {
     case publicDocument
 
     init(path: String) {
-        if ["/openapi.json", "/.well-known/jwks.json"].contains(where: { $0.isSame(as: path) }) {
+        if ["/openapi.json", "/.well-known/jwks.json"].contains(where: { sameBytes($0, path) }) {
             self = .publicDocument
             return
         }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        if parts.count > 3, parts[1].isSame(as: "v1"), parts[2].isSame(as: "tenants"),
+        if parts.count > 3, sameBytes(parts[1], "v1"), sameBytes(parts[2], "tenants"),
             !parts[3].isEmpty
         {
             self = .tenant(parts[3])
-        } else if parts.count > 2, parts[1].isSame(as: "t"), !parts[2].isEmpty {
+        } else if parts.count > 2, sameBytes(parts[1], "t"), !parts[2].isEmpty {
             self = .tenant(parts[2])
         } else if Self.learnsTenant(path) {
             self = .credential
@@ -35,8 +35,8 @@ package enum CORSScope: Sendable, Equatable {
 
     private static func learnsTenant(_ path: String) -> Bool {
         let exact = ["/v1/api-keys/verify", "/v1/api-keys/verify-batch", "/v1/me"]
-        return exact.contains { $0.isSame(as: path) }
-            || path.isSame(as: "/v1/provisioning/sign-in")
+        return exact.contains { sameBytes($0, path) }
+            || sameBytes(path, "/v1/provisioning/sign-in")
             || path.utf8.starts(with: "/v1/invites/".utf8)
             || path.utf8.starts(with: "/oauth/".utf8)
     }
@@ -44,7 +44,7 @@ package enum CORSScope: Sendable, Equatable {
     /// The client contract of a path; nil if none.
     package static func client(of path: String) -> String? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count > 3, String(parts[1]).isSame(as: "t") else { return nil }
+        guard parts.count > 3, sameBytes(String(parts[1]), "t") else { return nil }
         return String(parts[3])
     }
 

@@ -73,7 +73,7 @@ package enum ProxyDecision {
         let request = call.request
         var profile = CORSProfile.management
         if let name = call.query.optionalString("client") {
-            guard let client = call.services.clients.first(where: { $0.name.isSame(as: name) })
+            guard let client = call.services.clients.first(where: { sameBytes($0.name, name) })
             else { throw Problem.notFound("client") }
             profile = client.profile
         }
@@ -109,7 +109,7 @@ package enum ProxyDecision {
     /// Whether the request is a proxy's question: its `Origin` is then the subject of the question,
     /// not the origin of the caller. A page in a browser has no key.
     static func isQuestion(_ request: Request) -> Bool {
-        request.path.isSame(as: path) && request.first("authorization") != nil
+        sameBytes(request.path, path) && request.first("authorization") != nil
             && SessionCookie.token(in: request) == nil
     }
 }

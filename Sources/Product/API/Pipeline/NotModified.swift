@@ -1,4 +1,5 @@
 import HTTP
+import Text
 
 extension Response {
     /// 304 without a body if the caller's copy is current (RFC 9110 section 13.1.2, by weak
@@ -12,7 +13,7 @@ extension Response {
         }
         let isKnown = known.contains { tag in
             tag.elementsEqual("*")
-                || String(tag.hasPrefix("W/") ? tag.dropFirst(2) : tag).isSame(as: etag)
+                || sameBytes(String(tag.hasPrefix("W/") ? tag.dropFirst(2) : tag), etag)
         }
         guard isKnown else { return self }
         return Response(304, fields: fields.filter { $0.name != "content-type" })

@@ -83,7 +83,7 @@ extension Dispatcher {
             exchange.call.resolvedTenant = tenant
         }
         for (name, value) in exchange.call.parameters.all
-        where name.isSame(as: "id") || name.hasSuffix("_id") {
+        where sameBytes(name, "id") || name.hasSuffix("_id") {
             if UUID(value) == nil { throw Problem.notFound() }
         }
         exchange.isPastTenant = true
@@ -175,7 +175,7 @@ extension Dispatcher {
             !exchange.isVerb || shape.fields.contains(where: \.isRequired),
             request.path.utf8.starts(with: "/v1/".utf8),
             [.post, .put, .patch].contains(request.method),
-            request.method == .put || mediaType(of: request).isSame(as: "application/json")
+            request.method == .put || sameBytes(mediaType(of: request), "application/json")
         else { return }
         throw Problem(
             .invalidRequest, "The body is empty; it must be a JSON object, `{}` at least.")
@@ -195,7 +195,7 @@ extension Dispatcher {
         }
         let codings = request.all("content-encoding").flatMap { $0.split(separator: ",") }
             .map { $0.trimmingSpaces.lowercased() }
-        guard codings.allSatisfy({ $0.isSame(as: "identity") }) else {
+        guard codings.allSatisfy({ sameBytes($0, "identity") }) else {
             throw Problem(
                 .unsupportedMediaType, "The body must come without a Content-Encoding.",
                 fields: [Field("accept-encoding", "identity")])
@@ -203,7 +203,7 @@ extension Dispatcher {
         let allowed: [String] =
             if case .raw(let types) = endpoint.body { types } else { ["application/json"] }
         let type = mediaType(of: request)
-        guard allowed.contains(where: { $0.isSame(as: type) || $0.isSame(as: "*/*") }) else {
+        guard allowed.contains(where: { sameBytes($0, type) || sameBytes($0, "*/*") }) else {
             throw Problem(
                 .unsupportedMediaType,
                 "The body must be \(allowed.joined(separator: " or ")).")

@@ -81,7 +81,7 @@ extension Input {
     /// The policy of a PUT: missing members have the defaults of a new tenant.
     func policy() -> TenantPolicy {
         var members = members
-        for index in members.indices where members[index].name.isSame(as: "allowed_domains") {
+        for index in members.indices where sameBytes(members[index].name, "allowed_domains") {
             let names = optionalStrings("allowed_domains") ?? []
             members[index].value = .strings(
                 names.compactMap { try? DomainName($0).ascii }.withoutRepeats)

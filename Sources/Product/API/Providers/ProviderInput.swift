@@ -35,7 +35,7 @@ struct ProviderInput {
             input.has("secret")
             ? input.optionalString("secret").map { .set($0) } ?? .clear : .keep
         let (named, before) = (issuer, current?.isConfirmed == true ? current?.issuer : nil)
-        let isSame = before?.isSame(as: named) ?? false
+        let isSame = before.map { sameBytes($0, named) } ?? false
         isConfirmed = call.principal.platform || kind != "cognito" || isSame
         try check()
         try checkSecret(current)

@@ -16,7 +16,7 @@ struct ProviderRemoval {
     func check(_ row: ProviderRow, identities: Int) throws {
         guard identities > 0 else { return }
         let token = try token(for: row)
-        if let given = call.query.optionalString("confirm"), given.isSame(as: token) { return }
+        if let given = call.query.optionalString("confirm"), sameBytes(given, token) { return }
         throw Problem(
             .confirmRequired,
             "\(identities) identities sign in by \(row.name) and will not any more; repeat it with "
@@ -32,6 +32,6 @@ struct ProviderRemoval {
             "provider confirm\0\(call.principal.id?.description ?? "")\0\(row.id)\0\(row.version)"
         let mac = SHA256.authenticate(
             Array(text.utf8), key: try call.services.database.directoryKey)
-        return Base64URL.encoded(Array(mac.prefix(18)))
+        return Base64URL.encode(mac.prefix(18))
     }
 }

@@ -66,7 +66,7 @@ enum CognitoEndpoints {
     /// Only a confirmed sign-up decides; other triggers are echoed. A confirmation by an operator
     /// or a phone proves no mailbox: the reservation waits for a token that does.
     static func confirm(_ event: CognitoEvent, _ call: Call) async throws -> JSONValue {
-        guard event.trigger.isSame(as: CognitoMapping.Trigger.confirmSignUp.rawValue),
+        guard sameBytes(event.trigger, CognitoMapping.Trigger.confirmSignUp.rawValue),
             let attempt = event.call(for: call)
         else { return event.document }
         _ = try await call.services.database.provision(attempt, by: call.hookActor) {

@@ -87,10 +87,10 @@ struct CognitoEvent: Sendable {
     var allowed: JSONValue {
         var members = document.members ?? []
         var response = (document["response"]?.members ?? []).filter { member in
-            !Self.flags.contains { $0.isSame(as: member.name) }
+            !Self.flags.contains { sameBytes($0, member.name) }
         }
         response += Self.flags.map { JSONValue.Member($0, .bool(false)) }
-        if let at = members.firstIndex(where: { $0.name.isSame(as: "response") }) {
+        if let at = members.firstIndex(where: { sameBytes($0.name, "response") }) {
             members[at].value = .object(response)
         } else {
             members.append(.init("response", .object(response)))

@@ -8,7 +8,7 @@ extension ProvisioningCall {
     /// The identity and the claims of a verified id token. For a pool's federated user the identity
     /// behind it, so that it is the same one as in the pool's triggers.
     package init(_ claims: IDClaims, from provider: ProviderRow) {
-        if !provider.kind.isSame(as: ProviderKind.cognito.rawValue) {
+        if !sameBytes(provider.kind, ProviderKind.cognito.rawValue) {
             self.init(
                 provider: .attempt(
                     provider.id.description, issuer: nil, subject: claims.subject))

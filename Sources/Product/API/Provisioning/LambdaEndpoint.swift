@@ -1,6 +1,7 @@
 import Domain
 import HTTP
 import JSON
+import Text
 
 /// Both triggers in the form of the Lambda Invoke API (AWS Lambda API reference, Invoke).
 package enum LambdaEndpoint {
@@ -36,8 +37,8 @@ package enum LambdaEndpoint {
     ) { call in
         let name = try call.parameter("name")
         let function = name.split(separator: ":").last.map(String.init) ?? name
-        let isPreSignup = function.isSame(as: "pre-signup")
-        guard isPreSignup || function.isSame(as: "post-confirmation") else {
+        let isPreSignup = sameBytes(function, "pre-signup")
+        guard isPreSignup || sameBytes(function, "post-confirmation") else {
             throw Problem.notFound("function")
         }
         let invocation = try invocation(call.request)
@@ -71,7 +72,7 @@ package enum LambdaEndpoint {
 
     private static func invocation(_ request: Request) throws -> Invocation {
         guard let name = request.first("x-amz-invocation-type") else { return .requestResponse }
-        guard let known = Invocation.allCases.first(where: { $0.rawValue.isSame(as: name) }) else {
+        guard let known = Invocation.allCases.first(where: { sameBytes($0.rawValue, name) }) else {
             throw Problem(
                 .invalidRequest,
                 "X-Amz-Invocation-Type must be RequestResponse, Event or DryRun.")

@@ -109,7 +109,7 @@ struct TokenSignIn {
         let lines = call.request.all("authorization")
         guard let line = lines.first, lines.count == 1 else { throw Problem.unauthorized() }
         let parts = line.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased().isSame(as: "bearer") else {
+        guard parts.count == 2, sameBytes(parts[0].lowercased(), "bearer") else {
             throw Problem.unauthorized()
         }
         return String(parts[1].trimmingSpaces)

@@ -1,3 +1,4 @@
+import Cryptography
 import JSON
 import Text
 
@@ -19,7 +20,7 @@ package struct Cursor: Sendable, Equatable {
     /// Path, sort and filters; not the limit, which may change from page to page.
     static func identity(of path: String, _ query: Input) -> String {
         let parts = query.members.filter {
-            !$0.name.isSame(as: "cursor") && !$0.name.isSame(as: "limit")
+            !sameBytes($0.name, "cursor") && !sameBytes($0.name, "limit")
         }
         .map { $0.name + "=" + String(decoding: $0.value.encoded(), as: UTF8.self) }
         return path + "?" + parts.sorted().joined(separator: "&")
@@ -31,11 +32,11 @@ package struct Cursor: Sendable, Equatable {
         for word in [id.high, id.low, counted ?? .max] { append(word, to: &bytes) }
         bytes += Array(key.utf8)
         append(checksum(bytes, list), to: &bytes)
-        return Base64URL.encoded(bytes)
+        return Base64URL.encode(bytes)
     }
 
     init?(_ text: String, of list: String) {
-        guard let bytes = Base64URL.decoded(text), bytes.count >= 32 else { return nil }
+        guard let bytes = Base64URL.decode(text), bytes.count >= 32 else { return nil }
         let content = Array(bytes.dropLast(8))
         guard word(bytes.suffix(8)) == checksum(content, list),
             let key = String(validating: content.dropFirst(24), as: UTF8.self),
@@ -66,43 +67,4 @@ private func checksum(_ bytes: [UInt8], _ list: String) -> UInt64 {
         hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
     }
     return hash
-}
-
-/// RFC 4648 §5 without padding; strict: the bits after the last byte are zero.
-enum Base64URL {
-    private static let alphabet = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
-    static func encoded(_ bytes: [UInt8]) -> String {
-        var out: [UInt8] = []
-        var bits: UInt32 = 0
-        var count: UInt32 = 0
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            count += 8
-            while count >= 6 {
-                count -= 6
-                out.append(alphabet[Int(bits >> count & 63)])
-            }
-        }
-        if count > 0 { out.append(alphabet[Int(bits << (6 - count) & 63)]) }
-        return String(decoding: out, as: UTF8.self)
-    }
-
-    static func decoded(_ text: String) -> [UInt8]? {
-        var out: [UInt8] = []
-        var bits: UInt32 = 0
-        var count: UInt32 = 0
-        for byte in text.utf8 {
-            guard let value = alphabet.firstIndex(of: byte) else { return nil }
-            bits = bits << 6 | UInt32(value)
-            count += 6
-            if count >= 8 {
-                count -= 8
-                out.append(UInt8(truncatingIfNeeded: bits >> count))
-            }
-        }
-        guard count < 6, bits & ((1 << count) - 1) == 0 else { return nil }
-        return out
-    }
 }

@@ -64,7 +64,7 @@ extension Call {
         let lines = request.all("if-match")
         guard !lines.isEmpty else { return }
         for tag in lines.flatMap({ $0.split(separator: ",") }).map(\.trimmingSpaces)
-        where tag == "*" || String(tag).isSame(as: etag) {
+        where tag == "*" || sameBytes(String(tag), etag) {
             return
         }
         throw Problem(.preconditionFailed, "The object has changed since it was read.")

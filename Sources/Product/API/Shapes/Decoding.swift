@@ -20,7 +20,7 @@ struct Decoder {
         }
         let shape =
             shape.alternatives.first { alternative in
-                members.contains { $0.name.isSame(as: alternative.member) }
+                members.contains { sameBytes($0.name, alternative.member) }
             }?.shape ?? shape
         var input = Input()
         for member in members {
@@ -45,7 +45,7 @@ struct Decoder {
             input.members.append(member)
         }
         for field in shape.fields where field.isRequired && !field.isReadOnly {
-            if !members.contains(where: { $0.name.isSame(as: field.name) }) {
+            if !members.contains(where: { sameBytes($0.name, field.name) }) {
                 fail(pointer(path, field.name), .required, "is required")
             }
         }
@@ -73,7 +73,7 @@ struct Decoder {
         case (.timestamp, .string(let text)):
             if Timestamp(text) == nil { fail(path, .invalid, "must be an RFC 3339 time") }
         case (.enumeration(let names), .string(let text)):
-            if !names.contains(where: { $0.isSame(as: text) }) {
+            if !names.contains(where: { sameBytes($0, text) }) {
                 fail(path, .notAllowed, "must be one of \(names.joined(separator: ", "))")
             }
         case (.integer(let range), .number(let text)):

@@ -17,7 +17,7 @@ package struct Input: Sendable, Equatable {
     package func isNull(_ name: String) -> Bool { self[name] == .null }
 
     package subscript(name: String) -> JSONValue? {
-        members.first { $0.name.isSame(as: name) }?.value
+        members.first { sameBytes($0.name, name) }?.value
     }
 
     package func optionalString(_ name: String) -> String? {

@@ -1,4 +1,5 @@
 import JSON
+import Text
 
 /// A member of an object.
 package struct FieldShape: Sendable {
@@ -88,7 +89,7 @@ package struct ObjectShape: Sendable {
         copy.name = name
         copy.fields = fields.filter { !$0.isReadOnly }.map { field in
             var field = field
-            field.isRequired = required.contains { $0.isSame(as: field.name) }
+            field.isRequired = required.contains { sameBytes($0, field.name) }
             return field
         }
         return copy
@@ -111,13 +112,6 @@ package struct ObjectShape: Sendable {
     }
 
     func field(_ name: String) -> FieldShape? {
-        fields.first { $0.name.isSame(as: name) }
-    }
-}
-
-extension String {
-    /// Equality of the bytes: `==` holds canonically equivalent texts equal.
-    func isSame(as other: String) -> Bool {
-        utf8.elementsEqual(other.utf8)
+        fields.first { sameBytes($0.name, name) }
     }
 }

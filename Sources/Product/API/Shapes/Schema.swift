@@ -1,4 +1,5 @@
 import JSON
+import Text
 
 /// Shapes as JSON Schema 2020-12, the dialect of OpenAPI 3.1. Named shapes are collected into
 /// components and referred to.
@@ -7,7 +8,7 @@ struct SchemaWriter {
 
     mutating func reference(_ shape: ObjectShape) -> JSONValue {
         guard let name = shape.name else { return schema(shape) }
-        if !components.contains(where: { $0.name.isSame(as: name) }) {
+        if !components.contains(where: { sameBytes($0.name, name) }) {
             // Reserved first, so that a shape that refers to itself terminates.
             components.append(JSONValue.Member(name, .null))
             let index = components.count - 1
@@ -40,7 +41,7 @@ struct SchemaWriter {
     private mutating func schema(_ field: FieldShape) -> JSONValue {
         var members = schema(field.kind)
         // Limits apply to input only: responses may be longer.
-        if field.isReadOnly { members.removeAll { $0.name.isSame(as: "maxLength") } }
+        if field.isReadOnly { members.removeAll { sameBytes($0.name, "maxLength") } }
         if field.isNullable { members = Self.nullable(members) }
         if field.isReadOnly { members.append(.init("readOnly", .bool(true))) }
         if let text = field.description {

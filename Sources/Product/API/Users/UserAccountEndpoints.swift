@@ -65,7 +65,7 @@ enum UserAccountEndpoints {
         let database = try services.database
         let end = try await call.scope.change(by: call.actor) { change in
             let user = try await change.lockUser(id)
-            guard !user.email.isSame(as: email.original) else {
+            guard !sameBytes(user.email, email.original) else {
                 throw Problem.invalid([
                     FieldError("/email", .notAllowed, "is the user's address already")
                 ])

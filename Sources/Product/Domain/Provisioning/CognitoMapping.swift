@@ -1,3 +1,5 @@
+import Text
+
 /// What of a Cognito event or id token names the person. All fields are decoded already.
 package enum CognitoMapping {
     package enum Trigger: String, Sendable, CaseIterable {

@@ -1,3 +1,5 @@
+import Text
+
 /// Who may come in to a tenant, and how. The defaults are those of a new tenant.
 package struct TenantPolicy: Sendable, Equatable {
     package enum SignUp: String, Sendable, CaseIterable {

@@ -1,3 +1,5 @@
+import Text
+
 /// An address that was parsed already: the key is compared, the spelling is shown.
 package struct Email: Sendable, Hashable {
     /// Plain ASCII: lower-case local part, `@`, the domain's A-label.

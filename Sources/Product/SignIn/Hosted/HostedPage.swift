@@ -12,14 +12,14 @@ struct HostedPage {
     /// `name`: the tenant's, or the platform's.
     init(_ title: String, of name: String) {
         self.title = "\(title) · \(name)"
-        body = "<p class=\"name\">\(Self.escaped(name))</p><h1>\(Self.escaped(title))</h1>"
+        body = "<p class=\"name\">\(htmlEscaped(name))</p><h1>\(htmlEscaped(title))</h1>"
     }
 
-    mutating func say(_ text: String) { body += "<p>\(Self.escaped(text))</p>" }
+    mutating func say(_ text: String) { body += "<p>\(htmlEscaped(text))</p>" }
 
     /// An error, announced to screen readers as well.
     mutating func warn(_ text: String) {
-        body += "<p role=\"alert\" class=\"alert\">\(Self.escaped(text))</p>"
+        body += "<p role=\"alert\" class=\"alert\">\(htmlEscaped(text))</p>"
     }
 
     /// One button that posts these values.
@@ -42,7 +42,7 @@ struct HostedPage {
         body +=
             Self.form(path, hidden) + """
                 <label for="email">Address</label>\
-                <input id="email" type="email" value="\(Self.escaped(email))" readonly \
+                <input id="email" type="email" value="\(htmlEscaped(email))" readonly \
                 autocomplete="username">\
                 <label for="password">Password</label>\
                 <input id="password" name="password" type="password" required \
@@ -55,11 +55,11 @@ struct HostedPage {
         _ legend: String, _ name: String, _ values: [(id: String, label: String)],
         to path: String, _ hidden: [(String, String)]
     ) {
-        body += Self.form(path, hidden) + "<fieldset><legend>\(Self.escaped(legend))</legend>"
+        body += Self.form(path, hidden) + "<fieldset><legend>\(htmlEscaped(legend))</legend>"
         for value in values {
             body += """
                 <label class="choice"><input type="radio" name="\(name)" required \
-                value="\(Self.escaped(value.id))"> \(Self.escaped(value.label))</label>
+                value="\(htmlEscaped(value.id))"> \(htmlEscaped(value.label))</label>
                 """
         }
         body += "</fieldset>\(Self.button("Continue"))</form>"
@@ -68,7 +68,7 @@ struct HostedPage {
     /// Takes a grant from the address's fragment (after `#`), and posts it.
     mutating func takesGrant(at path: String) {
         body +=
-            "<form method=\"post\" action=\"\(Self.escaped(path))\" id=\"grant\" hidden>"
+            "<form method=\"post\" action=\"\(htmlEscaped(path))\" id=\"grant\" hidden>"
             + "<input type=\"hidden\" name=\"grant\"></form><script>\(Self.script)</script>"
     }
 
@@ -81,7 +81,7 @@ struct HostedPage {
     func response(_ status: Int = 200, cookies: [Field] = []) -> Response {
         let html = """
             <!doctype html><html lang="en"><head><meta charset="utf-8">\
-            <title>\(Self.escaped(title))</title>\
+            <title>\(htmlEscaped(title))</title>\
             <meta name="viewport" content="width=device-width,initial-scale=1">\
             <meta name="color-scheme" content="light dark"><meta name="robots" content="noindex">\
             <link rel="icon" href="/favicon.svg" type="image/svg+xml">\
@@ -93,26 +93,13 @@ struct HostedPage {
     }
 
     private static func form(_ path: String, _ hidden: [(String, String)]) -> String {
-        hidden.reduce(into: "<form method=\"post\" action=\"\(escaped(path))\">") { form, pair in
-            form += "<input type=\"hidden\" name=\"\(pair.0)\" value=\"\(escaped(pair.1))\">"
+        hidden.reduce(into: "<form method=\"post\" action=\"\(htmlEscaped(path))\">") { form, pair in
+            form += "<input type=\"hidden\" name=\"\(pair.0)\" value=\"\(htmlEscaped(pair.1))\">"
         }
     }
 
     private static func button(_ label: String) -> String {
-        "<button>\(escaped(label))</button>"
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.unicodeScalars.reduce(into: "") { out, scalar in
-            switch scalar {
-            case "&": out += "&amp;"
-            case "<": out += "&lt;"
-            case ">": out += "&gt;"
-            case "\"": out += "&quot;"
-            case "'": out += "&#39;"
-            default: out.unicodeScalars.append(scalar)
-            }
-        }
+        "<button>\(htmlEscaped(label))</button>"
     }
 
     /// A form redirects to the provider, and browsers apply `form-action` to redirects as well.

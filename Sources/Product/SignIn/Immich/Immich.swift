@@ -2,6 +2,7 @@ import API
 import Domain
 import HTTP
 import JSON
+import Text
 
 /// The server that an Immich app expects, as far as signing in goes. Its paths are below `/api`,
 /// which the well-known document names; photos are not served here.

@@ -4,6 +4,7 @@ import Federation
 import HTTP
 import JSON
 import Outbound
+import Text
 
 /// The responses of a provider's endpoints to this server.
 extension RemoteProvider {

@@ -4,6 +4,7 @@ import Domain
 import HTTP
 import JSON
 import Storage
+import Text
 
 /// The server that Relate Mail's apps expect, as far as signing in goes: they present their
 /// provider's access token once, get an API key for it, and use only that from then on.

@@ -1,6 +1,7 @@
 import API
 import Domain
 import HTTP
+import Text
 
 /// The one credential of an app's request, in a header field or a cookie.
 struct Credential: Sendable {

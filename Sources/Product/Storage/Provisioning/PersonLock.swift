@@ -1,5 +1,6 @@
 import Domain
 import Synchronization
+import Text
 
 /// Serialises the attempts of one person, before any of them takes a connection: attempts that only
 /// wait for the person's row locks must not exhaust the pool. Between replicas the row locks

@@ -1,5 +1,6 @@
 import Cryptography
 import Glibc
+import Text
 
 /// What `gatehouse dev` keeps between starts: its keys, and the cluster unless that has to live
 /// where the user `postgres` can reach it. One process at a time holds it.

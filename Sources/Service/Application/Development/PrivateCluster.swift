@@ -1,5 +1,6 @@
 import Cryptography
 import Glibc
+import Text
 
 /// A PostgreSQL cluster of our own: the installed programs, a unix socket in a directory that only
 /// we may enter, no port. Started by root it belongs to the user `postgres`.

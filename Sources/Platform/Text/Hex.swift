@@ -16,7 +16,7 @@ package enum Hex {
         var bytes: [UInt8] = []
         var high: UInt8?
         for byte in text.utf8 {
-            guard let digit = digit(byte) else { return nil }
+            guard let digit = hexDigit(byte) else { return nil }
             if let half = high {
                 bytes.append(half << 4 | digit)
                 high = nil
@@ -26,13 +26,14 @@ package enum Hex {
         }
         return high == nil ? bytes : nil
     }
+}
 
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 0x30...0x39: byte - 0x30
-        case 0x61...0x66: byte - 0x57
-        case 0x41...0x46: byte - 0x37
-        default: nil
-        }
+/// The value of a hexadecimal digit in either case; nil for any other byte.
+package func hexDigit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case 0x30...0x39: byte - 0x30
+    case 0x41...0x46: byte - 0x37
+    case 0x61...0x66: byte - 0x57
+    default: nil
     }
 }

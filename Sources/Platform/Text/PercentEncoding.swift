@@ -1,0 +1,40 @@
+/// Percent-encoding (RFC 3986 section 2.1).
+package enum PercentEncoding {
+    /// `isForm`: `+` stands for the space (application/x-www-form-urlencoded). nil for a bad escape.
+    package static func decode(_ text: some Sequence<UInt8>, isForm: Bool = false) -> [UInt8]? {
+        var decoded: [UInt8] = []
+        var bytes = text.makeIterator()
+        while let byte = bytes.next() {
+            switch byte {
+            case UInt8(ascii: "+") where isForm: decoded.append(0x20)
+            case UInt8(ascii: "%"):
+                guard let high = bytes.next().flatMap(hexDigit),
+                    let low = bytes.next().flatMap(hexDigit)
+                else { return nil }
+                decoded.append(high << 4 | low)
+            default: decoded.append(byte)
+            }
+        }
+        return decoded
+    }
+
+    /// Decoded form text; nil for a bad escape, NUL, or text that is not UTF-8.
+    package static func decodeForm(_ text: some Sequence<UInt8>) -> String? {
+        guard let bytes = decode(text, isForm: true), !bytes.contains(0) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// Unreserved characters and `kept` stay; every other byte is escaped.
+    package static func encode(_ bytes: some Sequence<UInt8>, keeping kept: UInt8? = nil) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var out: [UInt8] = []
+        for byte in bytes {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: out.append(byte)
+            case kept: out.append(byte)
+            default: out += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+}
