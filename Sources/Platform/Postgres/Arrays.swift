@@ -6,30 +6,38 @@ package protocol PostgresElement: PostgresEncodable, PostgresDecodable {
 }
 
 extension String: PostgresElement {
+    /// OID of `text[]`.
     package static var postgresArrayType: UInt32 { TypeOID.textArray }
 }
 
 extension UUID: PostgresElement {
+    /// OID of `uuid[]`.
     package static var postgresArrayType: UInt32 { TypeOID.uuidArray }
 }
 
 extension Int64: PostgresElement {
+    /// OID of `bigint[]`.
     package static var postgresArrayType: UInt32 { 1016 }
 }
 
 extension Timestamp: PostgresElement {
+    /// OID of `timestamptz[]`.
     package static var postgresArrayType: UInt32 { 1185 }
 }
 
 extension UInt8: PostgresElement {
+    /// `bytea`, not a number: PostgreSQL has no one-byte integer.
     package static var postgresType: UInt32 { TypeOID.bytea }
+    /// `bytea`: an array of bytes is one scalar.
     package static var postgresArrayType: UInt32 { TypeOID.bytea }
 
+    /// Appends the byte itself; never NULL.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         bytes.append(self)
         return true
     }
 
+    /// nil unless the column holds exactly one byte.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> UInt8? {
         bytes?.count == 1 ? bytes?.first : nil
     }
@@ -37,12 +45,15 @@ extension UInt8: PostgresElement {
 
 /// `bytea` in an array of its own.
 extension Array: PostgresElement where Element == UInt8 {
+    /// OID of `bytea[]`.
     package static var postgresArrayType: UInt32 { TypeOID.byteaArray }
 }
 
 extension Array: PostgresEncodable where Element: PostgresElement {
+    /// The element's array type; `bytea` for `[UInt8]`.
     package static var postgresType: UInt32 { Element.postgresArrayType }
 
+    /// PostgreSQL's binary array form: one dimension, no NULL; raw bytes for `[UInt8]`.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         if Element.self == UInt8.self {
             withUnsafeBytes { bytes.append(contentsOf: $0) }

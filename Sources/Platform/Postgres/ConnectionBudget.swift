@@ -81,7 +81,9 @@ package struct ConnectionPlan: Sendable, Equatable {
 
     /// Connections of the app's role: a reader and a writer for each loop that has any.
     package var app: [Int]
+    /// Connections for hash look-ups, by loop; 0: another loop's serve it.
     package var lookups: [Int]
+    /// Connections of the platform's role, by loop; 0: another loop's serve it.
     package var platform: [Int]
     /// What is lent to whoever needs more.
     package var spare: Int

@@ -3,9 +3,12 @@ import Glibc
 
 /// Why the schema could not be brought up to date; `name` is the file or the step.
 package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// A migration's file name, or a step such as `connect` and `lock`.
     package let name: String
+    /// The server's message or the defect of the file; holds no connection string.
     package let reason: String
 
+    /// One line for the log and standard error.
     package var description: String { "migration \(name): \(reason)" }
 }
 

@@ -6,6 +6,7 @@ import Text
 /// and some for transactions. Called on a loop of `loops`, all happens on that loop, or on another's
 /// where that one has no connections; called from elsewhere, on the first.
 package final class Postgres: Sendable {
+    /// As given to `init`; the pools of all loops share it.
     package let configuration: PostgresConfiguration
     let pools: [Pool]
     private let loops: [EventLoop]

@@ -4,6 +4,7 @@ import Observability
 package struct PostgresConfiguration: Sendable {
     /// A libpq conninfo string or `postgresql://` URL.
     package var conninfo: String
+    /// The `application_name` that `pg_stat_activity` shows.
     package var applicationName = "gatehouse"
     /// Pipelined connections for reads, at most, for each event loop.
     package var readsPerLoop = 2
@@ -15,7 +16,9 @@ package struct PostgresConfiguration: Sendable {
     package var budget: ConnectionBudget?
     /// A connection is closed that nothing was asked on for so long.
     package var idleTimeout = 30_000
+    /// The server's `statement_timeout`, set when a connection opens.
     package var statementTimeout = 2500
+    /// The server's `lock_timeout`, set when a connection opens.
     package var lockTimeout = 2000
     /// A transaction left idle this long is ended by the server.
     package var idleInTransactionTimeout = 10_000
@@ -30,8 +33,10 @@ package struct PostgresConfiguration: Sendable {
     /// Told of connections opened, lost and refused: an event's name and its cause.
     package var log: @Sendable (_ event: StaticString, _ detail: String) -> Void = { _, _ in }
 
+    /// What the pools count; share one value to add several pools up.
     package var measures = PostgresMeasures()
 
+    /// The limits keep their defaults.
     package init(conninfo: String) {
         self.conninfo = conninfo
     }
@@ -46,5 +51,6 @@ package struct PostgresMeasures: Sendable {
     /// Those that got none in time, or found the queue full.
     package var refusals = Counter()
 
+    /// Counts from zero.
     package init() {}
 }

@@ -2,6 +2,7 @@ import CPostgres
 
 /// Why a statement or a connection failed. No bound value ever stands in it.
 package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// Says whether the statement can have taken effect, and whether it may be sent again.
     package enum Kind: Sendable, Equatable {
         /// The server refused the statement.
         case server(sqlstate: String, message: String, constraint: String?)
@@ -17,22 +18,26 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         case commitUnknown
     }
 
+    /// What callers decide by; `detail` is for the log only.
     package let kind: Kind
     /// For the log: what happened, without data.
     package let detail: String
     /// The log's name for what the server cannot do, where it says that it cannot.
     package let fault: StaticString?
 
+    /// `detail` must hold no bound value: the log shows it.
     package init(_ kind: Kind, _ detail: String = "", _ fault: StaticString? = nil) {
         self.kind = kind
         self.detail = detail
         self.fault = fault
     }
 
+    /// Compares `kind` and `detail`; `fault` follows from the kind.
     package static func == (one: PostgresError, other: PostgresError) -> Bool {
         one.kind == other.kind && one.detail == other.detail
     }
 
+    /// Five characters of PostgreSQL's appendix A; nil unless the server refused the statement.
     package var sqlstate: String? {
         if case .server(let sqlstate, _, _) = kind { sqlstate } else { nil }
     }
@@ -42,16 +47,20 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         if case .server(_, _, let constraint) = kind { constraint } else { nil }
     }
 
+    /// SQLSTATE 23505; `constraint` names the index.
     package var isUniqueViolation: Bool { sqlstate == "23505" }
+    /// SQLSTATE 42501: the role lacks a grant, or row-level security refused the row.
     package var isInsufficientPrivilege: Bool { sqlstate == "42501" }
     /// A serialization failure or a deadlock: the whole transaction may be run again.
     package var isRetryable: Bool { sqlstate == "40001" || sqlstate == "40P01" }
+    /// No connection in time, or lost before the statement took effect: it may be sent again.
     package var isUnavailable: Bool { kind == .unavailable }
     /// The server said that it cannot write: a COMMIT that is answered so had no effect.
     package var saysNothingWritten: Bool {
         fault.map { ServerFault.namesOfRefusedWrites.contains($0.description) } ?? false
     }
 
+    /// For the log: SQLSTATE and message of the server, or the kind and its detail.
     package var description: String {
         switch kind {
         case .server(let sqlstate, let message, let constraint):

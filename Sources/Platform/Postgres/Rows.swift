@@ -26,8 +26,11 @@ final class ResultHandle: @unchecked Sendable {
 /// What a statement answered: its rows, and how many rows it affected.
 package struct Rows: RandomAccessCollection, Sendable {
     let result: ResultHandle
+    /// Rows in the answer; 0 for a statement that returns none.
     package let count: Int
+    /// Always 0.
     package var startIndex: Int { 0 }
+    /// Equal to `count`.
     package var endIndex: Int { count }
 
     init(_ result: ResultHandle) {
@@ -35,6 +38,7 @@ package struct Rows: RandomAccessCollection, Sendable {
         count = Int(PQntuples(result.pointer))
     }
 
+    /// A precondition fails if `index` is out of range.
     package subscript(index: Int) -> Row {
         precondition(index >= 0 && index < count, "row out of range")
         return Row(result: result, index: Int32(index))
@@ -52,6 +56,7 @@ package struct Rows: RandomAccessCollection, Sendable {
     }
 }
 
+/// One row of an answer; keeps the whole result in memory while it lives.
 package struct Row: Sendable {
     let result: ResultHandle
     let index: Int32

@@ -17,10 +17,12 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
     private(set) var slots: [Slot] = []
     private(set) var values: [UInt8] = []
 
+    /// A literal is trusted as SQL.
     package init(stringLiteral text: String) {
         self.text = text
     }
 
+    /// Literal parts become text, interpolated values become parameters.
     package init(stringInterpolation: StringInterpolation) {
         self = stringInterpolation.sql
     }
@@ -30,9 +32,11 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         self.text = text
     }
 
+    /// Collects text and parameters as the compiler calls it for each part of the literal.
     package struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var sql: SQL
 
+        /// Reserves room; both counts come from the compiler.
         package init(literalCapacity: Int, interpolationCount: Int) {
             sql = SQL(raw: "")
             sql.text.reserveCapacity(literalCapacity + interpolationCount * 3)
@@ -40,6 +44,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             sql.values.reserveCapacity(interpolationCount * 24)
         }
 
+        /// Adds a literal part, trusted as SQL.
         package mutating func appendLiteral(_ literal: String) {
             sql.text.append(literal)
         }
@@ -50,8 +55,11 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         }
 
         // What is bound most, without generics.
+        /// Binds a `uuid`.
         package mutating func appendInterpolation(_ value: UUID) { sql.bind(value) }
+        /// Binds a `text`.
         package mutating func appendInterpolation(_ value: String) { sql.bind(value) }
+        /// Binds a `timestamptz`.
         package mutating func appendInterpolation(_ value: Timestamp) { sql.bind(value) }
 
         /// Splices another statement's text and values.
@@ -65,6 +73,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         }
     }
 
+    /// Appends text and values; the fragment's `$1` … are renumbered after this statement's own.
     package mutating func append(_ other: SQL) {
         if other.slots.isEmpty {
             text.append(other.text)
@@ -99,12 +108,14 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         text.append(String(other.text[at...]))
     }
 
+    /// The two statements' texts joined without a separator.
     package static func + (left: SQL, right: SQL) -> SQL {
         var sum = left
         sum.append(right)
         return sum
     }
 
+    /// As `append`.
     package static func += (left: inout SQL, right: SQL) {
         left.append(right)
     }

@@ -91,6 +91,7 @@ final class TransactionSession: @unchecked Sendable {
 
 /// A transaction whose end is its holder's to call, exactly once.
 package struct OpenTransaction: Sendable {
+    /// For statements; unusable after `commit` or `rollback`.
     package let transaction: Transaction
 
     /// `.commitUnknown` if the answer to COMMIT was lost.
@@ -98,6 +99,7 @@ package struct OpenTransaction: Sendable {
         if let error = await transaction.session.commit() { throw error }
     }
 
+    /// Never fails: if ROLLBACK gets no answer, the connection is closed instead.
     package func rollback() async { await transaction.session.rollback() }
 }
 
