@@ -10,6 +10,7 @@ package enum AddressTrust: String, Sendable, CaseIterable, Comparable {
     /// An issuer that owns the domain: the only one that `auto_link` follows.
     case authoritative
 
+    /// Orders by strength: none, claim, proved, authoritative.
     package static func < (left: AddressTrust, right: AddressTrust) -> Bool {
         left.rank < right.rank
     }

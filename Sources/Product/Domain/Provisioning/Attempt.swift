@@ -15,26 +15,34 @@ package struct Attempt: Sendable, Equatable {
         /// A password set at the invite's acceptance page.
         case invitePage = "invite_page"
 
+        /// A native sign-up whose mailbox is not proved yet: a success is reserved, not written.
         package var isUnprovedNative: Bool { self == .nativeSignUp || self == .nativeAdminCreate }
     }
 
+    /// The address after parsing; the rules refuse a missing and a malformed one by different reasons.
     package enum Address: Sendable, Equatable {
         case missing, malformed
         case parsed(Email)
     }
 
+    /// Decides which rules apply and how far the address is trusted.
     package var trigger: Trigger
+    /// Provider, issuer and subject of the sign-in.
     package var identity: IdentityKey
     /// The Cognito upstream's name, nil elsewhere.
     package var upstream: String?
+    /// Not proved by itself: see `AddressTrust`.
     package var address: Address
     /// nil: the claim is absent, which is not the same as an explicit false.
     package var emailVerified: Bool?
     /// Google's `hd`, an A-label.
     package var hostedDomain: String?
+    /// The OAuth client that started the sign-in; nil if the caller names none.
     package var clientID: String?
+    /// True if the caller sent an invite token, known or not.
     package var hasInviteToken: Bool
 
+    /// Defaults describe a federated sign-in without hints.
     package init(
         trigger: Trigger, identity: IdentityKey, upstream: String? = nil, address: Address,
         emailVerified: Bool? = nil, hostedDomain: String? = nil, clientID: String? = nil,
@@ -50,6 +58,7 @@ package struct Attempt: Sendable, Equatable {
         self.hasInviteToken = hasInviteToken
     }
 
+    /// nil for a missing and for a malformed address.
     package var email: Email? {
         if case .parsed(let email) = address { email } else { nil }
     }

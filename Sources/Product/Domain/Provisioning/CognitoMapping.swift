@@ -2,6 +2,7 @@ import Text
 
 /// What of a Cognito event or id token names the person. All fields are decoded already.
 package enum CognitoMapping {
+    /// `triggerSource` of a Cognito Lambda event, as AWS spells it.
     package enum Trigger: String, Sendable, CaseIterable {
         case signUp = "PreSignUp_SignUp"
         case adminCreateUser = "PreSignUp_AdminCreateUser"
@@ -16,11 +17,14 @@ package enum CognitoMapping {
         case bool(Bool)
     }
 
+    /// The identity that an event or token leads to.
     package struct Person: Sendable, Equatable {
+        /// The mapped upstream's identity, or the pool's own.
         package var identity: IdentityKey
         /// nil for a native user.
         package var upstream: String?
 
+        /// `upstream` is nil for a native user.
         package init(identity: IdentityKey, upstream: String? = nil) {
             self.identity = identity
             self.upstream = upstream

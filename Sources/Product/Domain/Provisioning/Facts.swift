@@ -17,6 +17,7 @@ package struct Facts: Sendable {
     package var shownUpstreams: [String] = []
     /// The invite that the token (or the reservation) names, live or not.
     package var invite: InviteFacts?
+    /// Of the attempt's token, used and expired ones included; nil if none came.
     package var linkGrant: LinkGrant?
     /// What a native sign-up kept back until its address is proved.
     package var reservation: Reservation?
@@ -25,17 +26,22 @@ package struct Facts: Sendable {
     /// Choices that the person declined, and when.
     package var declined: [UUID: Timestamp] = [:]
 
+    /// Everything but the provider starts empty; storage fills it in.
     package init(provider: Provider?) { self.provider = provider }
 }
 
 /// A tenant that somebody named; `tenantID` is nil when there is no such tenant.
 package struct AskedTenant: Sendable, Equatable {
+    /// Which input named the tenant; contradicting sources refuse the attempt.
     package enum Source: String, Sendable, CaseIterable {
         case provider, client, caller, attempt, metadata, reservation
     }
+    /// Shown in the trace.
     package var source: Source
+    /// nil: the named tenant does not exist.
     package var tenantID: UUID?
 
+    /// `tenantID` nil: the named tenant does not exist.
     package init(_ source: Source, _ tenantID: UUID?) {
         self.source = source
         self.tenantID = tenantID
@@ -44,8 +50,11 @@ package struct AskedTenant: Sendable, Equatable {
 
 /// What one tenant knows about the attempt's address.
 package struct TenantFacts: Sendable {
+    /// The tenant's id.
     package var id: UUID
+    /// A suspended or deleted tenant refuses.
     package var status: Tenant.Status
+    /// As stored when the transaction began; later edits are not seen.
     package var policy: TenantPolicy
     /// The one live row at this address.
     package var user: UserFacts?
@@ -65,6 +74,7 @@ package struct TenantFacts: Sendable {
     /// A verified domain above the address's, which does not include subdomains.
     package var parentDomain: TenantDomain?
 
+    /// Defaults describe an active tenant that does not know the address.
     package init(
         id: UUID, status: Tenant.Status = .active, policy: TenantPolicy = TenantPolicy(),
         user: UserFacts? = nil, invite: InviteFacts? = nil, deleted: UserFacts? = nil,
@@ -82,9 +92,13 @@ package struct TenantFacts: Sendable {
 
 /// The part of a user row that the rules read.
 package struct UserFacts: Sendable, Equatable {
+    /// The user's id, unique across tenants.
     package var id: UUID
+    /// A deleted user keeps its row for `Provisioning.deletedFor` seconds.
     package var status: User.Status
+    /// The role in this tenant.
     package var role: UserRole
+    /// What made the row; a pending row of `.approval` waits for an operator.
     package var source: User.Source
     /// A proved identity or a password that was set after proof.
     package var hasProvedCredential: Bool
@@ -93,8 +107,10 @@ package struct UserFacts: Sendable, Equatable {
     /// Somebody has proved the row's address: false after an operator's hand link, and after an
     /// acceptance by a link that was shown.
     package var isAddressProved: Bool
+    /// nil unless the user is deleted.
     package var deletedAt: Timestamp?
 
+    /// Defaults describe a member with a proved address and no credential.
     package init(
         id: UUID, status: User.Status, role: UserRole = .member, source: User.Source,
         hasProvedCredential: Bool = false, hasUnprovedCredential: Bool = false,
@@ -110,13 +126,17 @@ package struct UserFacts: Sendable, Equatable {
         self.deletedAt = deletedAt
     }
 
+    /// True for a pending user that only an operator's approval activates.
     package var awaitsApproval: Bool { status == .pending && source == .approval }
 }
 
 /// A row of this identity and the user it stands for.
 package struct KnownIdentity: Sendable {
+    /// The row in `identities`, not the user.
     package var identityID: UUID
+    /// The tenant of the user; one identity has at most one user in each.
     package var tenantID: UUID
+    /// The user as stored, deleted ones included.
     package var user: UserFacts
     /// The tenant alone vouches that the identity is that user's, so it counts there alone.
     package var isAssertedByTenant: Bool
@@ -127,6 +147,7 @@ package struct KnownIdentity: Sendable {
     /// A live invite to that user's own address, which may differ from the attempt's.
     package var invite: InviteFacts?
 
+    /// Defaults describe an identity that a rule linked, without invite.
     package init(
         identityID: UUID, tenantID: UUID, user: UserFacts, isAssertedByTenant: Bool = false,
         hasThisSub: Bool = false, isLinkedByHand: Bool = false, invite: InviteFacts? = nil
@@ -143,6 +164,7 @@ package struct KnownIdentity: Sendable {
 
 /// An invite with what storage knows beside it.
 package struct InviteFacts: Sendable {
+    /// Limits the role that an accepted invite gives.
     package enum Inviter: Sendable, Equatable {
         /// The widest role that this person may give now; nil once there is none.
         case person(mayGive: UserRole?)
@@ -150,16 +172,20 @@ package struct InviteFacts: Sendable {
         case key
     }
 
+    /// As stored: may be expired, used or revoked.
     package var invite: Invite
+    /// Compared with the invite's role when it is accepted.
     package var inviter: Inviter
     /// The live row at the invited address.
     package var row: UserFacts?
     /// Who used it up.
     package var acceptedBy: IdentityKey?
+    /// The user that the acceptance led to; nil before acceptance.
     package var acceptedUser: UserFacts?
     /// When it was sent last.
     package var sentAt: Timestamp?
 
+    /// Defaults describe an open invite that an API key made.
     package init(
         invite: Invite, inviter: Inviter = .key, row: UserFacts? = nil,
         acceptedBy: IdentityKey? = nil, acceptedUser: UserFacts? = nil, sentAt: Timestamp? = nil
@@ -178,11 +204,16 @@ package struct LinkGrant: Sendable, Equatable {
     /// Seconds.
     package static let lifetime: Int64 = 1800
 
+    /// The grant's id, not its token.
     package var id: UUID
+    /// The user that gets the second identity.
     package var userID: UUID
+    /// `lifetime` seconds after the operator granted it.
     package var expiresAt: Timestamp
+    /// nil: not used yet; a grant works once.
     package var usedAt: Timestamp?
 
+    /// `usedAt` nil: not used yet.
     package init(id: UUID, userID: UUID, expiresAt: Timestamp, usedAt: Timestamp? = nil) {
         self.id = id
         self.userID = userID
@@ -190,6 +221,7 @@ package struct LinkGrant: Sendable, Equatable {
         self.usedAt = usedAt
     }
 
+    /// True for the granted user, before the expiry, if not used yet.
     package func opens(_ user: UUID, at now: Timestamp) -> Bool {
         userID == user && usedAt == nil && now < expiresAt
     }
@@ -202,6 +234,7 @@ package struct Reservation: Sendable, Equatable {
 
     /// Who told of the sign-up: a tenant, or the nil id for the platform.
     package var caller: UUID
+    /// The tenant that the sign-up asked for; nil: it named none.
     package var tenantID: UUID?
     /// Only of an invite whose token came along: one that was found by the address alone would count
     /// as a token later, for another address.
@@ -209,6 +242,7 @@ package struct Reservation: Sendable, Equatable {
     /// The `sub` that the pool gave to the user who signed up, once it was told.
     package var sub: String?
 
+    /// `caller` is the nil UUID for the platform.
     package init(
         caller: UUID, tenantID: UUID? = nil, inviteID: UUID? = nil, sub: String? = nil
     ) {

@@ -2,6 +2,7 @@ import Text
 
 /// A single change under which the same rules admit an attempt that they refused.
 package struct NearestYes: Sendable, Equatable {
+    /// Raw values are the wire format's `change`.
     package enum Change: String, Sendable, CaseIterable {
         case invite, approve, relink
         case verifyDomain = "verify_domain"
@@ -16,6 +17,7 @@ package struct NearestYes: Sendable, Equatable {
         case raiseLimit = "raise_limit"
     }
 
+    /// One kind appears once for each tenant.
     package var change: Change
     /// One sentence for an operator, without names and addresses.
     package var detail: String

@@ -15,13 +15,18 @@ package enum EmailTrust: String, Sendable, CaseIterable {
 package struct Provider: Sendable, Equatable {
     /// A provider behind a Cognito pool.
     package struct Upstream: Sendable, Equatable {
+        /// As AWS names it in events; compared without ASCII case.
         package var name: String
+        /// nil: not mapped, its identities belong to the pool.
         package var kind: ProviderKind?
         /// With `kind`: identities are named by that issuer rather than by the pool.
         package var issuer: String?
+        /// nil takes the pool's trust.
         package var emailTrust: EmailTrust?
+        /// A-labels for which the upstream's `authoritative` counts.
         package var domains: [String]
 
+        /// Defaults describe an upstream that is not mapped.
         package init(
             name: String, kind: ProviderKind? = nil, issuer: String? = nil,
             emailTrust: EmailTrust? = nil, domains: [String] = []
@@ -34,10 +39,13 @@ package struct Provider: Sendable, Equatable {
         }
     }
 
+    /// The row's id.
     package var id: UUID
     /// The owner; nil is the platform.
     package var tenantID: UUID?
+    /// Fixes the default trust and how subjects are read.
     package var kind: ProviderKind
+    /// For people at the console; no rule reads it.
     package var name: String
     /// A Cognito pool's issuer is its pool id.
     package var issuer: String
@@ -45,13 +53,16 @@ package struct Provider: Sendable, Equatable {
     package var emailTrust: EmailTrust?
     /// A-labels for which `authoritative` counts.
     package var domains: [String]
+    /// Only for a Cognito pool; unlisted upstreams may still appear in events.
     package var upstreams: [Upstream]
+    /// True: a pool's unlisted upstreams are refused with `provider_unknown`.
     package var strictUpstreams: Bool
     /// Client id to tenant.
     package var clientTenants: [String: UUID]
     /// `admin_create: allow` of a Cognito pool.
     package var allowsAdminCreate: Bool
 
+    /// Defaults describe a provider of the platform with the kind's own trust.
     package init(
         id: UUID, tenantID: UUID? = nil, kind: ProviderKind, name: String, issuer: String,
         emailTrust: EmailTrust? = nil, domains: [String] = [], upstreams: [Upstream] = [],

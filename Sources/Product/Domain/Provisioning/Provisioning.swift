@@ -8,6 +8,7 @@ package enum Provisioning {
     /// How long a deferred choice stays open, in seconds.
     package static let choicesFor: Int64 = 30 * 86_400
 
+    /// Runs the rules in order; reads no clock and no database. A refusal has no effects.
     package static func decide(attempt: Attempt, facts: Facts, now: Timestamp) -> Verdict {
         var run = Evaluation(attempt: attempt, facts: facts, now: now)
         var verdict = run.verdict()

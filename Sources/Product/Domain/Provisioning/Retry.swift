@@ -7,14 +7,20 @@ package enum Retry {
 
     /// The recorded answer, as far as sameness is concerned.
     package struct Recorded: Sendable, Equatable {
+        /// As recorded, before any later change of the user.
         package var outcome: Outcome
+        /// nil unless refused.
         package var reason: Reason?
+        /// nil if no tenant was found or the choice is open.
         package var tenantID: UUID?
         /// Filled in for a created user, too.
         package var userID: UUID?
+        /// The invite that was used or refused; nil: none.
         package var inviteID: UUID?
+        /// Tenants to choose from, sorted; empty unless the choice is open.
         package var choices: [UUID]
 
+        /// Defaults describe a decision without tenant and user.
         package init(
             outcome: Outcome, reason: Reason? = nil, tenantID: UUID? = nil, userID: UUID? = nil,
             inviteID: UUID? = nil, choices: [UUID] = []

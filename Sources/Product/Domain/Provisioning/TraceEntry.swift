@@ -7,6 +7,7 @@ package struct TraceEntry: Sendable, Equatable {
     package static let addressUnproved = "address_unproved"
 
     package var rule: Rule
+    /// A reason's or outcome's raw value, or a short step name; shown in the console.
     package var result: String
     /// Policy words and ids; no address and no name.
     package var detail: String
@@ -23,31 +24,39 @@ package struct TraceEntry: Sendable, Equatable {
 
 /// A row that a step of the trace looked at, and whose it is.
 package struct TraceReference: Sendable, Hashable {
+    /// Raw values appear in the wire format.
     package enum Kind: String, Sendable, CaseIterable {
         case provider, tenant, user, invite, domain
     }
 
+    /// Decides which page the console links to.
     package var kind: Kind
+    /// The row's id; the row may be deleted by the time of reading.
     package var id: UUID
     /// The tenant that owns the row; nil: the platform.
     package var tenantID: UUID?
 
+    /// `tenant` nil: the platform owns the row.
     package init(_ kind: Kind, _ id: UUID, of tenant: UUID?) {
         self.kind = kind
         self.id = id
         tenantID = tenant
     }
 
+    /// A tenant owns its own row.
     package static func tenant(_ id: UUID) -> TraceReference { .init(.tenant, id, of: id) }
 
+    /// `tenant` is the user's tenant.
     package static func user(_ id: UUID, of tenant: UUID) -> TraceReference {
         .init(.user, id, of: tenant)
     }
 
+    /// Owned by the inviting tenant.
     package static func invite(_ invite: Invite) -> TraceReference {
         .init(.invite, invite.id, of: invite.tenantID)
     }
 
+    /// Owned by the tenant that claims the domain.
     package static func domain(_ domain: TenantDomain) -> TraceReference {
         .init(.domain, domain.id, of: domain.tenantID)
     }

@@ -1,5 +1,6 @@
 import Text
 
+/// Raw values are the wire format's `outcome`.
 package enum Outcome: String, Sendable, CaseIterable {
     case created, linked, existing, reserved, deferred, refused
 }
@@ -71,26 +72,34 @@ package enum Effect: Sendable, Equatable {
 
 /// The answer of the rules.
 package struct Verdict: Sendable, Equatable {
+    /// A success is created, linked or existing.
     package var outcome: Outcome
+    /// nil unless refused.
     package var reason: Reason?
+    /// nil if no tenant was found or the choice is open.
     package var tenantID: UUID?
     /// nil also for a user that the effects create.
     package var userID: UUID?
+    /// The invite that was used or refused; nil: none.
     package var inviteID: UUID?
     /// Tenants to choose from, sorted.
     package var choices: [UUID] = []
+    /// Empty for a refusal; applied in this order.
     package var effects: [Effect] = []
+    /// In the order in which the rules ran.
     package var trace: [TraceEntry] = []
     /// Of a refusal, what a person who calls in person is told instead of `reason`; nil: that.
     package var publicReason: Reason?
     /// The identity of a native user name that is another person's by now; set where that refuses.
     package var nameGivenAnew: UUID?
 
+    /// Without tenant, effects and trace: the evaluation fills them in.
     package init(_ outcome: Outcome, reason: Reason? = nil) {
         self.outcome = outcome
         self.reason = reason
     }
 
+    /// Reserved and deferred are no success: the person cannot sign in yet.
     package var isSuccess: Bool {
         outcome == .created || outcome == .linked || outcome == .existing
     }
