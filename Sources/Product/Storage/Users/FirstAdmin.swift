@@ -5,6 +5,7 @@ import Text
 
 /// The first user of a tenant, who becomes its admin if a client's settings allow it.
 extension TenantScope {
+    /// False for a tenant whose users are all deleted.
     package func hasUsers() async throws(PostgresError) -> Bool {
         let rows = try await read(
             "SELECT 1 FROM users WHERE tenant_id = \(tenant) AND status <> 'deleted' LIMIT 1")

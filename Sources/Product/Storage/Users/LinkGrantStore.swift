@@ -6,6 +6,7 @@ import Text
 package struct IssuedLinkGrant: Sendable {
     /// The tenant's locator (6 characters) and 43 random ones; shown once.
     package var token: String
+    /// `LinkGrant.lifetime` seconds after its creation.
     package var expiresAt: Timestamp
 }
 

@@ -4,12 +4,18 @@ import Text
 
 /// An identity as a provider proved it, to be added by a grant.
 package struct GrantedSignIn: Sendable {
+    /// A `ProviderKind` raw value.
     package var provider: String
+    /// Together with provider and subject unique within a tenant.
     package var issuer: String
+    /// Compared byte for byte.
     package var subject: String
+    /// As the provider gave it; nil if it gave none.
     package var email: String?
+    /// True if only the tenant's own provider proves the identity: it counts in that tenant alone.
     package var isAssertedByTenant: Bool
 
+    /// `email` nil: the provider gave none.
     package init(
         provider: String, issuer: String, subject: String, email: String?, isAssertedByTenant: Bool
     ) {

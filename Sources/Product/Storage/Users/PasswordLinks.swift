@@ -6,6 +6,7 @@ import Text
 package struct IssuedPasswordLink: Sendable {
     /// The tenant's locator (6 characters) and 43 random ones.
     package var token: String
+    /// `passwordLinkSeconds` after its creation.
     package var expiresAt: Timestamp
 }
 

@@ -5,6 +5,7 @@ import Cryptography
 /// key is 36 bytes: the name of the secret key and the HMAC. During a rotation of the secret key
 /// there are two, the one to write first; the directory's functions look for both.
 extension Database {
+    /// Bytes of one key: the secret key's name and 32 of HMAC-SHA-256.
     package static let personKeyLength = SecretKeys.idLength + 32
 
     /// The keys of an address, by its email key.

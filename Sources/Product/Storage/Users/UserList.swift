@@ -6,17 +6,21 @@ import Text
 package struct UserFilter: Sendable {
     /// Part of the address or the name; a prefix if under three characters.
     package var text: String?
+    /// Only these users; deleted ones are then included.
     package var ids: [UUID]?
     /// Nil: all except the deleted, unless they are asked for by id.
     package var status: User.Status?
     package var role: UserRole?
+    /// A `ProviderKind` raw value: users with at least one such identity.
     package var provider: String?
     /// The last sign-in: not before, and before.
     package var signedInSince: Timestamp?
+    /// Exclusive.
     package var signedInUntil: Timestamp?
     /// True: those who never signed in.
     package var neverSignedIn = false
 
+    /// The other filters start unset.
     package init(
         text: String? = nil, status: User.Status? = nil, role: UserRole? = nil, provider: String? = nil
     ) {
@@ -44,6 +48,7 @@ package struct UserFilter: Sendable {
 
 /// For a million users in a tenant: every list walks an index in its own order.
 extension TenantScope {
+    /// One page. `walking`: how many rows are scanned for a frequent text, instead of the usual number.
     package func users(
         _ list: ListQuery, _ filter: UserFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<ListedUser> {
@@ -52,6 +57,7 @@ extension TenantScope {
         ) { rows throws(PostgresError) in try ListedUser.all(rows, of: tenant) }
     }
 
+    /// nil if the tenant has no such user; deleted users are included while their row exists.
     package func user(_ id: UUID) async throws(PostgresError) -> UserRow? {
         let rows = try await read(
             "SELECT \(UserRow.columns) FROM users WHERE tenant_id = \(tenant) AND id = \(id)")

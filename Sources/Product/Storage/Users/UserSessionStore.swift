@@ -4,20 +4,31 @@ import Text
 
 /// A user's session as stored, without its token's hash.
 package struct UserSessionRow: ListedRow {
+    /// The session's id; its token cannot be derived from it.
     package var id: UUID
+    /// The user who signed in.
     package var user: UUID
+    /// Names the client that issued the session.
     package var client: String
+    /// The app's own id of the device; nil if it names none.
     package var device: String?
+    /// When the user signed in.
     package var createdAt: Timestamp
+    /// Updated at intervals at most.
     package var lastSeenAt: Timestamp
+    /// nil if unknown.
     package var ip: String?
+    /// The `User-Agent` field; nil if there was none.
     package var userAgent: String?
+    /// As the app reports it; nil if it does not.
     package var deviceType: String?
+    /// As the app reports it; nil if it does not.
     package var deviceOS: String?
     /// `password` or `oauth`.
     package var method: String
     /// Until when the session is elevated by a PIN.
     package var elevatedUntil: Timestamp?
+    /// Exclusive: from then on the session is unknown.
     package var expiresAt: Timestamp
 
     /// Columns of `sessions s`.
@@ -51,6 +62,7 @@ package struct UserSessionRow: ListedRow {
         return told.isEmpty ? nil : told.joined(separator: ", ")
     }
 
+    /// True until `elevatedUntil`, exclusive.
     package func isElevated(at now: Timestamp) -> Bool { elevatedUntil.map { now < $0 } ?? false }
 }
 
