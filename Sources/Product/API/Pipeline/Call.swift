@@ -5,8 +5,11 @@ import Text
 /// A request that passed every check before the handler: caller, tenant and valid input.
 package struct Call: Sendable {
     package internal(set) var request: Request
+    /// Percent-decoded values of the path's `{…}`.
     package let parameters: RouteParameters
+    /// What handlers may use; the same for all calls.
     package let services: Services
+    /// When dispatch began; handlers read no other clock.
     package let now: Timestamp
     package internal(set) var principal: CallerPrincipal = .anonymous
     package internal(set) var resolvedTenant: ResolvedTenant?
@@ -19,6 +22,7 @@ package struct Call: Sendable {
     /// If the list is exported as a file; `page` and `list` then mean its next part.
     var export: ListExport?
 
+    /// Starts anonymous, without tenant and input: the dispatcher fills them in.
     package init(
         request: Request, parameters: RouteParameters = RouteParameters(),
         services: Services = Services(), now: Timestamp
@@ -43,10 +47,12 @@ package struct Call: Sendable {
         return id
     }
 
+    /// A path parameter as text. Throws if the path has none of this name, which is a fault of the declaration.
     package func parameter(_ name: String) throws -> String {
         guard let value = parameters[name] else { throw Problem.internalError }
         return value
     }
 
+    /// `?dry_run=true`: the handler computes and writes nothing.
     package var isDryRun: Bool { query.flag("dry_run") }
 }

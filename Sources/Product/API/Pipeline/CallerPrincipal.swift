@@ -3,12 +3,14 @@ import Text
 
 /// The authenticated caller.
 package struct CallerPrincipal: Sendable, Equatable {
+    /// Decides how `role` and `scopes` are read.
     package enum Kind: String, Sendable {
         case anonymous, `operator`, user, key
     }
 
     /// The caller as the permission table sees it.
     package var subject: Principal
+    /// For the audit trail: an address or a key's name.
     package var name: String
     /// Authenticated by the console's cookie, so that writes need `X-Gatehouse-Console: 1`.
     package var isConsoleSession = false
@@ -68,10 +70,12 @@ package struct CallerPrincipal: Sendable, Equatable {
 package struct RateLimitLeft: Sendable, Equatable {
     /// Uses per minute.
     package var limit: Int
+    /// Uses left in this minute, this one already counted.
     package var remaining: Int
     /// Seconds until the limit is reset.
     package var resetsIn: Int64
 
+    /// `resetsIn`: seconds.
     package init(limit: Int, remaining: Int, resetsIn: Int64) {
         self.limit = limit
         self.remaining = remaining
@@ -81,9 +85,12 @@ package struct RateLimitLeft: Sendable, Equatable {
 
 /// A tenant of the path, found by id or slug.
 package struct ResolvedTenant: Sendable, Equatable {
+    /// The tenant's id, also if the path held its slug.
     package var id: UUID
+    /// The current slug; it may change, the id never does.
     package var slug: String
 
+    /// Both of one row.
     package init(id: UUID, slug: String) {
         self.id = id
         self.slug = slug

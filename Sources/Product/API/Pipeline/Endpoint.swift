@@ -2,6 +2,7 @@ import HTTP
 
 /// One declaration that routes, checks, decodes and documents.
 package struct Endpoint: Sendable {
+    /// Runs after all checks; throws `Problem` or an error that `Hooks.problem` translates.
     package typealias Handler = @Sendable (Call) async throws -> Response
 
     /// What the request body must be.
@@ -14,6 +15,7 @@ package struct Endpoint: Sendable {
         case raw([String])
     }
 
+    /// How the endpoint treats the `If-Match` field (RFC 9110, section 13.1.1).
     package enum IfMatch: Sendable {
         case ignored
         /// The handler calls `call.requireMatch(_:)`: 412.
@@ -22,18 +24,29 @@ package struct Endpoint: Sendable {
         case required
     }
 
+    /// HEAD is answered by the GET endpoint.
     package var method: Method
+    /// A pattern with `{name}` parameters, such as `/v1/tenants/{tenant}`.
     package var path: String
     /// The OpenAPI operationId: unique, lowerCamelCase.
     package var id: String
+    /// The group in the OpenAPI document.
     package var tag: String
+    /// One line in the OpenAPI document.
     package var summary: String
+    /// The right that the caller needs.
     package var access: Access
+    /// Undeclared parameters are refused unless `isForeign`.
     package var query: [QueryParameter]
+    /// Anything else is 415 or 422.
     package var body: Body
+    /// The responses in the OpenAPI document.
     package var answers: [Answer]
+    /// Problem codes beyond those that every endpoint has.
     package var problems: [Code]
+    /// Honours `Idempotency-Key`.
     package var idempotent: Bool
+    /// See `IfMatch`.
     package var ifMatch: IfMatch
     /// The response contains a one-time secret, so a stored copy must be sealed.
     package var secret: Bool
@@ -50,12 +63,15 @@ package struct Endpoint: Sendable {
     /// The defaults for an endpoint, and for a hook, whose caller waits 5 seconds and may retry
     /// within them.
     package static let ordinaryTime: Duration = .seconds(5)
+    /// Half of the 5 seconds that Cognito waits, so that one retry fits.
     package static let hookTime: Duration = .milliseconds(2500)
     /// Whether the path's object exists, checked only before 403, 415 or 422, since 404 precedes
     /// them. A successful request does not pay for it: the handler finds out itself.
     package var exists: (@Sendable (Call) async throws -> Bool)?
+    /// Answers the request; runs at most once for each idempotency key.
     package var handle: Handler
 
+    /// `time` nil: `hookTime` for a hook, else `ordinaryTime`. `maxBody` is in bytes.
     package init(
         _ method: Method, _ path: String, id: String, tag: String, summary: String,
         access: Access, query: [QueryParameter] = [], body: Body = .none, answers: [Answer],
@@ -88,6 +104,7 @@ package struct Endpoint: Sendable {
 
 /// A documented response.
 package struct Answer: Sendable {
+    /// The media type follows from the case: JSON, or `other`'s text.
     package enum Content: Sendable {
         case none
         case object(ObjectShape)
@@ -98,18 +115,26 @@ package struct Answer: Sendable {
         case problem([Code])
     }
 
+    /// The HTTP status code.
     package var status: Int
+    /// The body's documentation; responses are not checked against it.
     package var content: Content
+    /// One sentence in the OpenAPI document; empty: the status's own.
     package var summary: String
 
+    /// `summary` empty: the status's own.
     package init(_ status: Int, _ content: Content = .none, summary: String = "") {
         self.status = status
         self.content = content
         self.summary = summary
     }
 
+    /// 200 with one object.
     package static func ok(_ shape: ObjectShape) -> Answer { Answer(200, .object(shape)) }
+    /// 201 with the created object.
     package static func created(_ shape: ObjectShape) -> Answer { Answer(201, .object(shape)) }
+    /// 200 with a page of objects.
     package static func list(_ shape: ObjectShape) -> Answer { Answer(200, .list(shape)) }
+    /// 204 without a body.
     package static let noContent = Answer(204)
 }

@@ -20,16 +20,22 @@ package struct Hooks: Sendable {
     package typealias EnforceCORS =
         @Sendable (Request, RouteMatch<Endpoint>?) async throws -> CORSVerdict
 
+    /// Not called for open endpoints.
     package var authenticate: Authenticate
     /// The same for a call that continues: neither counted as a use of the credential nor limited.
     package var recheck: Authenticate
+    /// Runs only if the path has `{tenant}`.
     package var resolveTenant: ResolveTenant
+    /// Runs before the handler, after the tenant is resolved if the path has one.
     package var authorize: Authorize
+    /// Runs before authentication, also for preflights.
     package var enforceCORS: EnforceCORS
     /// The refusal in the form of the path's clients; nil is RFC 9457.
     package typealias Encode = @Sendable (Problem, Request) -> Response?
 
+    /// Runs for each problem; nil falls back to `application/problem+json`.
     package var encode: Encode
+    /// nil: `Idempotency-Key` is ignored.
     package var idempotency: (any IdempotencyStore)?
     /// Returns when no replica answers from before the latest commit.
     package var awaitEarlierInvalidations: @Sendable () async throws -> Void
@@ -37,8 +43,10 @@ package struct Hooks: Sendable {
     package var problem: @Sendable (any Error) -> Problem?
     /// One log line and the metrics of a finished request.
     package var record: @Sendable (RequestRecord) -> Void
+    /// The clock of `Call.now`.
     package var now: @Sendable () -> Timestamp
 
+    /// `recheck` nil: as `authenticate`.
     package init(
         authenticate: @escaping Authenticate, recheck: Authenticate? = nil,
         resolveTenant: @escaping ResolveTenant,
@@ -67,6 +75,7 @@ package struct Hooks: Sendable {
 /// The result of the CORS policy. The fields are on every response, including refusals; `Vary:
 /// Origin` is the dispatcher's.
 package struct CORSVerdict: Sendable {
+    /// What the dispatcher does next.
     package enum Outcome: Sendable {
         case proceed
         /// The response to a preflight.
@@ -74,37 +83,50 @@ package struct CORSVerdict: Sendable {
         case refuse(Problem)
     }
 
+    /// A refusal still carries `fields`.
     package var outcome: Outcome
+    /// Added to the response, whatever it is.
     package var fields: [Field]
 
+    /// Without fields: no CORS fields on the response.
     package init(_ outcome: Outcome, fields: [Field] = []) {
         self.outcome = outcome
         self.fields = fields
     }
 
+    /// Continues without CORS fields.
     package static let proceed = CORSVerdict(.proceed)
 }
 
 /// A finished request, for the log and the metrics.
 package struct RequestRecord: Sendable {
+    /// Also in the response's `X-Request-Id`.
     package var requestID: String
+    /// As sent.
     package var method: Method
     /// The pattern, not the path: few values, and no personal data.
     package var route: String?
     /// The beginning of an unmatched path. What follows may be a secret of another service.
     package var beginning: String?
+    /// The endpoint's operationId; nil if none matched.
     package var operation: String?
+    /// The status sent.
     package var status: Int
+    /// From the call's start to its response.
     package var microseconds: Int64
     package var principal: CallerPrincipal
+    /// The path's tenant, else the credential's.
     package var tenant: UUID?
+    /// The client's address as text, without a port.
     package var remoteAddress: String
+    /// The W3C Trace Context field as sent; nil if absent.
     package var traceparent: String?
     /// The error, or the reason for a refusal if the response does not say it.
     package var fault: String?
     /// The cause of a 503.
     package var outage: Outage?
 
+    /// Defaults describe a request without fault.
     package init(
         requestID: String, method: Method, route: String?, operation: String?, status: Int,
         microseconds: Int64, principal: CallerPrincipal, tenant: UUID?, remoteAddress: String,

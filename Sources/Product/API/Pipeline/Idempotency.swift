@@ -8,14 +8,18 @@ package struct IdempotencyClaim: Sendable {
     /// The id of this one use: two requests with one key are two claims.
     package var id = UUID.random()
     package var principal: CallerPrincipal
+    /// nil for paths without a tenant.
     package var tenant: UUID?
+    /// Part of the key's identity.
     package var method: Method
     /// With the query: a dry run is another request.
     package var path: String
     /// 1–255 printable ASCII.
     package var key: String
+    /// Compared by digest: another body with the same key is `.mismatch`.
     package var body: [UInt8]
 
+    /// The store's answer to `begin`.
     package enum State: Sendable {
         /// The caller may run; `complete` or `abandon` follows.
         case fresh

@@ -26,12 +26,14 @@ package struct Services: Sendable {
     /// Begins an invite holder's sign-in at a provider: the redirect URL, and the cookie that binds
     /// the return. Takes the tenant, the provider and the hash of the token; throws `Problem`.
     package typealias Joining =
+    /// Throws 500 unless the composition root sets it.
         @Sendable (Call, TenantRow, UUID, [UInt8]) async throws -> (url: String, cookie: Field)
     package var joining: Joining = { _, _, _, _ in throw Problem.internalError }
 
     /// Finds an app's token if it is active; nil for every other text. A token of a tenant that the
     /// caller may not ask about is not looked up, so that the time reveals nothing.
     package typealias ReadingTokens =
+    /// Knows no token unless the composition root sets it.
         @Sendable (_ token: String, _ mayAsk: (UUID) -> Bool) async throws -> ActiveToken?
     package var activeToken: ReadingTokens = { _, _ in nil }
 
@@ -41,6 +43,7 @@ package struct Services: Sendable {
     /// Called for each verdict about a presented key.
     package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }
 
+    /// Without `database`, `passwords` or `providerDocuments` the accessors throw 500.
     package init(
         database: Database? = nil, passwords: PasswordHasher? = nil,
         publicURL: String = "http://127.0.0.1:8080", providerDocuments: ProviderDocuments? = nil
@@ -59,6 +62,7 @@ package struct Services: Sendable {
         }
     }
 
+    /// Throws if the service was composed without a hasher.
     package var passwords: PasswordHasher {
         get throws {
             guard let hasher else { throw Problem.internalError }

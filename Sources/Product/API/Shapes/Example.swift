@@ -39,6 +39,7 @@ extension Kind {
         }
     }
 
+    /// A value of this kind; `name` chooses the word from the vocabulary.
     package func example(input: Bool, name: String = "") -> JSONValue {
         switch self {
         case .string(let min, let max, let rule):

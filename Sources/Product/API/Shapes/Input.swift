@@ -8,6 +8,7 @@ package struct Input: Sendable, Equatable {
     /// Read-only members that the body repeated.
     package internal(set) var repeated: [JSONValue.Member] = []
 
+    /// Without members.
     package init() {}
 
     /// Present, also if null.
@@ -16,10 +17,12 @@ package struct Input: Sendable, Equatable {
     /// Present as null: in a PATCH, to clear the value.
     package func isNull(_ name: String) -> Bool { self[name] == .null }
 
+    /// nil if absent; `.null` if present as null.
     package subscript(name: String) -> JSONValue? {
         members.first { sameBytes($0.name, name) }?.value
     }
 
+    /// nil if absent, null or no string.
     package func optionalString(_ name: String) -> String? {
         if case .string(let text) = self[name] { text } else { nil }
     }
@@ -29,48 +32,63 @@ package struct Input: Sendable, Equatable {
         optionalString(name).flatMap(Value.init(rawValue:))
     }
 
+    /// nil if absent, null or no integer.
     package func optionalInt(_ name: String) -> Int? {
         if case .number(let text) = self[name] { Int(text) } else { nil }
     }
 
+    /// nil if absent, null or no boolean.
     package func optionalBool(_ name: String) -> Bool? {
         if case .bool(let value) = self[name] { value } else { nil }
     }
 
+    /// nil if absent, null or no UUID.
     package func optionalUUID(_ name: String) -> UUID? {
         optionalString(name).flatMap { UUID($0) }
     }
 
+    /// nil if absent, null or no RFC 3339 time.
     package func optionalTimestamp(_ name: String) -> Timestamp? {
         optionalString(name).flatMap { Timestamp($0) }
     }
 
+    /// nil if absent, null or no array; items that are no strings are dropped.
     package func optionalStrings(_ name: String) -> [String]? {
         guard case .array(let items) = self[name] else { return nil }
         return items.compactMap { if case .string(let text) = $0 { text } else { nil } }
     }
 
+    /// nil if absent, null or no object.
     package func optionalObject(_ name: String) -> Input? {
         self[name].flatMap { Input($0) }
     }
 
+    /// nil if absent, null or no array; items that are no objects are dropped.
     package func optionalObjects(_ name: String) -> [Input]? {
         guard case .array(let items) = self[name] else { return nil }
         return items.compactMap { Input($0) }
     }
 
+    /// A required string of the shape.
     package func string(_ name: String) throws -> String { try given(optionalString(name)) }
     package func `case`<Value: RawRepresentable<String>>(_ name: String) throws -> Value {
         try given(optionalCase(name))
     }
+    /// A required integer of the shape.
     package func int(_ name: String) throws -> Int { try given(optionalInt(name)) }
+    /// A required boolean of the shape.
     package func bool(_ name: String) throws -> Bool { try given(optionalBool(name)) }
+    /// A required UUID of the shape.
     package func uuid(_ name: String) throws -> UUID { try given(optionalUUID(name)) }
+    /// A required time of the shape.
     package func timestamp(_ name: String) throws -> Timestamp {
         try given(optionalTimestamp(name))
     }
+    /// A required array of strings of the shape.
     package func strings(_ name: String) throws -> [String] { try given(optionalStrings(name)) }
+    /// A required object of the shape.
     package func object(_ name: String) throws -> Input { try given(optionalObject(name)) }
+    /// A required array of objects of the shape.
     package func objects(_ name: String) throws -> [Input] { try given(optionalObjects(name)) }
 
     /// False when absent.

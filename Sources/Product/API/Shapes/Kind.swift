@@ -24,12 +24,16 @@ package indirect enum Kind: Sendable {
 package struct TextRule: Sendable {
     /// ECMA-262, for the JSON Schema.
     package var pattern: String?
+    /// JSON Schema's `format`; documents only.
     package var format: String?
     /// A sentence for the error: `must be a slug`.
     package var detail: String
+    /// Must pass `check`; nil: made from the field's name.
     package var example: String?
+    /// Sees text that has passed the length limits.
     package var check: @Sendable (String) -> Bool
 
+    /// `detail` completes the sentence "the field …".
     package init(
         pattern: String? = nil, format: String? = nil, detail: String, example: String? = nil,
         check: @escaping @Sendable (String) -> Bool

@@ -3,15 +3,22 @@ import Text
 
 /// A member of an object.
 package struct FieldShape: Sendable {
+    /// As on the wire: snake_case.
     package var name: String
+    /// What a present, non-null value must be.
     package var kind: Kind
+    /// Absent is 422.
     package var isRequired: Bool
+    /// `null` is allowed, in a PATCH to clear the value.
     package var isNullable: Bool
     /// Present in responses; PUT and PATCH may repeat it unchanged.
     package var isReadOnly: Bool
+    /// For the OpenAPI document; empty: the common text of the name.
     package var summary: String
+    /// Must pass the kind; nil: made up.
     package var example: JSONValue?
 
+    /// Optional and writable by default.
     package init(
         _ name: String, _ kind: Kind, required: Bool = false, nullable: Bool = false,
         readOnly: Bool = false, _ summary: String = "", example: JSONValue? = nil
@@ -30,10 +37,12 @@ package struct FieldShape: Sendable {
         summary.isEmpty ? Vocabulary.description(of: name) : summary
     }
 
+    /// Must be present and not null.
     package static func required(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
         Self(name, kind, required: true, summary)
     }
 
+    /// May be absent; null is 422.
     package static func optional(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
         Self(name, kind, summary)
     }
@@ -56,22 +65,26 @@ package struct FieldShape: Sendable {
 package struct ObjectShape: Sendable {
     /// The component's name in the OpenAPI document; nil: written inline.
     package var name: String?
+    /// In the order of the documentation; names are unique.
     package var fields: [FieldShape]
     /// Undeclared members are allowed (other systems' events).
     package var isOpen: Bool
     /// Used instead if the body has that member: `{"invites": […]}` beside a single invite.
     package var alternatives: [(member: String, shape: ObjectShape)] = []
 
+    /// An unnamed shape, written inline in the document.
     package init(_ fields: [FieldShape] = [], open: Bool = false) {
         self.init(nil, open: open, fields)
     }
 
+    /// `name` nil: written inline in the document.
     package init(_ name: String?, open: Bool = false, _ fields: [FieldShape]) {
         self.name = name
         self.fields = fields
         isOpen = open
     }
 
+    /// `{}`, or no body.
     package static let empty = ObjectShape()
 
     /// Another shape for bodies that have `member`.

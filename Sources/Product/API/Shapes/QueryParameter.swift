@@ -1,10 +1,15 @@
 /// A parameter of the query. Values are text on the wire; the kind says what they must be.
 package struct QueryParameter: Sendable {
+    /// As on the wire: snake_case; repeating it is 422.
     package var name: String
+    /// The text is parsed as this kind.
     package var kind: Kind
+    /// Absent is 422.
     package var isRequired: Bool
+    /// For the OpenAPI document.
     package var summary: String
 
+    /// Optional by default.
     package init(_ name: String, _ kind: Kind, required: Bool = false, _ summary: String = "") {
         self.name = name
         self.kind = kind
@@ -15,11 +20,14 @@ package struct QueryParameter: Sendable {
     /// Items of one page.
     package static let limit = QueryParameter(
         "limit", .integer(PageRequest.limits), "Items of one page; 50 when absent.")
+    /// Opaque: base64url with a checksum of the list's path, sort and filters.
     package static let cursor = QueryParameter(
         "cursor", .string(min: 1, max: 1024), "`next_cursor` of the page before.")
+    /// Searches email and name.
     package static let search = QueryParameter(
         "q", .string(min: 1, max: 255),
         "Substring of email or name without case; under 3 characters a prefix.")
+    /// Read by `Call.isDryRun`.
     package static let dryRun = QueryParameter(
         "dry_run", .bool, "Answers what would happen and writes nothing.")
 
