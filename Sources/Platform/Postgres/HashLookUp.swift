@@ -5,7 +5,7 @@ import Text
 /// becomes one statement. With a statement for each, most of the time of both sides went into
 /// describing the same columns again and again.
 package final class HashLookUp: Sendable {
-    /// Receives the row, or nil if no row has the tenant and the hash; runs on the caller's loop.
+    /// Receives the row, or nil if no row has the tenant and the hash; runs on the caller's loop if it has one.
     package typealias Finish = (Result<Row?, PostgresError>) -> Void
 
     /// The most that one statement asks for.

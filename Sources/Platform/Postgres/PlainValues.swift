@@ -3,14 +3,14 @@ import Text
 /// The types that rows are made of, once more without generics: looking types up at each call was a
 /// fifth of the processor's time for a list.
 extension Row {
-    /// Throws `.decoding` if the column is NULL, missing or no text.
+    /// Throws `.decoding` if the column is NULL or missing; other types' bytes are read as UTF-8.
     package func get(
         _ column: Int, as type: String.Type = String.self
     ) throws(PostgresError) -> String {
         try value(column)
     }
 
-    /// nil if the column is NULL; throws `.decoding` if it is missing or no text.
+    /// nil if the column is NULL; throws `.decoding` if it is missing.
     package func get(
         _ column: Int, as type: String?.Type = String?.self
     ) throws(PostgresError) -> String? {
@@ -59,14 +59,14 @@ extension Row {
         try valueIfAny(column)
     }
 
-    /// Throws `.decoding` if the column is NULL, missing or no `boolean`.
+    /// Throws `.decoding` if the column is NULL, missing or not one byte.
     package func get(
         _ column: Int, as type: Bool.Type = Bool.self
     ) throws(PostgresError) -> Bool {
         try value(column)
     }
 
-    /// nil if the column is NULL; throws `.decoding` if it is missing or no `boolean`.
+    /// nil if the column is NULL; throws `.decoding` if it is missing or not one byte.
     package func get(
         _ column: Int, as type: Bool?.Type = Bool?.self
     ) throws(PostgresError) -> Bool? {

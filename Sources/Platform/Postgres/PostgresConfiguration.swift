@@ -33,7 +33,7 @@ package struct PostgresConfiguration: Sendable {
     /// Told of connections opened, lost and refused: an event's name and its cause.
     package var log: @Sendable (_ event: StaticString, _ detail: String) -> Void = { _, _ in }
 
-    /// What the pools count; share one value to add several pools up.
+    /// What the pools of this role count.
     package var measures = PostgresMeasures()
 
     /// The limits keep their defaults.

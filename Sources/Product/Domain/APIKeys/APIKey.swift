@@ -2,7 +2,9 @@ import Text
 
 /// A machine's credential. It has one current and at most one previous secret.
 package struct APIKey: Sendable, Equatable {
+    /// `grace`: active, and the previous secret works too.
     package enum Status: String, Sendable, CaseIterable { case active, grace, revoked, expired }
+    /// Decides which rights the key's scopes can name.
     package enum Owner: Sendable, Equatable {
         case platform
         case tenant(UUID)
@@ -13,9 +15,12 @@ package struct APIKey: Sendable, Equatable {
     package struct Secret: Sendable, Equatable {
         /// SHA-256 of the whole.
         package var hash: [UInt8]
+        /// The first 12 characters; shown to find a key.
         package var prefix: String
+        /// The last 4 characters; shown to tell keys apart.
         package var last4: String
 
+        /// `hash` is 32 bytes.
         package init(hash: [UInt8], prefix: String, last4: String) {
             self.hash = hash
             self.prefix = prefix
@@ -23,13 +28,18 @@ package struct APIKey: Sendable, Equatable {
         }
     }
 
+    /// The secret before the last rotation.
     package struct Previous: Sendable, Equatable {
+        /// Works until `until`, beside the current one.
         package var secret: Secret
         /// Exclusive.
         package var until: Timestamp
+        /// Uses of this secret alone; nil: none since the rotation.
         package var lastUsedAt: Timestamp?
+        /// Uses of this secret since the rotation.
         package var uses: Int64
 
+        /// `until` is exclusive.
         package init(
             secret: Secret, until: Timestamp, lastUsedAt: Timestamp? = nil, uses: Int64 = 0
         ) {
@@ -40,30 +50,50 @@ package struct APIKey: Sendable, Equatable {
         }
     }
 
+    /// Stays the same when the secret rotates.
     package var id: UUID
+    /// nil: the platform's.
     package var tenantID: UUID?
+    /// A user's key ends with that user's access.
     package var owner: Owner
+    /// For people; not unique.
     package var name: String
+    /// Part of the secret's prefix, `gate_live_` or `gate_test_`.
     package var environment: APIKeySecret.Environment
+    /// Always works while the key is active.
     package var current: Secret
+    /// nil: never rotated, or the grace was cut.
     package var previous: Previous?
+    /// Management scopes and the tenant's own catalogue.
     package var scopes: [String]
+    /// Addresses and CIDR blocks; empty: from everywhere.
     package var allowedIPs: [String]
+    /// Origin patterns; empty: from every page.
     package var allowedOrigins: [String]
+    /// Uses a minute; nil: no limit.
     package var ratePerMinute: Int?
+    /// For people; nil: none.
     package var note: String?
+    /// Not read back from storage: see `APIKeyRow.createdByID`.
     package var createdBy: UUID?
+    /// Lists sort by it.
     package var createdAt: Timestamp
+    /// Exclusive; nil: never expires.
     package var expiresAt: Timestamp?
+    /// nil: not revoked. A revocation is final.
     package var revokedAt: Timestamp?
+    /// For people; nil: none was given.
     package var revocationReason: String?
     /// Since when the user who owns it is deleted: revoked until they are restored.
     package var ownerDeletedAt: Timestamp?
     /// The key whose count of uses this one's count into; nil: its own.
     package var limitSharedWith: UUID?
+    /// Updated at intervals; nil: never used.
     package var lastUsedAt: Timestamp?
+    /// Of the last recorded use; nil: never used.
     package var lastUsedIP: String?
 
+    /// Defaults describe an unused key without bounds.
     package init(
         id: UUID, tenantID: UUID?, owner: Owner, name: String,
         environment: APIKeySecret.Environment, current: Secret, previous: Previous? = nil,
@@ -93,6 +123,7 @@ package struct APIKey: Sendable, Equatable {
         self.lastUsedIP = lastUsedIP
     }
 
+    /// Revoked before expired before grace.
     package func status(at now: Timestamp) -> Status {
         if isRevoked { return .revoked }
         if let expiresAt, now >= expiresAt { return .expired }

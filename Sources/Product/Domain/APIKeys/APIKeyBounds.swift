@@ -12,6 +12,7 @@ package struct APIKeyBounds: Sendable, Equatable {
         case limit = "rate_limit"
     }
 
+    /// Management scopes and the tenant's own catalogue.
     package var scopes: [String]
     /// Nil: never.
     package var expiresAt: Timestamp?
@@ -22,6 +23,7 @@ package struct APIKeyBounds: Sendable, Equatable {
     /// Uses a minute; nil: without a limit.
     package var ratePerMinute: Int?
 
+    /// Empty arrays and nil mean no bound, except for scopes.
     package init(
         scopes: [String], expiresAt: Timestamp?, allowedIPs: [String], allowedOrigins: [String],
         ratePerMinute: Int?
@@ -104,6 +106,7 @@ extension APIKeyBounds {
 }
 
 extension APIKey {
+    /// The setter replaces all five bounds.
     package var bounds: APIKeyBounds {
         get {
             APIKeyBounds(

@@ -5,6 +5,7 @@ package enum APIKeyRotation {
     /// Seconds that the old secret may live on.
     package static let graces: ClosedRange<Int64> = 0...(7 * 86_400)
 
+    /// The key stays as it was.
     package enum Failure: Error, Sendable, Equatable {
         /// Revoked or expired keys do not come back by a new secret.
         case notLive

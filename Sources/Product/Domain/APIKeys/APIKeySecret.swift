@@ -1,14 +1,20 @@
 /// The form of a key: `gate_(live|test)_` + 6 of tenant locator + 30 random + 6 of checksum.
 package struct APIKeySecret: Sendable, Equatable {
+    /// The part of the prefix after `gate_`.
     package enum Environment: String, Sendable, CaseIterable { case live, test }
 
     /// The locator of the platform's own keys.
     package static let platformLocator = "000000"
+    /// Base62 digits: about 178 bits.
     package static let randomLength = 30
+    /// Characters, all ASCII.
     package static let length = 52
 
+    /// The whole secret: shown once, never stored or logged.
     package let text: String
+    /// Read from the text's prefix.
     package let environment: Environment
+    /// Six base62 digits that find the tenant.
     package let locator: String
 
     /// Reads what was presented; nil for a typo or a random string, without any query.
@@ -19,6 +25,7 @@ package struct APIKeySecret: Sendable, Equatable {
         self = read
     }
 
+    /// As `init(_:)`, without a copy of the bytes.
     package init?(bytes: UnsafeBufferPointer<UInt8>) {
         guard bytes.count == Self.length, bytes[10...].allSatisfy(Base62.isDigit) else {
             return nil

@@ -15,6 +15,7 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
     /// What is known of a key and of those it hangs on. Scopes, address ranges and origins are
     /// matched by the caller.
     package struct Facts: Sendable {
+        /// Uses of the old secret are counted apart.
         package enum Secret: Sendable {
             case current
             /// The one before the last rotation, with the end of its grace; nil: it had none.
@@ -23,17 +24,26 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
 
         /// Which of the key's secrets was presented.
         package var secret = Secret.current
+        /// Exclusive; nil: never expires.
         package var expiresAt: Timestamp?
+        /// nil: not revoked.
         package var revokedAt: Timestamp?
+        /// A deleted tenant's keys are `unknown`.
         package var tenantStatus = Tenant.Status.active
+        /// True if a user owns the key: `userStatus` then counts.
         package var isOfUser = false
         /// The owner's, where a user owns the key; nil: there is no such user.
         package var userStatus: User.Status?
+        /// The caller's address is in the key's ranges, or there are none.
         package var isIPAllowed = true
+        /// Whether `Origin` matches the key's origins; true if it has none.
         package var isOriginAllowed = true
+        /// The key has every scope that the caller asked for.
         package var holdsScopes = true
+        /// This use exceeds the key's limit.
         package var isRateLimited = false
 
+        /// Describes a valid key of an active tenant.
         package init() {}
     }
 

@@ -54,7 +54,7 @@ package struct TenantFacts: Sendable {
     package var id: UUID
     /// A suspended or deleted tenant refuses.
     package var status: Tenant.Status
-    /// As stored when the transaction began; later edits are not seen.
+    /// Read in the same transaction as the rows.
     package var policy: TenantPolicy
     /// The one live row at this address.
     package var user: UserFacts?
@@ -94,7 +94,7 @@ package struct TenantFacts: Sendable {
 package struct UserFacts: Sendable, Equatable {
     /// The user's id, unique across tenants.
     package var id: UUID
-    /// A deleted user keeps its row for `Provisioning.deletedFor` seconds.
+    /// A deleted user blocks its address for `Provisioning.deletedFor` seconds.
     package var status: User.Status
     /// The role in this tenant.
     package var role: UserRole

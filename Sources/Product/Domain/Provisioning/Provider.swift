@@ -43,7 +43,7 @@ package struct Provider: Sendable, Equatable {
     package var id: UUID
     /// The owner; nil is the platform.
     package var tenantID: UUID?
-    /// Fixes the default trust and how subjects are read.
+    /// Fixes the default trust in addresses.
     package var kind: ProviderKind
     /// For people at the console; no rule reads it.
     package var name: String

@@ -29,7 +29,7 @@ package struct TraceReference: Sendable, Hashable {
         case provider, tenant, user, invite, domain
     }
 
-    /// Decides which page the console links to.
+    /// Names the table of `id`.
     package var kind: Kind
     /// The row's id; the row may be deleted by the time of reading.
     package var id: UUID
