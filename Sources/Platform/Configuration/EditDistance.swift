@@ -1,5 +1,6 @@
 /// Levenshtein's distance, for the likeliest name of a mistyped one.
 package enum EditDistance {
+    /// Single-byte insertions, deletions and substitutions between the UTF-8 forms.
     package static func between(_ left: String, _ right: String) -> Int {
         let other = Array(right.utf8)
         var row = Array(0...other.count)

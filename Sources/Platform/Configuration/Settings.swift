@@ -1,23 +1,30 @@
 /// What the environment says, typed and checked.
 package struct Settings: Sendable {
+    /// `host:port` of a listening socket.
     package struct Address: Sendable, Equatable {
         /// A name or address; IPv6 without brackets.
         package var host: String
+        /// 0 lets the system choose.
         package var port: UInt16
 
+        /// `host` without brackets.
         package init(host: String, port: UInt16) {
             self.host = host
             self.port = port
         }
     }
 
+    /// The format of log lines; `text` is for people.
     package enum Log: String, Sendable {
         case json
         case text
     }
 
+    /// `GATEHOUSE_DATABASE_URL`: the app's role, under row-level security.
     package var databaseURL: Secret?
+    /// `GATEHOUSE_MIGRATION_DATABASE_URL`: the role that owns the schema.
     package var migrationDatabaseURL: Secret?
+    /// `GATEHOUSE_PLATFORM_DATABASE_URL`: the role that reads across tenants.
     package var platformDatabaseURL: Secret?
     /// At least 32 bytes; sealing keys and the pepper are derived from it.
     package var secretKey: Secret?
@@ -25,27 +32,40 @@ package struct Settings: Sendable {
     package var previousSecretKey: Secret?
     /// PEM of an EC P-256 private key.
     package var signingKey: Secret?
+    /// `GATEHOUSE_LEASE`: how long caches answer without contact to PostgreSQL; 3 s by default.
     package var lease: Duration
     /// How long the server goes on after the signal to stop, so that balancers go elsewhere; nil: the
     /// command's default.
     package var drain: Duration?
+    /// Allows providers at 127.0.0.1 and over plain HTTP; for development only.
     package var allowLoopbackProviders: Bool
+    /// 127.0.0.1:8080 by default.
     package var listen: Address
     /// Scheme, host and port, without a trailing slash.
     package var publicURL: String?
     /// Paths; both or neither.
     package var tlsCertificate: String?
+    /// Path of the PEM private key.
     package var tlsKey: String?
+    /// Event loops, 1–256; by default one for each core.
     package var threads: Int
     /// Connections to PostgreSQL that the process opens at most, of all roles; nil: by its threads.
     package var databaseConnections: Int?
+    /// Path; `.gatehouse` by default.
     package var dataDirectory: String
+    /// The first operator's address; requires the password.
     package var setupOwnerEmail: String?
+    /// At least 8 bytes.
     package var setupOwnerPassword: Secret?
+    /// The platform's first API key, in the form of `APIKeySecret`.
     package var setupAPIKey: Secret?
+    /// `smtp:` or `smtps:` URL; nil: no mail is sent.
     package var smtpURL: Secret?
+    /// The `From` address of all mail.
     package var mailFrom: String?
+    /// nil: metrics are not served.
     package var metricsListen: Address?
+    /// `json` by default.
     package var log: Log
     /// How long decisions are kept.
     package var decisionDays: Int

@@ -3,6 +3,7 @@ import Text
 /// Reads a chunked body (RFC 9112 §7.1) as its pieces arrive. Extensions must be tokens and are
 /// ignored; trailers are checked and dropped.
 package struct ChunkedDecoder: Sendable {
+    /// State of the body after the bytes so far.
     package enum Outcome: Equatable {
         case incomplete
         case complete

@@ -1,12 +1,15 @@
 /// The most that one request may take, in bytes except `fields`.
 package struct HTTPLimits: Sendable {
+    /// Method, target and version; longer is 414.
     package var requestLine = 8 << 10
     /// The whole head, the request line included.
     package var head = 32 << 10
     /// Field lines, each counted.
     package var fields = 100
+    /// Decoded bytes, without chunk framing; more is 413.
     package var body = 1 << 20
 
+    /// The defaults above.
     package init() {}
 }
 
@@ -17,6 +20,7 @@ package struct HTTPError: Error, Sendable, Equatable {
     /// One sentence for the client; holds nothing of what was sent.
     package var detail: String
 
+    /// `detail` must hold nothing of what was sent.
     package init(_ status: Int, _ detail: String) {
         self.status = status
         self.detail = detail

@@ -8,8 +8,10 @@ package final class LateForm: Sendable {
 
     private let form = Mutex<Form?>(nil)
 
+    /// Without a form: the server answers a plain 503.
     package init() {}
 
+    /// Replaces the form; callable from any thread.
     package func set(_ form: @escaping Form) {
         self.form.withLock { $0 = form }
     }

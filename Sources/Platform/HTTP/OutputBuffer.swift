@@ -6,6 +6,7 @@ package final class OutputBuffer {
     private var capacity: Int
     private var start: UnsafeMutablePointer<UInt8>
 
+    /// `capacity` in bytes; grows by doubling.
     package init(capacity: Int = 16 << 10) {
         self.capacity = capacity
         start = .allocate(capacity: capacity)
@@ -13,10 +14,12 @@ package final class OutputBuffer {
 
     deinit { start.deallocate() }
 
+    /// Valid until the next write.
     package var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: start, count: count)
     }
 
+    /// Keeps the memory unless it exceeds 1 MiB.
     package func removeAll() {
         count = 0
         // One large answer must not hold its memory for ever.
@@ -29,6 +32,7 @@ package final class OutputBuffer {
     /// Forgets what was written after `length`.
     package func truncate(to length: Int) { count = min(count, length) }
 
+    /// Appends one byte.
     @inline(__always)
     package func append(_ byte: UInt8) {
         reserve(1)
@@ -36,20 +40,24 @@ package final class OutputBuffer {
         count += 1
     }
 
+    /// Appends UTF-8 without a copy of the text.
     @inline(__always)
     package func append(_ text: StaticString) {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    /// Appends UTF-8.
     package func append(_ text: String) {
         var text = text
         text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
 
+    /// Appends all bytes.
     package func append(_ array: [UInt8]) {
         array.withUnsafeBytes { append($0) }
     }
 
+    /// Copies the bytes; the source may be freed afterwards.
     @inline(__always)
     package func append(_ source: UnsafeRawBufferPointer) {
         guard let from = source.baseAddress else { return }

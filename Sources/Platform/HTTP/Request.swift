@@ -11,9 +11,12 @@ package enum Method: String, Sendable, Hashable, CaseIterable {
 
 /// One header or trailer line. Names are kept in lower case, so that comparing is by equality.
 package struct Field: Sendable, Hashable {
+    /// Lower case.
     package var name: String
+    /// Without surrounding spaces and tabs.
     package var value: String
 
+    /// `name` in lower case.
     package init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
@@ -22,15 +25,19 @@ package struct Field: Sendable, Hashable {
 
 /// A whole request, owned: nothing in it points into a receive buffer, so it may cross an `await`.
 package struct Request: Sendable {
+    /// An unknown method is refused before a request is made.
     package var method: Method
     /// The path as sent, percent-encoding kept, never empty, without the query.
     package var path: String
     /// The bytes after `?`, without it; empty when there is none.
     package var query: String
+    /// In the order of the request; names may repeat.
     package var fields: [Field]
+    /// Decoded from chunks; empty without a body.
     package var body: [UInt8]
     /// The peer's address as text, without a port; `unix` for a unix socket.
     package var remoteAddress: String
+    /// True if the connection to the client is encrypted.
     package var isTLS: Bool
     /// Given by the server for each request, or taken from a well-formed `X-Request-Id`.
     package var id: String
@@ -39,6 +46,7 @@ package struct Request: Sendable {
     /// How it is answered when its time is over; nil where no server waits for the answer.
     package var lateForm: LateForm?
 
+    /// The defaults are a request of a test or of the service itself.
     package init(
         _ method: Method, _ path: String, query: String = "", fields: [Field] = [],
         body: [UInt8] = [], remoteAddress: String = "127.0.0.1", isTLS: Bool = false,

@@ -5,6 +5,7 @@ import Text
 /// differently is refused. It keeps no state but scratch room for field offsets, so one parser
 /// serves all connections of a loop.
 package final class RequestParser {
+    /// The result for the bytes so far.
     package enum Outcome {
         case incomplete
         case head(RequestHead)
@@ -13,9 +14,11 @@ package final class RequestParser {
         case failed(HTTPError)
     }
 
+    /// Fixed for the parser's lifetime.
     package let limits: HTTPLimits
     private let fields: UnsafeMutablePointer<FieldSpan>
 
+    /// Allocates room for `limits.fields` fields.
     package init(limits: HTTPLimits = HTTPLimits()) {
         self.limits = limits
         fields = .allocate(capacity: max(1, limits.fields))

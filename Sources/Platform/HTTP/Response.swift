@@ -1,9 +1,13 @@
 /// An answer. `Date`, `Content-Length`, `Connection` and framing belong to the encoder.
 package struct Response: Sendable {
+    /// A final status, 200–599.
     package var status: Int
+    /// Names in lower case; the writer drops those that it sets itself.
     package var fields: [Field]
+    /// Not sent for HEAD, 204 and 304.
     package var body: Body
 
+    /// A body in memory or a stream.
     package enum Body: Sendable {
         case empty
         case bytes([UInt8])
@@ -11,12 +15,14 @@ package struct Response: Sendable {
         case stream(@Sendable () async throws -> [UInt8]?)
     }
 
+    /// Sets no `content-type`.
     package init(_ status: Int, fields: [Field] = [], body: Body = .empty) {
         self.status = status
         self.fields = fields
         self.body = body
     }
 
+    /// `type` becomes `content-type`.
     package init(_ status: Int, type: String, _ bytes: [UInt8]) {
         self.init(status, fields: [Field("content-type", type)], body: .bytes(bytes))
     }
@@ -27,6 +33,7 @@ package struct Response: Sendable {
         fields.append(Field(name, value))
     }
 
+    /// The first value of a field; `name` in lower case.
     package func first(_ name: String) -> String? {
         for field in fields where field.name == name { return field.value }
         return nil

@@ -4,6 +4,7 @@ import Glibc
 /// of the `finish` calls. A field that could split the answer (CR, LF, NUL, a bad name) makes it
 /// a plain 500 instead.
 package final class ResponseWriter {
+    /// Holds the written answers until the loop sends them.
     package let out: OutputBuffer
     private var begun = 0
     private var status = 200
@@ -13,6 +14,7 @@ package final class ResponseWriter {
     private var closes = false
     private var date = HTTPDate()
 
+    /// `out` may be shared by the connections of one loop.
     package init(out: OutputBuffer = OutputBuffer()) {
         self.out = out
     }
@@ -26,6 +28,7 @@ package final class ResponseWriter {
         date.refresh(now)
     }
 
+    /// Writes the status line and the Date field.
     package func begin(_ status: Int) {
         begun = out.count
         self.status = status
@@ -42,6 +45,7 @@ package final class ResponseWriter {
         out.append("\r\n")
     }
 
+    /// A constant field, not checked.
     package func field(_ name: StaticString, _ value: StaticString) {
         out.append(name)
         out.append(": ")
@@ -58,6 +62,7 @@ package final class ResponseWriter {
         out.append("\r\n")
     }
 
+    /// A checked field: a bad name or a CR, LF or NUL turns the answer into a 500.
     package func field(_ name: String, _ value: String) {
         var name = name
         var value = value
@@ -86,6 +91,7 @@ package final class ResponseWriter {
         if !bodiless, !isHead { out.append(body) }
     }
 
+    /// Ends the answer with a constant body.
     package func finish(_ body: StaticString = "") {
         finish(UnsafeRawBufferPointer(start: body.utf8Start, count: body.utf8CodeUnitCount))
     }
@@ -113,6 +119,7 @@ package final class ResponseWriter {
         out.append("\r\n")
     }
 
+    /// The last chunk; HTTP/1.0 ends the body by closing the connection.
     package func endChunks(isHTTP10: Bool) {
         if !isHTTP10 { out.append("0\r\n\r\n") }
     }

@@ -9,6 +9,7 @@ package indirect enum JSONValue: Sendable, Equatable {
     case array([JSONValue])
     case object([Member])
 
+    /// A name with its value, in the order of the text.
     package struct Member: Sendable, Equatable {
         package var name: String
         package var value: JSONValue

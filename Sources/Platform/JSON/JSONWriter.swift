@@ -9,6 +9,7 @@ package struct JSONWriter: ~Copyable {
     private var needsComma = false
     private var isLent = false
 
+    /// `capacity` in bytes; the buffer grows.
     package init(reserving capacity: Int = 512) {
         self.capacity = max(64, capacity)
         start = .allocate(capacity: self.capacity)
@@ -66,6 +67,7 @@ package struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
+    /// Writes the comma before and the colon after; only inside an object.
     @_disfavoredOverload
     package mutating func name(_ text: String) {
         string(text)
@@ -74,6 +76,7 @@ package struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
+    /// Escapes quotes, backslashes and control characters (RFC 8259, section 7).
     package mutating func string(_ text: String) {
         var text = text
         text.withUTF8 { string($0) }
@@ -110,8 +113,10 @@ package struct JSONWriter: ~Copyable {
         put(UInt8(ascii: "\""))
     }
 
+    /// Decimal, without exponent.
     package mutating func int(_ value: Int) { int(Int64(value)) }
 
+    /// Decimal, without exponent.
     @_disfavoredOverload
     package mutating func int(_ value: Int64) {
         reserve(24)
@@ -142,6 +147,7 @@ package struct JSONWriter: ~Copyable {
         value.withUnsafeBufferPointer { encoded($0) }
     }
 
+    /// Writes a whole tree; numbers keep their text.
     package mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()

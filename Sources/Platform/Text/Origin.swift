@@ -1,6 +1,7 @@
 /// A web origin (RFC 6454) as it is stored: what an operator enters is brought to the form that
 /// browsers send, and a request is then compared byte by byte. ASCII only: string equality is safe.
 package struct Origin: Hashable, Sendable, CustomStringConvertible {
+    /// Whether the origin matches one text or every label below a domain.
     package enum Kind: String, Sendable {
         case exact
         /// One label below a domain, https only.
@@ -22,15 +23,20 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         "capacitor", "ionic", "tauri", "app", "chrome-extension", "moz-extension",
     ]
 
+    /// As browsers send it; a wildcard as `https://*.example.com`.
     package let canonical: String
+    /// Decides how a request's origin is compared.
     package let kind: Kind
+    /// Lower case, without `://`.
     package let scheme: String
     /// The A-label name, the address (IPv6 in brackets), or the domain below a wildcard.
     package let host: String
     /// Nil where it is the scheme's own.
     package let port: Int?
+    /// For the operator to see; empty if the text was canonical.
     package let changes: [Change]
 
+    /// The canonical form.
     package var description: String { canonical }
 
     /// Cookies may go with it: never with a wildcard, an app's scheme, or plain http elsewhere
@@ -47,6 +53,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         kind == .wildcard ? try? DomainName(host) : nil
     }
 
+    /// Throws `OriginFault` for a path, a user, a query or a host that is no A-label.
     package init(configuring text: String) throws(OriginFault) {
         var parser = try OriginParser(Array(text.utf8))
         try parser.parse()

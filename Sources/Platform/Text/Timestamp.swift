@@ -2,8 +2,10 @@ import Glibc
 
 /// A moment in UTC, in microseconds since 1970; on the wire RFC 3339 with milliseconds.
 package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// Since 1970-01-01 UTC; negative before.
     package var microseconds: Int64
 
+    /// Since 1970-01-01 UTC.
     package init(microseconds: Int64) {
         self.microseconds = microseconds
     }

@@ -1,6 +1,8 @@
 /// A 128-bit identifier (RFC 9562), compared on its bytes and written in lower case.
 package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// Bytes 0–7, big-endian.
     package var high: UInt64
+    /// Bytes 8–15, big-endian.
     package var low: UInt64
 
     package init(high: UInt64, low: UInt64) {
@@ -88,6 +90,7 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         return spread &+ 0x3030_3030_3030_3030 &+ isLetter &* 0x27
     }
 
+    /// Lower-case hexadecimal with hyphens (RFC 9562).
     package var description: String {
         String(unsafeUninitializedCapacity: 36) {
             write(into: $0)
