@@ -15,6 +15,7 @@ extension Change {
         return try APIKeyRow(row)
     }
 
+    /// Audits `api_key.created`. Throws 404 if the owning user does not exist or is deleted.
     package func insertAPIKey(_ key: APIKey) async throws -> APIKeyRow {
         let (ownerType, ownerUser) = key.owner.columns
         if let ownerUser {

@@ -4,15 +4,22 @@ import Text
 
 /// An API key as stored: the domain's key, its creator, and its version.
 package struct APIKeyRow: ListedRow {
+    /// Without `createdBy`.
     package var key: APIKey
+    /// The actor's type: `operator`, `user` or `key`.
     package var createdByType: String
+    /// The actor's id as text.
     package var createdByID: String
+    /// Increases with each change; the ETag is made of it.
     package var version: Int
+    /// Set with each new `version`.
     package var updatedAt: Timestamp
     /// The name in lower case, by which the list is ordered.
     package var nameKey: String
 
+    /// For `ListedRow`.
     package var id: UUID { key.id }
+    /// For `ListedRow`.
     package var createdAt: Timestamp { key.createdAt }
 
     static let columns: SQL =
@@ -51,6 +58,7 @@ package struct APIKeyRow: ListedRow {
         nameKey = try row.get(30)
     }
 
+    /// The cursor's value: the name key, or `created_at` in microseconds since 1970.
     package func value(of sort: ListQuery.Sort) -> String {
         sort == .name ? nameKey : "\(createdAt.microseconds)"
     }

@@ -8,11 +8,14 @@ import Text
 package struct APIKeyFilter: Sendable {
     /// As of now.
     package var status: APIKey.Status?
+    /// The user who owns the key.
     package var owner: UUID?
+    /// `live` or `test`.
     package var environment: String?
     /// Part of the name; under three characters the prefix of a word of it. Searched first.
     package var text: String?
 
+    /// nil filters nothing.
     package init(
         status: APIKey.Status? = nil, owner: UUID? = nil, environment: String? = nil, text: String? = nil
     ) {
@@ -42,6 +45,7 @@ package struct APIKeyFilter: Sendable {
 
 /// API keys of one tenant, or of the platform under the nil tenant.
 extension TenantScope {
+    /// One page; buffered uses of this tenant's keys are written first.
     package func apiKeys(
         _ list: ListQuery, _ filter: APIKeyFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<APIKeyRow> {
@@ -58,6 +62,7 @@ extension TenantScope {
             where: "tenant_id = \(tenant)\(filter.condition(at: database.clock()))")
     }
 
+    /// nil if the tenant has no such key; buffered uses are written first.
     package func apiKey(_ id: UUID) async throws(PostgresError) -> APIKeyRow? {
         await database.writeKeyUses(of: tenant)
         let rows = try await read(

@@ -6,27 +6,40 @@ import Text
 /// A key found by its secret, with the states that can refuse it. A class, since the cache hands it
 /// to every request: a copy of its parts would cost more than the verdict.
 package final class PresentedKey: Sendable {
+    /// The nil UUID for the platform's keys.
     package let tenant: UUID
+    /// Stays the same when the secret rotates.
     package let id: UUID
+    /// `live` or `test`.
     package let environment: String
     /// The secret is the one before the last rotation.
     package let isPrevious: Bool
+    /// End of the old secret's grace, exclusive; nil: none.
     package let previousUntil: Timestamp?
+    /// Management scopes and the tenant's own catalogue.
     package let scopes: [String]
+    /// `platform`, `tenant` or `user`.
     package let ownerType: String
+    /// nil unless a user owns the key.
     package let ownerUser: UUID?
+    /// Uses a minute; nil: no limit.
     package let rateLimit: Int?
     /// The key whose count of uses the limit is checked against: its own, or its creator's.
     package let limitKey: UUID
+    /// Addresses and CIDR blocks; empty: from everywhere.
     package let allowedIPs: [String]
+    /// Origin patterns; empty: from every page.
     package let allowedOrigins: [String]
+    /// Exclusive; nil: never expires.
     package let expiresAt: Timestamp?
+    /// nil: not revoked.
     package let revokedAt: Timestamp?
     /// Nil: the platform's key.
     package let tenantStatus: Tenant.Status?
     /// Nil if no user owns it, or if the user does not exist.
     package let userStatus: User.Status?
     package let userRole: UserRole?
+    /// For the audit trail.
     package let name: String
 
     /// A row of `KeyLookUp`; `owner`: the row of the user who owns it.
@@ -84,6 +97,7 @@ package struct KeyHash: Hashable, Sendable {
     private let third: UInt64
     private let fourth: UInt64
 
+    /// Hashes the bytes of the whole secret.
     package init(of secret: UnsafeRawBufferPointer) {
         self = withUnsafeTemporaryAllocation(byteCount: SHA256.length, alignment: 8) { digest in
             SHA256.hash(secret, into: digest)
@@ -98,6 +112,7 @@ package struct KeyHash: Hashable, Sendable {
         fourth = digest.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
     }
 
+    /// Hashes the UTF-8 of the whole secret.
     package init(of secret: String) {
         var secret = secret
         self = secret.withUTF8 { KeyHash(of: UnsafeRawBufferPointer($0)) }

@@ -5,22 +5,38 @@ import Text
 
 /// One audit event as stored.
 package struct AuditRow: ListedRow {
+    /// The nil UUID for the platform's own events.
     package var tenant: UUID
+    /// Ordered by time (see `UUID.ordered`).
     package var id: UUID
+    /// Order of commit, given afterwards; nil: not numbered yet.
     package var seq: Int?
+    /// The change's time, not the commit's.
     package var occurredAt: Timestamp
+    /// Such as `operator`, `user` or `key`; `system` is the service itself.
     package var actorType: String
+    /// A UUID or the name of a part of the service.
     package var actorID: String
+    /// When the event was written; later renames are not shown.
     package var actorName: String
+    /// An `AuditAction` raw value, such as `api_key.revoked`.
     package var action: String
+    /// The kind of object, such as `user`.
     package var targetType: String
+    /// The object's id as text; the object may be deleted by now.
     package var targetID: String
+    /// When the event was written; later renames are not shown.
     package var targetName: String
+    /// Empty if no request caused the change.
     package var requestID: String
+    /// The caller's address; nil if no request caused the change.
     package var ip: String?
+    /// `{field: [before, after]}` without secrets.
     package var changes: JSONValue
+    /// The provisioning decision that caused the change; nil: none.
     package var decisionID: UUID?
 
+    /// For `ListedRow`: lists sort by `occurredAt`.
     package var createdAt: Timestamp { occurredAt }
 
     static let columns: SQL =
@@ -52,14 +68,20 @@ package struct AuditRow: ListedRow {
 /// The filters of events; nil takes all. `actor` and `target` are an id or a name, `action` may end
 /// with `.` for a whole group.
 package struct AuditFilter: Sendable {
+    /// An id or a name.
     package var actor: String?
+    /// An action, or a group that ends with `.`.
     package var action: String?
+    /// An id or a name.
     package var target: String?
+    /// Inclusive.
     package var since: Timestamp?
+    /// Exclusive.
     package var until: Timestamp?
     /// Only events of these actors.
     package var onlyActors: [String]?
 
+    /// Takes all events.
     package init() {}
 
     /// The disjoint conditions under which an event passes the filter: each walks an index in the
@@ -96,6 +118,7 @@ package struct AuditFilter: Sendable {
 
 /// Pages of events. The caller's query is ordered by `occurredAt`.
 extension TenantScope {
+    /// One page of this tenant's events.
     package func auditEvents(
         _ list: ListQuery, _ filter: AuditFilter
     ) async throws(PostgresError) -> ListPage<AuditRow> {

@@ -5,10 +5,14 @@ import Text
 
 /// The object of a change: a type, its id, and its display name.
 package struct AuditTarget: Sendable {
+    /// The kind of object, such as `user` or `api_key`.
     package var type: String
+    /// A UUID as text.
     package var id: String
+    /// Stored as it is now; later renames do not change the event.
     package var name: String
 
+    /// `name` must be no secret: the trail shows it.
     package init(_ type: String, _ id: UUID, _ name: String) {
         self.type = type
         self.id = id.description
@@ -20,13 +24,16 @@ package struct AuditTarget: Sendable {
 package struct AuditChanges: Sendable {
     private var members: [JSONValue.Member] = []
 
+    /// Without changes.
     package init() {}
 
+    /// Ignored if both values are equal.
     package mutating func add(_ field: String, _ before: JSONValue, _ after: JSONValue) {
         guard before != after else { return }
         members.append(JSONValue.Member(field, .array([before, after])))
     }
 
+    /// nil is stored as `null`; ignored if both values are equal.
     package mutating func add(_ field: String, _ before: String?, _ after: String?) {
         add(field, before.map(JSONValue.string) ?? .null, after.map(JSONValue.string) ?? .null)
     }
@@ -37,6 +44,7 @@ package struct AuditChanges: Sendable {
         add(field, before?.rawValue, after?.rawValue)
     }
 
+    /// True if every added field was unchanged.
     package var isEmpty: Bool { members.isEmpty }
 
     var document: JSONB {

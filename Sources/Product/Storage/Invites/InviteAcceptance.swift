@@ -4,8 +4,11 @@ import Text
 
 /// What the acceptance page reads of a token before the rules run.
 package struct OfferedInvite: Sendable {
+    /// May be expired, used or revoked.
     package var invite: InviteRow
+    /// May be suspended.
     package var tenant: TenantRow
+    /// The policy in force.
     package var policy: TenantPolicy
 }
 

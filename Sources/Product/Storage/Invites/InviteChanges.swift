@@ -4,10 +4,14 @@ import Text
 
 /// An invite's values after a PATCH; a member that was not sent keeps its value.
 package struct InviteChange: Sendable {
+    /// Must not exceed what the actor may give: the caller checks.
     package var role: UserRole
+    /// Exclusive.
     package var expiresAt: Timestamp
+    /// nil: no message.
     package var message: String?
 
+    /// All three are the values after the change.
     package init(role: UserRole, expiresAt: Timestamp, message: String?) {
         self.role = role
         self.expiresAt = expiresAt

@@ -4,12 +4,14 @@ import Text
 
 /// The filters of a list of invites.
 package struct InviteFilter: Sendable {
+    /// As of now: `expired` follows from the time.
     package var status: Invite.Status?
     /// A part of the address; under 3 characters its prefix. Searched first.
     package var text: String?
     /// The whole address, by its key.
     package var emailKey: String?
 
+    /// The other filter starts unset.
     package init(status: Invite.Status? = nil, text: String? = nil) {
         self.status = status
         self.text = text
@@ -30,12 +32,14 @@ package struct InviteFilter: Sendable {
 }
 
 extension TenantScope {
+    /// nil if the tenant has no such invite.
     package func invite(_ id: UUID) async throws(PostgresError) -> InviteRow? {
         let rows = try await read(
             "SELECT \(InviteRow.columns) FROM invites WHERE tenant_id = \(tenant) AND id = \(id)")
         return try rows.first.map(InviteRow.init)
     }
 
+    /// One page. `walking`: how many rows are scanned for a frequent text, instead of the usual number.
     package func invites(
         _ list: ListQuery, _ filter: InviteFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<InviteRow> {

@@ -4,26 +4,43 @@ import Text
 
 /// An invite as stored; of the token only a hash.
 package struct InviteRow: ListedRow {
+    /// Unique across tenants.
     package var id: UUID
+    /// The inviting tenant.
     package var tenantID: UUID
+    /// As the inviter wrote it.
     package var email: String
+    /// The normalised address; one pending invite for each.
     package var emailKey: String
+    /// The role that the acceptance gives.
     package var role: UserRole
+    /// The inviter's text in the mail; nil: none.
     package var message: String?
     /// mail or link.
     package var delivery: String
     /// pending, accepted or revoked: `expired` follows from the time.
     var stored: String
+    /// The pending row that was made for the invite; nil: none.
     package var userID: UUID?
+    /// The actor's type, such as `operator` or `key`.
     package var inviterType: String
+    /// The actor's id as text.
     package var inviterID: String
+    /// The actor's name when the invite was made.
     package var inviterName: String
+    /// How often a token was made anew.
     package var sentCount: Int
+    /// Exclusive.
     package var expiresAt: Timestamp
+    /// nil unless accepted.
     package var acceptedAt: Timestamp?
+    /// The user that the acceptance led to; nil unless accepted.
     package var acceptedUserID: UUID?
+    /// Increases with each change; the ETag is made of it.
     package var version: Int
+    /// Lists sort by it.
     package var createdAt: Timestamp
+    /// Set with each new `version`.
     package var updatedAt: Timestamp
 
     static let columns: SQL =
@@ -64,6 +81,7 @@ package struct InviteRow: ListedRow {
         }
     }
 
+    /// The cursor's value: the email key, or `created_at` in microseconds since 1970.
     package func value(of sort: ListQuery.Sort) -> String {
         sort == .email ? emailKey : "\(createdAt.microseconds)"
     }

@@ -5,13 +5,17 @@ import Text
 
 /// A request for an invite, its input checked.
 package struct InviteRequest: Sendable {
+    /// Compared with pending invites by its key.
     package var email: EmailAddress
     /// nil: `defaultRole` for a new invite, and a pending one keeps its own.
     package var role: UserRole?
     /// nil: the policy's default.
     package var defaultRole: UserRole?
+    /// Exclusive; nil: `Invite.defaultLifetime` from now.
     package var expiresAt: Timestamp?
+    /// Text for the mail; nil: none, and a renewed invite keeps its own.
     package var message: String?
+    /// `mail` is checked against the mail limits before anything is written.
     package var delivery: Invite.Delivery
     /// A pending invite gets a new token instead of being returned as it is.
     package var resend: Bool
@@ -22,6 +26,7 @@ package struct InviteRequest: Sendable {
     /// How many mails the tenant may still cause; as in `Change.mailsLeft`.
     package var mailsLeft = MailLimit.ofTenant
 
+    /// `widest` nil refuses every role.
     package init(
         email: EmailAddress, role: UserRole? = nil, expiresAt: Timestamp? = nil,
         message: String? = nil, delivery: Invite.Delivery = .link, resend: Bool = false,
@@ -39,13 +44,17 @@ package struct InviteRequest: Sendable {
 
 /// The result of asking for an invite.
 package struct InviteResult: Sendable {
+    /// `existing`: a pending invite is returned without a token.
     package enum Outcome: String, Sendable { case created, existing, resent }
 
+    /// Decides between 201 and 200.
     package var outcome: Outcome
+    /// As stored after the call.
     package var invite: InviteRow
     /// Shown once; nil for an existing invite.
     package var token: String?
 
+    /// `token` nil for an existing invite.
     package init(outcome: Outcome, invite: InviteRow, token: String? = nil) {
         self.outcome = outcome
         self.invite = invite

@@ -4,16 +4,23 @@ import Text
 
 /// An operator as stored. The password's hash is read only to check it.
 package struct OperatorRow: ListedRow {
+    /// Unique across tenants.
     package var id: UUID
+    /// As written by the person.
     package var email: String
+    /// The normalised address; unique among operators.
     package var emailKey: String
+    /// nil: no name is known.
     package var name: String?
     package var role: Operator.Role
+    /// nil: an operator of the platform.
     package var tenant: UUID?
     package var status: Operator.Status
+    /// Increases with each change; the ETag is made of it.
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
+    /// nil: never signed in.
     package var lastSignInAt: Timestamp?
     /// The mailbox is proved, or the platform created the row: such a row owns the address.
     package var isConfirmed: Bool

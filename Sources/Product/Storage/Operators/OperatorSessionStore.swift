@@ -4,7 +4,9 @@ import Text
 
 /// Console sessions: they end when idle for 30 minutes or 12 hours old. Only hashes are stored.
 extension Database {
+    /// Lifetime of a console session, used or not.
     package static let sessionSeconds: Int64 = 12 * 3600
+    /// A console session unused for so long has expired.
     package static let sessionIdleSeconds: Int64 = 30 * 60
 
     /// The id and operator of an active session, by the hash of its cookie.

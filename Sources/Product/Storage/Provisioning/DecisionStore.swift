@@ -5,21 +5,37 @@ import Text
 
 /// A recorded decision; `tenantID` nil if no tenant was found.
 package struct DecisionRow: ListedRow {
+    /// Unique across tenants.
     package var id: UUID
+    /// When the decision was made; lists sort by it.
     package var createdAt: Timestamp
+    /// An `Outcome` raw value.
     package var outcome: String
+    /// A `Reason` raw value; nil unless refused.
     package var reason: String?
+    /// Six characters that the person was shown.
     package var reference: String
+    /// As written by the person; nil if missing or malformed.
     package var email: String?
+    /// A `ProviderKind` raw value.
     package var provider: String
+    /// Of a pool: its id, with `/upstream` for an unmapped upstream.
     package var issuer: String
+    /// As the provider gave it, byte for byte.
     package var subject: String
+    /// nil: no tenant was found.
     package var tenantID: UUID?
+    /// The user found or created; nil: none.
     package var userID: UUID?
+    /// The invite that was used or refused; nil: none.
     package var inviteID: UUID?
+    /// The tenant's policy that the rules read; nil without a tenant.
     package var policyVersion: Int?
+    /// `[{rule, result, detail, about}]`, as `Verdict.traceDocument` writes it.
     package var trace: JSONValue
+    /// From the call's start to the recording, waits included.
     package var durationMilliseconds: Double
+    /// nil if the actor had no request id.
     package var requestID: String?
     /// A tenant's part of a decision without a tenant: without subject, issuer and duration.
     package var isPart: Bool
@@ -59,8 +75,11 @@ package struct DecisionRow: ListedRow {
 package struct DecisionFilter: Sendable {
     /// Any of these.
     package var outcomes: [String]?
+    /// A `Reason` raw value.
     package var reason: String?
+    /// Inclusive.
     package var since: Timestamp?
+    /// Exclusive.
     package var until: Timestamp?
     /// The key of an address.
     package var emailKey: String?
@@ -71,6 +90,7 @@ package struct DecisionFilter: Sendable {
     /// Part of an address without case, a prefix if it is short; or a whole reference.
     package var text: String?
 
+    /// The other filters start unset.
     package init(
         outcomes: [String]? = nil, reason: String? = nil, emailKey: String? = nil
     ) {

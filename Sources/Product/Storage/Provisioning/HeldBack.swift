@@ -10,6 +10,7 @@ package final class OverLimit: Sendable {
     private static let limit = 4096
     private let marked = Mutex<(minute: Int64, names: Set<String>)>((0, []))
 
+    /// Marks no address.
     package init() {}
 
     func mark(_ name: String, at now: Timestamp) {

@@ -92,6 +92,7 @@ package final class PersonLock: Sendable {
         for waiter in away { waiter.admit.resume(returning: .turnedAway) }
     }
 
+    /// Waiters of all keys together, without the holders.
     package var waitingCount: Int { lines.withLock { $0.count } }
 
     private func enter(_ key: String, _ waiter: Waiter) {

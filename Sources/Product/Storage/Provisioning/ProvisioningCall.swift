@@ -15,20 +15,27 @@ package struct ProvisioningCall: Sendable {
 
     /// One entry of a token's `identities`.
     package struct FederatedName: Sendable {
+        /// As the token names it; compared without ASCII case.
         package var upstream: String
+        /// As the provider gave it, byte for byte.
         package var subject: String
 
+        /// Neither may be empty.
         package init(upstream: String, subject: String) {
             self.upstream = upstream
             self.subject = subject
         }
     }
 
+    /// Leads to the identity once the provider's row is read.
     package var provider: ProviderName
+    /// Decides which rules apply.
     package var trigger: Attempt.Trigger
     /// As sent; nil if missing.
     package var email: String?
+    /// nil: the claim is absent, which is not an explicit false.
     package var emailVerified: Bool?
+    /// Google's `hd`; nil without one.
     package var hostedDomain: String?
     /// A longer name is cut, so that it does not cause a refusal.
     package var name: String? {
@@ -40,13 +47,17 @@ package struct ProvisioningCall: Sendable {
     }
     /// Id or slug, and its source.
     package var tenant: String?
+    /// Shown in the trace; the default is a caller that named the tenant itself.
     package var tenantSource: AskedTenant.Source = .attempt
+    /// As sent; unknown tokens are refused by the rules.
     package var inviteToken: String?
     /// A token that the entry point did not keep; its tenant is then the asked one.
     package var inviteHash: [UInt8]?
     /// An operator's one-time permission to link this identity to a user.
     package var linkGrant: String?
+    /// The OAuth client that started the sign-in; nil if the caller names none.
     package var clientID: String?
+    /// The caller's name of this event: a retry with it gets the recorded answer.
     package var eventID: String?
     /// The tenant of the caller's credential; nil is the platform's.
     package var caller: UUID?
@@ -69,6 +80,7 @@ package struct ProvisioningCall: Sendable {
     /// The maximum length of a name in Unicode scalars, as Cognito keeps of an attribute.
     package static let nameLimit = 2048
 
+    /// The rest starts unset: the entry point fills it in.
     package init(provider: ProviderName, trigger: Attempt.Trigger = .federated) {
         self.provider = provider
         self.trigger = trigger
@@ -77,9 +89,12 @@ package struct ProvisioningCall: Sendable {
 
 /// The `sub` of a user in one pool.
 package struct PoolAlias: Sendable {
+    /// The pool's id, as in the token's issuer.
     package var pool: String
+    /// A UUID as AWS writes it; compared byte for byte.
     package var sub: String
 
+    /// Both as the pool sent them.
     package init(pool: String, sub: String) {
         self.pool = pool
         self.sub = sub
@@ -88,15 +103,18 @@ package struct PoolAlias: Sendable {
 
 /// The result of one call.
 package struct ProvisioningResult: Sendable {
+    /// What the rules decided, or the recorded decision of a retry.
     package var verdict: Verdict
     /// nil in a dry run.
     package var decisionID: UUID?
     /// Six characters that find the decision; empty in a dry run.
     package var reference: String
     package var user: UserRow?
+    /// nil: no tenant was found or the choice is open.
     package var tenant: TenantRow?
     /// The tenants to choose from.
     package var choices: [TenantRow]
+    /// The identity that the decision used or linked; nil: none.
     package var identityID: UUID?
     /// Of a refused dry run: what would admit, from the facts that were read.
     package var wouldAdmit: [NearestYes]?

@@ -15,7 +15,9 @@ package enum Resolution: Sendable {
 
 /// A resolved decision, and the account as it is now.
 package struct ResolvedDecision: Sendable {
+    /// The refusal that was resolved, unchanged.
     package var decision: DecisionRow
+    /// After the resolution.
     package var user: UserRow
     /// Addresses to notify: the account's, and those of the removed identities.
     package var recipients: [String]

@@ -5,21 +5,26 @@ import Text
 package struct LoginState: Sendable {
     /// Of the `state`, or of the device code.
     package var hash: [UInt8]
+    /// Names the client that began the sign-in.
     package var client: String
+    /// The provider to return from.
     package var provider: UUID
     /// As registered for the client; empty for a device code.
     package var redirectURI: String
+    /// The OIDC `nonce` that the id token must repeat.
     package var nonce: String
     /// The S256 challenge whose verifier the app holds.
     package var challenge: String?
     /// The sealed verifier that the server holds.
     package var secrets: [UInt8]?
+    /// The app's own id of the device; nil if it names none.
     package var device: String?
     /// The hash of the secret in a browser's cookie, without which the sign-in cannot end.
     package var browserHash: [UInt8]?
     /// The hash of the token of the invite page on which it was begun.
     package var inviteHash: [UInt8]?
 
+    /// Optional values are nil if the flow does not use them.
     package init(
         hash: [UInt8], client: String, provider: UUID, redirectURI: String, nonce: String,
         challenge: String? = nil, secrets: [UInt8]? = nil, device: String? = nil,

@@ -4,8 +4,11 @@ import Text
 
 /// An active session and its user, as they are now.
 package struct SignedIn: Sendable {
+    /// May be suspended: see `isAdmitted`.
     package var user: UserRow
+    /// Read with the user, for checks of a password or PIN.
     package var secrets: UserSecrets
+    /// Not expired when it was read.
     package var session: UserSessionRow
     package var tenantStatus: Tenant.Status
 
@@ -14,19 +17,29 @@ package struct SignedIn: Sendable {
 
 /// A session to begin.
 package struct NewSession: Sendable {
+    /// Raw values are stored.
     package enum Method: String, Sendable { case password, oauth }
 
+    /// Random; the token cannot be derived from it.
     package var id = UUID.random()
     /// The hash of the opaque token, or of the access token's `jti`.
     package var tokenHash: [UInt8]
+    /// Names the client that the session belongs to.
     package var client: String
+    /// How the user signed in.
     package var method: Method
+    /// The app's own id of the device; nil if it names none.
     package var device: String?
+    /// As the app reports it; nil if it does not.
     package var deviceType: String?
+    /// As the app reports it; nil if it does not.
     package var deviceOS: String?
+    /// The `User-Agent` field; nil if there was none.
     package var userAgent: String?
+    /// Seconds until the session expires.
     package var seconds: Int64
 
+    /// `tokenHash` is a SHA-256; `seconds` is the lifetime.
     package init(
         tokenHash: [UInt8], client: String, method: Method, device: String? = nil,
         deviceType: String? = nil, deviceOS: String? = nil, userAgent: String? = nil,
@@ -46,6 +59,7 @@ package struct NewSession: Sendable {
 /// Every look-up of a user's session: the end of a session, or a refusal of its user, takes effect
 /// with the next request on any replica.
 extension TenantScope {
+    /// Either name leads to one session of the tenant.
     package enum SessionName: Sendable {
         case tokenHash([UInt8])
         case id(UUID)
