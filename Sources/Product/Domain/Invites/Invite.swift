@@ -2,24 +2,38 @@ import Text
 
 /// An invitation to one address. Its status follows from what happened to it and from the time.
 package struct Invite: Sendable, Equatable {
+    /// Raw values are the wire format's.
     package enum Status: String, Sendable, CaseIterable { case pending, accepted, revoked, expired }
+    /// `link`: the inviter gets the link and hands it over.
     package enum Delivery: String, Sendable, CaseIterable { case mail, link }
 
     /// Lifetimes in seconds.
     package static let defaultLifetime: Int64 = 7 * 86_400
+    /// Seconds from 5 minutes to 90 days.
     package static let lifetimes: ClosedRange<Int64> = 300...(90 * 86_400)
 
+    /// Stays the same when the token is renewed.
     package var id: UUID
+    /// The inviting tenant.
     package var tenantID: UUID
+    /// The invited address.
     package var email: Email
+    /// The role that the acceptance gives, limited by what the inviter may still give.
     package var role: UserRole
+    /// Exclusive.
     package var expiresAt: Timestamp
+    /// The inviter's text in the mail; nil: none.
     package var message: String?
+    /// Of the latest token.
     package var delivery: Delivery
+    /// nil unless revoked.
     package var revokedAt: Timestamp?
+    /// nil unless accepted; an accepted invite stays accepted.
     package var acceptedAt: Timestamp?
+    /// The user that the acceptance led to; nil unless accepted.
     package var acceptedUserID: UUID?
 
+    /// Defaults describe a pending invite.
     package init(
         id: UUID, tenantID: UUID, email: Email, role: UserRole, expiresAt: Timestamp,
         message: String? = nil, delivery: Delivery = .mail, revokedAt: Timestamp? = nil,
@@ -44,5 +58,6 @@ package struct Invite: Sendable, Equatable {
         return now < expiresAt ? .pending : .expired
     }
 
+    /// True while pending: neither accepted, revoked nor expired.
     package func isLive(at now: Timestamp) -> Bool { status(at: now) == .pending }
 }

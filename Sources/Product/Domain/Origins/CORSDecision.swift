@@ -14,6 +14,7 @@ package struct CORSDecision: Sendable, Equatable {
         case none
     }
 
+    /// Raw values are the wire format's `reason`.
     package enum Reason: String, Sendable {
         case noOrigin = "no_origin"
         case ownOrigin = "own_origin"
@@ -31,9 +32,11 @@ package struct CORSDecision: Sendable, Equatable {
         case credentialsNotAllowed = "credentials_not_allowed"
     }
 
+    /// A response field that the decision asks for.
     package struct Header: Sendable, Equatable {
         /// In lower case.
         package var name: String
+        /// ASCII, without line breaks.
         package var value: String
 
         init(_ name: String, _ value: String) {
@@ -42,8 +45,11 @@ package struct CORSDecision: Sendable, Equatable {
         }
     }
 
+    /// False: the browser may not read the response.
     package var allowed: Bool
+    /// The rule that decided.
     package var rule: Rule
+    /// Shown by `cors/evaluate`.
     package var reason: Reason
     /// To be answered at once, without a body for 204 (a preflight), else with a problem (400,
     /// 403). Nil: the request goes on to its route.
@@ -51,6 +57,7 @@ package struct CORSDecision: Sendable, Equatable {
     /// For whatever response follows, errors included. `vary` is to be appended to what is there.
     package var headers: [Header]
 
+    /// `name` in lower case; nil if the decision sets no such field.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }

@@ -2,20 +2,31 @@ import Text
 
 /// An email domain that a tenant claims; once verified it belongs to that tenant alone.
 package struct TenantDomain: Sendable, Equatable {
+    /// A pending claim gives the tenant nothing.
     package enum Status: String, Sendable, CaseIterable { case pending, verified }
+    /// How the claim was proved: a TXT record, or an operator's decision.
     package enum Method: String, Sendable, CaseIterable { case dns, `operator` }
 
+    /// The claim's id; several tenants may claim one domain.
     package var id: UUID
+    /// The claiming tenant.
     package var tenantID: UUID
     /// A-label, lower case.
     package var domain: String
+    /// For people: the domain in Unicode.
     package var display: String
+    /// Only a verified domain covers addresses.
     package var status: Status
+    /// Of the proof; `dns` until proved.
     package var method: Method
+    /// False: only addresses at the domain itself are covered.
     package var includeSubdomains: Bool
+    /// When it was claimed.
     package var createdAt: Timestamp
+    /// nil: not proved yet.
     package var verifiedAt: Timestamp?
 
+    /// Defaults describe a claim to be proved by DNS.
     package init(
         id: UUID, tenantID: UUID, domain: String, display: String, status: Status,
         method: Method = .dns, includeSubdomains: Bool = false, createdAt: Timestamp,

@@ -2,30 +2,43 @@ import Text
 
 /// Who may come in to a tenant, and how. The defaults are those of a new tenant.
 package struct TenantPolicy: Sendable, Equatable {
+    /// Who may become a user without an operator's help; raw values are the wire format's.
     package enum SignUp: String, Sendable, CaseIterable {
         case closed, open, domain, approval
         case inviteOnly = "invite_only"
     }
+    /// Whether a sign-in at another provider joins an existing user.
     package enum AutoLink: String, Sendable, CaseIterable { case off, authoritative }
 
     /// No tenant may set `password_min` lower.
     package static let passwordFloor = 8
 
+    /// See `SignUp`.
     package var signUp: SignUp = .inviteOnly
     /// Member or manager; `admin` is refused at entry and never given by a rule.
     package var defaultRole: UserRole = .member
+    /// Scopes that the tenant's own product defines for its API keys; no rights at `/v1`.
     package var scopeCatalogue = ["smtp", "pop3", "imap", "api:read", "api:write", "app"]
+    /// Allows local development origins in the CORS policy.
     package var devOrigins = false
+    /// Allows private network access (`Access-Control-Allow-Private-Network`).
     package var privateNetwork = false
     /// A-labels; a filter, empty means none.
     package var allowedDomains: [String] = []
+    /// Allows invites to addresses outside `allowedDomains`.
     package var externalInvites = true
+    /// False: an invite's token may be used by another address, which is audited.
     package var inviteEmailMustMatch = true
+    /// See `AutoLink`.
     package var autoLink: AutoLink = .off
+    /// Shortest password in characters, at least `passwordFloor`.
     package var passwordMin = 15
+    /// Refuses passwords from the list of common ones.
     package var passwordBlocklist = true
+    /// Increases with each change; decisions record it.
     package var version: Int64 = 1
 
+    /// The policy of a new tenant.
     package init() {}
 
     /// Whether the filter lets this domain (an A-label) in.
