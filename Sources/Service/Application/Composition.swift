@@ -25,14 +25,14 @@ package struct Composition: Sendable {
     let authenticator: Authenticator
     /// One log line and the metrics of a finished request.
     let record: @Sendable (RequestRecord) -> Void
-    /// Nil where no mail server is set.
+    /// nil if no mail server is set.
     package let mailSender: MailSender?
     package let resetAnswers: ResetAnswers
     package let domainChecks: DomainChecks
 
-    /// With a `principal` every request is that caller's, whatever it carries: for the command line.
-    /// `secrets`: every key of the service is derived from them by purpose.
-    /// `signingKey`: PEM of a P-256 key that signs access tokens instead of the database's.
+    /// With a `principal` every request has that caller, whatever credential it carries: for the
+    /// command line. `secrets`: every key of the service is derived from them by purpose.
+    /// `signingKey`: PEM of a P-256 key that signs access tokens instead of the database's key.
     package init(
         app: Postgres, platform: Postgres, lookups: Postgres? = nil, secrets: SecretKeys,
         publicURL: String,
@@ -119,7 +119,7 @@ package struct Composition: Sendable {
                 now: clock))
     }
 
-    /// What the API and the client contracts answer, by the path and the host.
+    /// The answer of the API and the client contracts, chosen by path and host.
     package func respond(to request: Request) async -> Response {
         switch await mounts.target(request) {
         case .own(let request), .client(let request): await dispatcher.respond(to: request)
@@ -127,8 +127,8 @@ package struct Composition: Sendable {
         }
     }
 
-    /// A tenant's own credential is refused while the tenant is suspended; the platform's still
-    /// reads and manages it.
+    /// While a tenant is suspended its own credentials are refused; the platform's can still read
+    /// and manage it.
     private static func resolve(
         _ idOrSlug: String, _ principal: CallerPrincipal, _ database: Database
     ) async throws -> ResolvedTenant? {
@@ -171,8 +171,8 @@ package struct Composition: Sendable {
             fields.append(("trace_id", .text(parent)))
         }
         if let fault = record.fault { fields.append(("fault", .text(fault))) }
-        // Why a request was refused, where the answer, perhaps a redirect, does not say: `dev` shows
-        // that too.
+        // Log the reason for a refusal if the response does not say it (it may be a redirect): `dev`
+        // shows it too.
         let isUnsaid = record.fault != nil
         logger.log(
             record.status >= 500 ? .error : isUnsaid ? .notice : .info, "request", fields)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether the service was told to stop, and goes on until balancers have found out.
+/// Records that the service stops and only waits until balancers notice.
 final class DrainState: Sendable {
     private let begun = Atomic<Bool>(false)
 

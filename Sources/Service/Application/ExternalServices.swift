@@ -3,13 +3,13 @@ import Networking
 import Outbound
 import Text
 
-/// What the service reaches beyond its database.
+/// External services beyond the database.
 package struct ExternalServices: Sendable {
     package struct Mail: Sendable {
-        /// `smtp://` or `smtps://`, with a user and a password perhaps.
+        /// `smtp://` or `smtps://`, with optional user and password.
         package var url: String
         package var from: EmailAddress
-        /// PEM to trust in place of the system's.
+        /// PEM of the authorities to trust instead of the system's.
         package var authorities: String?
 
         package init(url: String, from: EmailAddress, authorities: String? = nil) {
@@ -19,13 +19,13 @@ package struct ExternalServices: Sendable {
         }
     }
 
-    /// Identity providers.
+    /// Limits for requests to identity providers.
     package var providers: OutboundPolicy
-    /// Nil: links are shown in place of mails.
+    /// nil: links are shown instead of mailed.
     package var mail: Mail?
-    /// Nil takes those of the system.
+    /// nil uses the system's.
     package var nameServer: TXTResolver.Server?
-    /// How the time between two questions to a provider passes.
+    /// Waits between two polls of a provider.
     package var pause: @Sendable (Duration) async throws -> Void = { await EventLoop.pause($0) }
 
     package init(providers: OutboundPolicy = OutboundPolicy(), mail: Mail? = nil) {
@@ -33,8 +33,8 @@ package struct ExternalServices: Sendable {
         self.mail = mail
     }
 
-    /// `dev` reaches providers on this machine without being told so. Throws for a sender that is
-    /// no address.
+    /// `dev` may reach providers on this machine without a setting. Throws if the sender is no
+    /// address.
     init(_ settings: Settings, isDevelopment: Bool = false) throws {
         self.init(
             providers: OutboundPolicy(
@@ -52,7 +52,7 @@ package struct ExternalServices: Sendable {
 }
 
 extension EventLoop {
-    /// Lets `duration` pass without holding a thread. Call from work spawned on a loop.
+    /// Waits without blocking a thread. Call it from a task of a loop.
     static func pause(_ duration: Duration) async {
         await withCheckedContinuation { continuation in
             guard let loop = current else { return continuation.resume() }

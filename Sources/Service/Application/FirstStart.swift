@@ -5,8 +5,8 @@ import Observability
 import Storage
 import Text
 
-/// What `serve` does on an empty database: the key and the owner that the settings name, or a
-/// token for the set-up page, logged once.
+/// Sets up an empty database for `serve`: installs the key and the owner of the settings, or logs a
+/// token for the set-up page once.
 struct FirstStart: Sendable {
     var settings: Settings
     var publicURL: String

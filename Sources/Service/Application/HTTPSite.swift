@@ -9,7 +9,7 @@ import SignIn
 import Storage
 import Text
 
-/// Everything that answers on our own host: health, the documents, the console, then `/v1`.
+/// Answers on our own host: health, the documents, the console, then `/v1`.
 struct HTTPSite: Sendable {
     private let console: ConsoleFiles
     private let dispatcher: Dispatcher
@@ -19,12 +19,12 @@ struct HTTPSite: Sendable {
     private let responseCache: ResponseCache
     private let metrics: ServiceMetrics
     private let drainState: DrainState
-    /// Nil where `/metrics` has a listener of its own.
+    /// nil if `/metrics` has a listener of its own.
     private let metricsEndpoint: MetricsEndpoint?
     private static let documents = ["/livez", "/readyz", "/healthz", "/docs", "/openapi.json"]
-    /// Balancers ask often and wait for little.
+    /// Balancers ask often and do not wait long.
     private static let readinessTime: Duration = .seconds(1)
-    /// Made when they are first asked for: nothing else of the start has to wait for them.
+    /// Built on first use, so that the start does not wait for them.
     private static let document = OpenAPIDocument(endpoints: Routes.all, version: Version.current)
     private static let documentation = StaticPage(
         html: document.page, styleDigest: DocumentPage.styleDigest)
@@ -47,9 +47,9 @@ struct HTTPSite: Sendable {
             ? MetricsEndpoint(metrics: metrics) { try await authenticator.principal(of: $0) } : nil
     }
 
-    /// On a host that is bound to a client only that client answers.
+    /// A host that is bound to a client answers for that client only.
     func respond(to request: Request) async -> Response {
-        // Before anything is read: what changes from now on kills what is remembered.
+        // Taken before anything is read: a change after this invalidates what is cached below.
         let token = responseCache.token
         return switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request): await dispatcher.respond(to: request)
@@ -59,7 +59,7 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// The same for a request that the server does not serve.
+    /// The response to a request that the server refuses before routing.
     func refuse(_ request: Request, as error: HTTPError) async -> Response {
         switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request), .own(let request):
@@ -68,7 +68,7 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// `isForAll`: no endpoint answered, so that it does not matter who asks.
+    /// `isForAll`: no endpoint answered, so the response is the same for every caller.
     private func ownResponse(to request: Request) async -> (answer: Response, isForAll: Bool) {
         guard request.method == .get || request.method == .head else {
             if let answer = answerToOtherMethods(request) { return (answer, isForAll: false) }
@@ -84,8 +84,8 @@ struct HTTPSite: Sendable {
         return (answer, isForAll: true)
     }
 
-    /// Our own pages are read and nothing else (RFC 9110 sections 9.3.7 and 15.5.6); `OPTIONS *` asks
-    /// what the server can do at all.
+    /// Our own pages allow GET and HEAD only (RFC 9110 sections 9.3.7 and 15.5.6); `OPTIONS *` asks
+    /// for the server's capabilities.
     private func answerToOtherMethods(_ request: Request) -> Response? {
         let isServer = sameBytes(request.path, "*")
         let isDocument =
@@ -106,7 +106,7 @@ struct HTTPSite: Sendable {
         return answer
     }
 
-    /// What a request may be refused for before its body has come; nil where it may be sent.
+    /// The refusal of a request before its body is received; nil permits the body.
     func precheck(_ request: Request) async -> Response? {
         switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request): return await dispatcher.precheck(request)
@@ -117,7 +117,7 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// The answer where the path is no endpoint's, and the name it is counted under.
+    /// The response if the path is no endpoint's, and the name that the metrics count it under.
     private func ownResource(_ request: Request) async -> (String, Response)? {
         switch request.path {
         case "/livez": return ("/livez", Self.plain(200, "ok\n"))
@@ -135,7 +135,8 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// 503 while the database cannot be asked or takes no writes: a balancer then sends nobody here.
+    /// 503 while the database is unreachable or refuses writes, so that balancers send no requests
+    /// here.
     private func ready(_ request: Request) async -> Response {
         if drainState.hasBegun { return Self.notReady("the server is stopping") }
         Deadline.current?.last(Self.readinessTime)

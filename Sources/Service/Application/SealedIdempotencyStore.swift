@@ -4,8 +4,9 @@ import HTTP
 import Storage
 import Text
 
-/// Idempotent answers in the database. Those that hold a one-time secret are sealed under a key
-/// that needs both the server's secret and the header's value, of which only a hash is stored.
+/// Stored responses for `Idempotency-Key` in the database. A response with a one-time secret is
+/// sealed under a key derived from the server's secret and the header's value, of which only a hash
+/// is stored.
 struct SealedIdempotencyStore: IdempotencyStore {
     private static let plain: UInt8 = 0
     private static let sealed: UInt8 = 1
@@ -21,7 +22,8 @@ struct SealedIdempotencyStore: IdempotencyStore {
     func begin(_ claim: IdempotencyClaim) async throws -> IdempotencyClaim.State {
         switch try await database.claimIdempotency(Self.row(claim)) {
         case .fresh:
-            // Asked once the claim stands, so that a retry is answered whatever else is kept.
+            // Checked after the claim is stored, so that a retry is answered even if the caller is
+            // over its quota.
             if try await database.isOverStoredResponses(Self.principal(claim)) {
                 try await abandon(claim)
                 return .overQuota(retryAfter: IdempotencyQuota.retryAfter)
@@ -30,8 +32,8 @@ struct SealedIdempotencyStore: IdempotencyStore {
         case .inProgress: return .inProgress
         case .mismatch: return .mismatch
         case .kept(let bytes):
-            // The first answer may not have gone out yet: what it tells of is committed, and has
-            // to be acknowledged as well.
+            // The first response may not have been sent yet, although its change is committed: wait
+            // for the acknowledgements here as well.
             try await database.awaitEarlierInvalidations()
             let answer = Array(bytes.dropFirst())
             guard bytes.first == Self.sealed else { return .replay(answer) }
@@ -58,7 +60,7 @@ struct SealedIdempotencyStore: IdempotencyStore {
         Sealer(keys.derive(salt: Array(claim.key.utf8), "kept answer"))
     }
 
-    /// Binds a sealed answer to its request, so that it opens nowhere else.
+    /// Binds a sealed response to its request, so that it cannot be opened for another.
     private static func context(_ claim: IdempotencyClaim) -> [UInt8] {
         Array("\(principal(claim)) \(claim.method.rawValue) \(claim.path)".utf8)
     }

@@ -28,7 +28,7 @@ package final class Service: Sendable {
     private let tls: (chain: String, key: String)?
     package let composition: Composition
     package let port: Int
-    /// Of `/metrics`, where it has a listener of its own.
+    /// The port of `/metrics` if it has a listener of its own.
     package let metricsPort: Int?
 
     /// Starts everything and returns once the port is open; `prepare` runs before that.
@@ -60,7 +60,7 @@ package final class Service: Sendable {
         var platformConfiguration = appConfiguration
         platformConfiguration.measures = metrics.database(role: "platform")
         platformConfiguration.conninfo = configuration.platformConninfo
-        // The platform's role reads; what of it is seldom asked is not kept open.
+        // The platform's role mostly reads, so few connections stay open.
         platformConfiguration.readsPerLoop = 1
         platformConfiguration.readsAtRest = 0
         platformConfiguration.transactionsPerLoop = 0
@@ -134,7 +134,7 @@ package final class Service: Sendable {
         ]
         if let mailSender = composition.mailSender {
             let answers = composition.resetAnswers
-            // What fails is there still, so the next round finds it.
+            // A failed item is still there, so the next round finds it.
             periodicTasks.append(
                 PeriodicTask("mail is not sent", every: 1, on: loops[0], logger: logger) {
                     try await mailSender.round()
@@ -157,28 +157,28 @@ package final class Service: Sendable {
         for one in periodicTasks { one.start() }
     }
 
-    /// Says that it is not ready and that each answer is its connection's last, and goes on serving:
-    /// balancers find out and go elsewhere. `stop` follows when they have had the time of `drain`.
+    /// Reports not ready and closes each connection after its response, but continues to serve until
+    /// balancers notice. Call `stop` after `drain`.
     package func prepareToStop() {
         drainState.begin()
         server.prepareToLeave()
     }
 
-    /// Reads the certificate and its key again, for new connections; false where there are none.
-    /// Throws `TLSError`, and goes on with what it has.
+    /// Reloads the certificate and its key for new connections; false if none are configured.
+    /// Throws `TLSError` and keeps the current ones.
     package func reloadTLS() throws -> Bool {
         guard let tls else { return false }
         server.replaceTLS(try TLSContext(certificateChain: tls.chain, privateKey: tls.key))
         return true
     }
 
-    /// Answers what is in flight, then closes; nothing acknowledged is lost.
+    /// Answers requests in flight, then closes; acknowledged changes are not lost.
     package func stop() async {
         prepareToStop()
         housekeeping.stop()
         for one in periodicTasks { one.stop() }
         composition.mailSender?.stop()
-        // A handshake that has begun takes a round trip more.
+        // A handshake in progress needs one more round trip.
         await server.drain(
             deadline: .seconds(10), grace: drain > .zero ? .milliseconds(200) : .zero)
         await metricsServer?.drain(deadline: .seconds(1))

@@ -4,23 +4,23 @@ import Observability
 import Postgres
 import Storage
 
-/// What the service needs to start, settled: from the environment or from the embedded default.
+/// Everything the service needs to start, from the environment or from the embedded defaults.
 package struct ServiceConfiguration: Sendable {
     package var appConninfo: String
     package var platformConninfo: String
-    /// The keys for directory, pepper and sealing are derived from them.
+    /// Directory keys, pepper and sealing keys are derived from them.
     package var secrets: SecretKeys
     package var listen: String
     package var publicURL: String?
     package var threads: Int
-    /// Connections to PostgreSQL that the process opens at most, of all roles.
+    /// Connections to PostgreSQL that the process opens at most, all roles together.
     package var databaseConnections: Int
-    /// How long the server goes on after it was told to stop.
+    /// How long the server continues after the signal to stop.
     package var drain: Duration
     package var consoleDirectory: String
     package var tlsCertificate: String?
     package var tlsKey: String?
-    /// How long a replica may answer from memory after it last heard from the database.
+    /// How long a replica may answer from its cache after PostgreSQL last confirmed it.
     package var lease: Duration
     /// PEM of a P-256 key that signs access tokens instead of the database's.
     package var signingKey: String?

@@ -13,7 +13,7 @@ struct Authenticator: Sendable {
     /// Whether a key's use is counted, and held against its limit.
     private(set) var isCounting = true
 
-    /// For a second look at the credential of a call that goes on.
+    /// Checks the credential again for a call that continues, without counting a use.
     var uncounted: Authenticator {
         var other = self
         other.isCounting = false
@@ -81,7 +81,7 @@ struct Authenticator: Sendable {
         return try admit(key, from: request.remoteAddress, origin: request.first("origin"))
     }
 
-    /// The principal of a key that was found, counted as used.
+    /// The principal of a key that was found; counts the use.
     func admit(
         _ key: PresentedKey, from address: String, origin: String?
     ) throws(Problem) -> CallerPrincipal {
@@ -130,7 +130,7 @@ struct Authenticator: Sendable {
         else { throw Problem.unauthorized("The session is over; sign in again.") }
         try refuseForeignPage(request)
         let person = session.operator
-        // Whoever wants to leave may, also from a tenant that is suspended.
+        // Signing out is allowed even if the tenant is suspended.
         let isLeaving = request.method == .delete && request.path == "/v1/session"
         var mayResume = false
         if let tenant = person.tenant, !isLeaving {
@@ -153,7 +153,8 @@ struct Authenticator: Sendable {
         return principal
     }
 
-    /// An owner whose tenant its own side suspended: may look at it and resume it, no more.
+    /// An owner of a tenant that the tenant's own operators suspended may read the tenant and
+    /// resume it.
     private func isResuming(
         _ person: OperatorRow, of tenant: UUID, _ request: Request
     ) async throws -> Bool {
@@ -170,11 +171,13 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// A page of another origin must neither act nor read with the console's cookie (Fetch
-    /// Metadata): SameSite still sends it from a sibling host, which CORS may let read answers.
+    /// A page of another origin must neither write nor read with the console's cookie (Fetch
+    /// Metadata): SameSite still sends the cookie from a sibling host, and CORS may allow that host
+    /// to read.
     ///
-    /// A write has to say that it comes from us: by that field or, from a browser without it, by an
-    /// `Origin`, which beside the cookie the origin policy has let through for our own alone.
+    /// A write must prove that it comes from our own pages: by that field or, if the browser does
+    /// not send it, by an `Origin`, which the CORS policy accepts beside the cookie for our own
+    /// origin only.
     private func refuseForeignPage(_ request: Request) throws {
         let reads = [.get, .head].contains(request.method)
         let isOurs =

@@ -2,7 +2,7 @@ import API
 import Domain
 import Text
 
-/// Checks every endpoint's access against the permission table.
+/// Checks every endpoint's access against the table of rights.
 enum Authorizer {
     /// nil: allowed.
     static func refusal(_ who: CallerPrincipal, _ access: Access, _ call: Call) -> Problem? {
@@ -22,7 +22,8 @@ enum Authorizer {
 
     private static let noRight = Problem.forbidden("No credential may do this.")
 
-    /// `own`: the owner whose objects are the caller's own.
+    /// `name`: a right, or a management scope, which covers all its rights. `own`: the user who
+    /// owns the object. Refuses if neither names a right.
     private static func refusal(
         _ who: CallerPrincipal, _ right: Right, in tenant: UUID?, own: UUID? = nil
     ) -> Problem? {

@@ -6,11 +6,13 @@ import JSON
 import Storage
 import Text
 
-/// Who calls the Lambda Invoke API: an AWS client with a hook credential, or an emulator on this
-/// machine for a pool that its operators opened to it. Anything else shows a key, as everywhere.
+/// Authenticates callers of the Lambda Invoke API: an AWS client with a hook credential, or an
+/// emulator on this machine if the operators opened the pool to it. Other callers need an API key,
+/// as elsewhere.
 struct LambdaCaller: Sendable {
     private static let prefix = LambdaEndpoint.prefix
-    /// The peer's own address; a header takes it back where a proxy stands between, never gives it.
+    /// Addresses of this machine. They count only for the peer itself: a forwarding header can
+    /// deny, never grant.
     private static let loopback: Set<String> = ["127.0.0.1", "::1"]
 
     let database: Database
@@ -50,7 +52,7 @@ struct LambdaCaller: Sendable {
         }
         let id = UUID(signature.accessKeyID) ?? UUID.random()
         let found = try await database.hookCredential(id)
-        // An unknown credential costs what a wrong signature does.
+        // An unknown credential takes as much time as a wrong signature.
         let matches = signature.matches(signed, secret: found?.secret ?? RandomBytes.make(40))
         guard let found, matches else {
             throw Problem.unauthorized("The signature does not fit.")
@@ -59,7 +61,7 @@ struct LambdaCaller: Sendable {
         return principal(of: found.provider, id: id)
     }
 
-    /// A credential that a key made is bounded as that key is.
+    /// A hook credential that an API key created has that key's bounds.
     private func admit(_ row: HookCredentialRow, _ request: Request) throws {
         let now = database.clock()
         if let end = row.bounds.expiresAt, end <= now {

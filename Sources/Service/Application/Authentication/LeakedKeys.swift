@@ -4,8 +4,8 @@ import HTTP
 import Storage
 
 extension Authenticator {
-    /// Throws 400 where a key of ours stands in the query. It stands in logs by now, which those
-    /// whose key it is have to know: where it still works, that is audited.
+    /// Throws 400 if the query contains one of our keys. The key is in access logs by then, so if
+    /// it still works the leak is audited for its owner.
     func refuseKeyInAddress(_ request: Request) async throws {
         for pair in request.query.split(separator: "&") {
             guard let mark = pair.utf8.firstIndex(of: UInt8(ascii: "=")),

@@ -3,21 +3,20 @@ import HTTP
 import Serving
 import Text
 
-/// Proxies in front of the service: what they say of who called counts, what anybody else says of it
-/// does not.
+/// Trusted proxies in front of the service: only their forwarding headers count.
 struct TrustedProxies: Sendable {
     private let ranges: [IPRange]
     private let isSecure: Bool
 
-    /// `blocks`: addresses and blocks. `isSecure`: people reach this server by https alone, whether or
-    /// not the proxy that ends TLS is named, so cookies and links are those of https.
+    /// `blocks`: addresses and CIDR blocks. `isSecure`: clients reach this server by https only, even
+    /// if the proxy that ends TLS is not listed, so cookies and links use https.
     init(_ blocks: [String], isSecure: Bool = false) {
         ranges = blocks.compactMap { IPRange($0) }
         self.isSecure = isSecure
     }
 
-    /// The request as the first proxy got it: with the address that no trusted proxy has, and over
-    /// TLS where that proxy says so.
+    /// The request as the first proxy received it: with the last address that is not a trusted
+    /// proxy's, and over TLS if that proxy says so.
     func unwrapped(_ request: Request) -> Request {
         var request = request
         guard isTrusted(request.remoteAddress) else { return secured(request) }
@@ -35,7 +34,7 @@ struct TrustedProxies: Sendable {
         return request
     }
 
-    /// The same for a fast path; nil where the fields are out of the ordinary.
+    /// The same for a fast path; nil if the fields need the full check.
     func unwrapped(_ request: FastRequest) -> FastRequest? {
         guard isTrusted(request.remoteAddress) else { return secured(request) }
         let head = request.head
@@ -58,7 +57,7 @@ struct TrustedProxies: Sendable {
         return request
     }
 
-    /// Each proxy appends the address that it was called from: the last ones were written by ours.
+    /// Each proxy appends the address that called it, so the last entries are our proxies'.
     private func caller(_ told: [String]) -> String? {
         var caller: String?
         for address in told.reversed() {

@@ -9,8 +9,8 @@ import Postgres
 import Storage
 import Text
 
-/// What whoever holds the database's credentials may do without a server: the first owner, a key.
-/// It goes through the service's own rules and leaves the same audit rows.
+/// Administration with the database's credentials and without a server: the first owner, a key.
+/// Applies the service's own rules and writes the same audit rows.
 struct AdministrationCommand {
     struct Refused: Error, CustomStringConvertible {
         var description: String
@@ -45,7 +45,7 @@ struct AdministrationCommand {
         return 0
     }
 
-    /// The way back for who has lost the password where the server sends no mail.
+    /// Resets an operator's password if the server sends no mail.
     func resetOperator(_ call: Invocation) throws -> Int32 {
         let base = settings.publicURL ?? "http://\(settings.listen.text)"
         let address = try Self.address(call.values["email"] ?? "")

@@ -2,7 +2,7 @@ import Glibc
 import Networking
 import Synchronization
 
-/// Runs async work on a loop while the calling thread, which is no loop's, waits for it.
+/// Runs async work on a loop and blocks the calling thread until it ends; not for a loop's thread.
 func waitFor<Value: Sendable>(
     on loop: EventLoop, _ work: @escaping @Sendable () async throws -> Value
 ) throws -> Value {

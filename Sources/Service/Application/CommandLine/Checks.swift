@@ -4,7 +4,7 @@ import JSON
 import Networking
 import Postgres
 
-/// One thing that `gatehouse check` looked at.
+/// The result of one check of `gatehouse check`.
 struct Finding: Sendable {
     enum Result: String, Sendable { case ok, warning, failed }
 
@@ -13,7 +13,7 @@ struct Finding: Sendable {
     var detail: String
 }
 
-/// Everything that `serve` needs, looked at from outside before it is started.
+/// Checks everything that `serve` needs, before it is started.
 struct Checks: Sendable {
     var settings: Settings
 
@@ -27,7 +27,7 @@ struct Checks: Sendable {
         return findings
     }
 
-    /// Whether a key is given; whether it is the database's is asked there.
+    /// Whether a key is set; the database check compares it with the database's.
     private func secret() -> Finding? {
         do {
             _ = try settings.secrets()
@@ -88,7 +88,7 @@ struct Checks: Sendable {
         reach("mail server", url.text, ports: ["smtp": 25, "smtps": 465])
     }
 
-    /// A warning only: the name may be served by a proxy that this machine cannot see.
+    /// Only a warning: a proxy that this machine cannot see may serve the name.
     private func publicName(_ url: String) -> Finding {
         guard let host = Endpoint(url, ports: ["http": 80, "https": 443])?.host else {
             return Finding(name: "public name", result: .failed, detail: "not understood")
@@ -111,7 +111,7 @@ struct Checks: Sendable {
             : Finding(name: name, result: .failed, detail: "nothing answers at \(address)")
     }
 
-    /// Host and port of a URL, without what may be secret in it.
+    /// Host and port of a URL, without user and password.
     private struct Endpoint {
         var host: String
         var port: UInt16

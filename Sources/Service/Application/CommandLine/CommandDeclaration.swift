@@ -1,5 +1,5 @@
-/// One command of the program. Help, the manual page, completions and the parser read the same
-/// declarations, so that none can forget an option.
+/// One command of the program. Help, manual page, completions and parser read the same
+/// declarations, so all know every option.
 struct CommandDeclaration: Sendable {
     /// One word, or two as in `key issue`.
     var name: String
@@ -17,9 +17,9 @@ struct OptionDeclaration: Sendable {
     /// Without the dashes.
     var name: String
     var short: Character?
-    /// What stands for the value in help; nil: a flag.
+    /// The value's placeholder in help; nil: a flag.
     var value: String?
-    /// The values that may be given, where they are few.
+    /// The allowed values; empty: any.
     var choices: [String] = []
     var isRequired = false
     var summary: String

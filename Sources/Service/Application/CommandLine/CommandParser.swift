@@ -1,6 +1,6 @@
 import Configuration
 
-/// What is wrong with a command line, and the likeliest mend.
+/// What is wrong with a command line, and the most likely correction.
 struct UsageFault: Error, Equatable {
     var message: String
 }

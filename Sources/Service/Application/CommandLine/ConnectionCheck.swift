@@ -26,7 +26,8 @@ struct ConnectionCheck: Sendable {
             replicas: try row.get(3, as: Int.self))
     }
 
-    /// `room`: what PostgreSQL takes from roles that are no superusers; `replicas`: those that run.
+    /// `room`: connections that PostgreSQL allows roles without superuser rights; `replicas`:
+    /// running ones.
     func verdict(room: Int, used: Int, replicas: Int) -> (Finding.Result, String) {
         let sentence =
             "this process opens \(limit) at most, PostgreSQL takes \(room), of which \(used) are in use"
@@ -36,7 +37,7 @@ struct ConnectionCheck: Sendable {
                 "\(sentence); lower GATEHOUSE_DATABASE_CONNECTIONS or raise max_connections"
             )
         }
-        // Another one beside those that run, each as large as this.
+        // One more process of this size beside the running ones.
         let all = limit * (replicas + 1)
         if all > room {
             return (

@@ -5,14 +5,14 @@ import Replication
 import Storage
 import Text
 
-/// The database as both roles see it: reachable, in order, and with its walls up.
+/// Checks the database as both roles: reachable, migrated, and with row-level security in force.
 struct DatabaseChecks: Sendable {
     var app: String
     var platform: String
-    /// The folder of the migrations that this program knows.
+    /// The folder of this program's migrations.
     var migrations: String
     var secrets: SecretKeys?
-    /// Nil where it is not asked, as before a start.
+    /// nil: not checked, as before a start.
     var connections: ConnectionCheck?
 
     /// The role that cannot connect, and why. Blocks; not for a loop.
@@ -25,7 +25,7 @@ struct DatabaseChecks: Sendable {
         return nil
     }
 
-    /// What keeps `serve` from starting: a schema that is behind, a role that owns the tables.
+    /// What prevents `serve` from starting: an old schema, or an app role that owns the tables.
     func blockers(on loop: EventLoop) async -> [Finding] {
         let app = client(app, loop)
         let findings = [
@@ -107,7 +107,7 @@ struct DatabaseChecks: Sendable {
         }
     }
 
-    /// The role that serves requests must not be able to get round the policies.
+    /// The app role must not be able to bypass row-level security.
     private func appRole(_ app: Postgres) async throws -> (Finding.Result, String) {
         let rows = try await app.read(
             """
@@ -131,8 +131,8 @@ struct DatabaseChecks: Sendable {
         return (.ok, "\(name) owns nothing and bypasses nothing")
     }
 
-    /// Every table with a tenant and a grant has its policy, forced; and it works: without a
-    /// tenant no row is seen.
+    /// Every table with a tenant column and a grant must have a forced policy that works: without a
+    /// tenant no row is visible.
     private func policies(_ app: Postgres) async throws -> (Finding.Result, String) {
         let rows = try await app.read(
             """
@@ -163,7 +163,7 @@ struct DatabaseChecks: Sendable {
         return (.ok, "\(name) reads across tenants and writes nothing")
     }
 
-    /// A dump that was taken under row-level security has tables without rows.
+    /// A dump taken under row-level security contains empty tables.
     private func rows(_ platform: Postgres) async throws -> (Finding.Result, String) {
         let rows = try await platform.read(
             """

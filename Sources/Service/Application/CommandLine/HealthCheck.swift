@@ -1,7 +1,7 @@
 import Configuration
 import Glibc
 
-/// `gatehouse healthcheck`: one plain request to a server on this machine, for containers.
+/// `gatehouse healthcheck`: one HTTP request to a server on this machine, for containers.
 struct HealthCheck {
     struct Failed: Error, CustomStringConvertible {
         var description: String

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Where the files beside the program are: in the checkout it was built in, or installed.
+/// Finds the files that belong to the program, in the checkout or installed.
 enum Installation {
     struct NotFound: Error, CustomStringConvertible {
         var name: String
         var description: String { "the folder \(name) is neither beside the program nor installed" }
     }
 
-    /// `Public` or `Migrations`: looked for upward from the program, then under /usr/share.
+    /// `Public` or `Migrations`: searched from the program's folder upward, then under /usr/share.
     static func find(_ name: String) throws -> String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

@@ -2,11 +2,11 @@ import Configuration
 import Glibc
 import Networking
 
-/// Why an address of the settings cannot be listened at, with what to do about it.
+/// Why the service cannot listen at an address of the settings, and what to do about it.
 struct ListenFault: Error, CustomStringConvertible {
     var description: String
 
-    /// Nothing where the addresses of the settings can be had; asked before anything else is started.
+    /// Returns nothing if all addresses are free; runs before anything else starts.
     static func check(_ settings: Settings) throws {
         try check("GATEHOUSE_LISTEN", settings.listen)
         if let metrics = settings.metricsListen { try check("GATEHOUSE_METRICS_LISTEN", metrics) }

@@ -5,7 +5,7 @@ import Postgres
 import Storage
 import Text
 
-/// The service without its sockets, for one command, with the database's credentials.
+/// The service without sockets, for one command, with the database's credentials.
 struct OfflineService {
     struct Unready: Error, CustomStringConvertible {
         var description: String
@@ -16,10 +16,11 @@ struct OfflineService {
     var principal: CallerPrincipal
     /// Milliseconds; 0: none.
     var statementTimeout = 2500
-    /// Whether the secret key must fit the database. Only what mends that goes without.
+    /// Whether the secret key must fit the database. False only for the command that repairs it.
     var needsSecrets = true
 
-    /// Throws what keeps the service from being used, in words for whoever called the command.
+    /// Throws an error with a text for the person at the command line if the service cannot be
+    /// used.
     func run<Value: Sendable>(
         _ work: @escaping @Sendable (Composition) async throws -> Value
     ) throws -> Value {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Whether a place on the network can be reached from here.
+/// Tests whether a host and port accept connections from here.
 enum Reach {
     private static let seconds = 5
 
@@ -8,7 +8,7 @@ enum Reach {
         withAddresses(host, 0) { $0 != nil } ?? false
     }
 
-    /// Whether one of the host's addresses takes a connection within five seconds.
+    /// True if one of the host's addresses accepts a connection within five seconds.
     static func connects(_ host: String, _ port: UInt16) -> Bool {
         withAddresses(host, port) { first in
             var entry = first
@@ -25,7 +25,7 @@ enum Reach {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
-        // Linux holds connect(2) to the time to send.
+        // Linux limits connect(2) by the send timeout.
         setsockopt(
             descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         return connect(descriptor, address.ai_addr, address.ai_addrlen) == 0

@@ -1,6 +1,6 @@
 import Postgres
 
-/// What the database has of the migrations that this program knows.
+/// Which of this program's migrations the database has.
 enum SchemaState: Equatable {
     case none
     /// The names of the files that were not applied.
@@ -29,7 +29,8 @@ enum SchemaState: Equatable {
         }
     }
 
-    /// Why this program cannot work with it; a newer schema serves an older program.
+    /// Why this program cannot work with the schema; nil also for a newer schema, which supports
+    /// older programs.
     var fault: String? {
         switch self {
         case .none: "the database has no schema; run gatehouse migrate"

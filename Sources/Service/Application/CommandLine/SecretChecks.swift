@@ -1,7 +1,7 @@
 import Cryptography
 import Storage
 
-/// The secret keys of the settings against what the database was sealed with.
+/// Compares the secret keys of the settings with those that sealed the database.
 struct SecretChecks: Sendable {
     var database: Database
 
@@ -24,7 +24,7 @@ struct SecretChecks: Sendable {
         }
     }
 
-    /// No server has run here, or an older one.
+    /// The database has no mark of a secret key: no server has run, or only an older one.
     private func unused() async throws -> Finding {
         let foreign = try await database.foreignPlaces()
         guard foreign.isEmpty else {

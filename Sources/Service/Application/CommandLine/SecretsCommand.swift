@@ -14,13 +14,14 @@ struct SecretsCommand: Sendable {
 
     var settings: Settings
     var terminal: Terminal
-    /// Seconds in which a request that began under the previous key ends: twice the longest
-    /// deadline of an ordinary request.
+    /// Seconds after which no request uses the previous key: twice the longest deadline of an
+    /// ordinary request.
     static let grace: UInt32 = 10
-    /// How often replicas are asked whether they follow, a second apart.
+    /// How often replicas are asked whether they have switched, a second apart.
     static let questions = 30
 
-    /// Moves everything from the previous key to the current one. May be repeated at any point.
+    /// Re-encrypts everything from the previous key to the current one. May be repeated after any
+    /// failure.
     func rotate() throws -> Int32 {
         guard settings.previousSecretKey != nil else { throw SecretKeyFault.noPrevious }
         let terminal = terminal
@@ -51,7 +52,7 @@ struct SecretsCommand: Sendable {
         return 0
     }
 
-    /// Goes on without a key that is lost.
+    /// Continues without a lost key: what it sealed is dropped.
     func forget(_ call: Invocation) throws -> Int32 {
         var offline = offline
         offline.needsSecrets = false

@@ -3,7 +3,7 @@ import Cryptography
 import Networking
 import Observability
 
-/// `gatehouse serve`: the service against a database that somebody else runs.
+/// `gatehouse serve`: the service with an external database.
 struct ServeCommand {
     var settings: Settings
 
@@ -49,7 +49,7 @@ struct ServeCommand {
         logger.log(.info, "stopped")
     }
 
-    /// At SIGHUP, as of a renewed certificate.
+    /// Runs at SIGHUP: reads a renewed certificate.
     private static func reload(_ service: Service, _ logger: Logger) {
         do {
             let isRead = try service.reloadTLS()
@@ -61,8 +61,8 @@ struct ServeCommand {
         }
     }
 
-    /// Throws, before anything is served, where the database cannot be reached, lacks migrations of
-    /// this program or lets the app role round its walls.
+    /// Throws before anything is served if the database is unreachable, lacks migrations of this
+    /// program or lets the app role bypass row-level security.
     private func requireReady(_ configuration: ServiceConfiguration, on loop: EventLoop) throws {
         let checks = DatabaseChecks(
             app: configuration.appConninfo, platform: configuration.platformConninfo,
@@ -75,7 +75,7 @@ struct ServeCommand {
         }
     }
 
-    /// The same login, switched to the platform's role at the start of the connection.
+    /// The same login, which switches to the platform's role when the connection opens.
     static func switchingRole(_ url: String) -> String {
         if url.utf8.starts(with: "postgres".utf8) {
             return url + (url.contains("?") ? "&" : "?")
@@ -86,7 +86,7 @@ struct ServeCommand {
 }
 
 extension Settings {
-    /// The secret key and, where it is set, the one before.
+    /// The secret key and the previous one, if set.
     func secrets() throws -> SecretKeys {
         guard let secret = secretKey else { throw Command.Missing(name: "GATEHOUSE_SECRET_KEY") }
         guard let keys = SecretKeys(secret.bytes, previous: previousSecretKey?.bytes) else {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The signals that the process obeys, taken by one thread that waits for them.
+/// Handles the process's signals in one thread that waits for them.
 enum Signals {
     /// Blocks them in every thread started from now on.
     static func block() {
@@ -9,8 +9,8 @@ enum Signals {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Returns the name of SIGINT or SIGTERM when one comes; at SIGHUP it calls `reload`, or ends too
-    /// where that is nil.
+    /// Returns the name of SIGINT or SIGTERM when one arrives. SIGHUP calls `reload`, or also returns
+    /// if `reload` is nil.
     static func waitForStop(reload: (() -> Void)?) -> String {
         var signals = all
         while true {
@@ -24,7 +24,7 @@ enum Signals {
         }
     }
 
-    /// Lets `time` pass; a further signal to stop ends it.
+    /// Waits for `time`; another signal to stop ends the wait.
     static func pause(_ time: Duration) {
         var signals = all
         sigdelset(&signals, SIGHUP)

@@ -1,8 +1,8 @@
 import Configuration
 import Observability
 
-/// What the log says of the settings when the service starts: none that is secret, no address of a
-/// database, since that may hold a password.
+/// The settings in the first log line: no secrets, and no database addresses, which may contain a
+/// password.
 enum StartLine {
     static func fields(
         _ settings: Settings, _ configuration: ServiceConfiguration

@@ -22,6 +22,6 @@ struct Terminal: Sendable {
         isColoured ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// One step of a longer work.
+    /// One step of a longer task.
     func step(_ text: String) { say(paint("› ", .dim) + text + "\n") }
 }

@@ -2,8 +2,8 @@ import Cryptography
 import Glibc
 import Text
 
-/// What `gatehouse dev` keeps between starts: its keys, and the cluster unless that has to live
-/// where the user `postgres` can reach it. One process at a time holds it.
+/// What `gatehouse dev` keeps between starts: its keys, and the cluster unless the user `postgres`
+/// needs it elsewhere. One process at a time locks it.
 struct DataDirectory {
     struct Failure: Error, CustomStringConvertible {
         var description: String
@@ -12,7 +12,7 @@ struct DataDirectory {
     let path: String
     private let lock: Int32
 
-    /// Makes the directory (0711) where it is missing and takes its lock.
+    /// Creates the directory (0711) if it is missing and takes its lock.
     init(_ given: String) throws {
         if mkdir(given, 0o711) != 0, errno != EEXIST {
             throw Failure(description: "cannot make \(given): \(String(cString: strerror(errno)))")
@@ -28,7 +28,7 @@ struct DataDirectory {
         }
     }
 
-    /// The bytes of a file, or nil where it is missing.
+    /// The bytes of a file, or nil if it is missing.
     func contents(_ name: String) -> [UInt8]? {
         Self.read(path + "/" + name)
     }
@@ -46,7 +46,7 @@ struct DataDirectory {
         }
     }
 
-    /// Writes a file of its owner's alone, whole or not at all.
+    /// Writes a file with mode 0600 atomically.
     func store(_ name: String, _ bytes: [UInt8]) throws {
         let temporary = "\(path)/.\(name).new"
         unlink(temporary)
@@ -63,7 +63,7 @@ struct DataDirectory {
         }
     }
 
-    /// 32 random bytes, made at the first start, as 64 hex digits.
+    /// 32 random bytes as 64 hex digits, created at the first start.
     func secret(_ name: String) throws -> String {
         if let kept = contents(name) {
             return String(decoding: kept.prefix { $0 > 0x20 }, as: UTF8.self)

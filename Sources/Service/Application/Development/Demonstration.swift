@@ -6,7 +6,7 @@ import Postgres
 import Storage
 import Text
 
-/// What `dev` shows on its first screen: an owner and the tenant `demo`, made at the first start.
+/// The content of `dev`'s first screen: an owner and the tenant `demo`, created at the first start.
 package struct Demonstration: Sendable {
     private static let owner = "owner@gatehouse.test"
     private let database: Database
@@ -17,7 +17,7 @@ package struct Demonstration: Sendable {
         dispatcher = service.composition.dispatcher
     }
 
-    /// A token that signs the owner in once, within an hour.
+    /// A token that signs the owner in once, valid for an hour.
     package func signInLink() async throws -> String {
         let owner = try await owner()
         if try await database.tenant("demo") == nil { try await populate(owner) }

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// The tenant `demo`, filled through the service's own front door, so that it obeys every rule.
+/// Fills the tenant `demo` through the service's own API, so that all its rules apply.
 struct DemonstrationData: Sendable {
     struct Refused: Error, CustomStringConvertible {
         var description: String
@@ -23,7 +23,7 @@ struct DemonstrationData: Sendable {
     ]
 
     var dispatcher: Dispatcher
-    /// A console session of the owner.
+    /// The token of the owner's console session.
     var token: String
 
     func make() async throws {
@@ -56,7 +56,7 @@ struct DemonstrationData: Sendable {
         }
     }
 
-    /// Some people sign in, an invited one and a stranger among them.
+    /// Signs some people in, one invited and one unknown.
     private func signUps() async throws {
         let emails =
             Self.people.prefix(5).map(\.email) + ["tim@demo.example", "eve@stranger.example"]

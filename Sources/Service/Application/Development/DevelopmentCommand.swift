@@ -6,7 +6,7 @@ import Postgres
 import Storage
 import Text
 
-/// `gatehouse dev`: everything from nothing: a private cluster, the schema, an owner, a demo tenant.
+/// `gatehouse dev`: starts a private cluster and creates schema, owner and demo tenant.
 struct DevelopmentCommand {
     var settings: Settings
     var terminal: Terminal
@@ -48,7 +48,7 @@ struct DevelopmentCommand {
             drain: settings.drain ?? .zero)
         let controlLoop = EventLoop(index: -1)
         controlLoop.start()
-        // A key and an owner of the settings come before the demonstration makes its own.
+        // A key and an owner of the settings take precedence over the demonstration's own.
         let isNamed = settings.setupAPIKey != nil || settings.setupOwnerEmail != nil
         let first = FirstStart(
             settings: settings, publicURL: "http://\(settings.listen.text)",
@@ -68,7 +68,7 @@ struct DevelopmentCommand {
             Ctrl-C stops it; the data stays in \(data.path).
 
             """)
-        // A terminal that is closed sends SIGHUP: its PostgreSQL is to stop as well.
+        // Closing the terminal sends SIGHUP: stop PostgreSQL as well.
         _ = Signals.waitForStop(reload: nil)
         terminal.step("stopping")
         service.prepareToStop()

@@ -2,15 +2,16 @@ import Cryptography
 import Glibc
 import Text
 
-/// A PostgreSQL cluster of our own: the installed programs, a unix socket in a directory that only
-/// we may enter, no port. Started by root it belongs to the user `postgres`.
+/// A private PostgreSQL cluster: the installed programs, a unix socket in a directory that only
+/// this user may enter, no port. If root starts it, it belongs to the user `postgres`.
 struct PrivateCluster {
     let directory: String
     let socket: String
     private let programs: String
     private let user: String?
 
-    /// Where the cluster lives for this data directory; see `moved` for when it is elsewhere.
+    /// Chooses the cluster's directory for this data directory; see `moved` for when it is
+    /// elsewhere.
     init(in data: DataDirectory) throws {
         programs = try Self.findPrograms()
         user = getuid() == 0 ? "postgres" : nil
@@ -29,15 +30,15 @@ struct PrivateCluster {
         socket = "/tmp/gatehouse-\(hash)"
     }
 
-    /// True where the cluster could not stand in the data directory itself.
+    /// True if the cluster could not be placed in the data directory.
     func moved(from data: DataDirectory) -> Bool { !directory.hasPrefix(data.path + "/") }
 
-    /// libpq's words for a connection as one of the cluster's roles.
+    /// The libpq conninfo for one of the cluster's roles.
     func conninfo(role: String, database: String = "gatehouse") -> String {
         "host=\(socket) user=\(role) dbname=\(database)"
     }
 
-    /// Makes the cluster at the first start, brings it up, and waits until it answers.
+    /// Creates the cluster at the first start, starts it, and waits until it answers.
     func start() throws {
         if DataDirectory.read(directory + "/PG_VERSION") == nil {
             _ = try Subprocess([
@@ -46,7 +47,7 @@ struct PrivateCluster {
             ]).run(as: user)
         }
         try makeSocketDirectory()
-        // What a killed run left behind: ours by the data directory's lock.
+        // Stop what a killed run left; the data directory's lock proves that it is ours.
         _ = try? pgCtl(["stop", "-m", "fast", "-w"])
         let options =
             "-k \(socket) -c listen_addresses='' -c max_connections=100 -c unix_socket_permissions=0700"
@@ -55,13 +56,13 @@ struct PrivateCluster {
     }
 
     func stop() {
-        // Nothing is lost when this fails: PostgreSQL recovers at the next start.
+        // A failure loses nothing: PostgreSQL recovers at the next start.
         _ = try? pgCtl(["stop", "-m", "fast", "-w"])
         rmdir(socket)
     }
 
     private func pgCtl(_ arguments: [String]) throws -> String {
-        // A pg_ctl that starts a server hands its output on to it, so it must not hold our pipe.
+        // pg_ctl passes its output to the server that it starts, so it must not inherit our pipe.
         let command = ([programs + "/pg_ctl", "-D", directory] + arguments).map(Self.quote)
         return try Subprocess(["sh", "-c", command.joined(separator: " ") + " >/dev/null 2>&1"])
             .run(as: user)
@@ -104,7 +105,7 @@ struct PrivateCluster {
         ]).run(as: user)
     }
 
-    /// A directory (0700) that the user owns and can enter; false where it cannot.
+    /// Creates a directory (0700) that the user owns and can enter; false if that fails.
     private static func prepare(_ path: String, for user: String) -> Bool {
         guard let entry = getpwnam(user) else { return false }
         if mkdir(path, 0o700) != 0, errno != EEXIST { return false }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs a program of the system to its end. Only start-up uses this: it blocks its thread.
+/// Runs a program to its end. For start-up only: it blocks its thread.
 struct Subprocess {
     struct Failure: Error, CustomStringConvertible {
         var command: String
@@ -10,21 +10,21 @@ struct Subprocess {
         var description: String { "\(command) ended with \(status): \(output)" }
     }
 
-    /// The program and its arguments; the first is looked up on the path unless it holds a slash.
+    /// The program and its arguments; the program is searched in PATH unless it contains a slash.
     var arguments: [String]
 
     init(_ arguments: [String]) {
         self.arguments = arguments
     }
 
-    /// The same program under another user's ids, for PostgreSQL, which refuses to run as root.
+    /// Runs the program under another user's ids: PostgreSQL refuses to run as root.
     func run(as user: String?) throws -> String {
         guard let user else { return try run() }
         let prefix = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--init-groups", "--"]
         return try Subprocess(prefix + arguments).run()
     }
 
-    /// What the program printed, on either stream, at most 64 KiB of it.
+    /// The program's output of both streams, at most 64 KiB.
     func run() throws -> String {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw failure(-1, "no pipe") }
@@ -36,7 +36,8 @@ struct Subprocess {
         posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
         posix_spawn_file_actions_addclose(&actions, ends[0])
         posix_spawn_file_actions_addclose(&actions, ends[1])
-        // The service blocks its signals before it starts threads; a child must not inherit that.
+        // The service blocks its signals before it starts threads; a child must not inherit the
+        // mask.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -8,12 +8,12 @@ import SignIn
 import Storage
 import Text
 
-/// `POST /v1/api-keys/verify` in its plainest form, which somebody's product asks on each of its own
-/// requests: answered without a task and without the ordinary steps, from memory at once or when
-/// the database has sent the row. Whatever is out of the ordinary it declines.
+/// `POST /v1/api-keys/verify` in its plainest form, which a customer's product sends on each of its
+/// own requests: answered without a task and without the dispatcher, from the cache or when the
+/// database has sent the row. It declines every unusual request.
 ///
-/// A profile of the ordinary way showed 76 µs of processor for one answer: tasks, copies of the
-/// request, the tree of its body, the lists of its fields.
+/// A profile of the ordinary path showed 76 µs of processor time for one answer: tasks, copies of
+/// the request, the tree of its body, the lists of its fields.
 final class QuickVerification: Sendable {
     private static let operation = "verifyApiKey"
     private static let route = PlainVerification.path.description
@@ -33,7 +33,7 @@ final class QuickVerification: Sendable {
     }
 
     func answer(_ request: FastRequest, _ writer: ResponseWriter) -> FastAnswer {
-        // Of before anything is read: what changes from now on kills what will be remembered.
+        // Taken before anything is read: a change after this invalidates what is cached below.
         let token = database.replica.token
         guard let asked = PlainVerification(request), mounts.isOwn(host: asked.host),
             let caller = database.cachedKey(asked.caller), let callerKey = caller.value,
@@ -43,7 +43,7 @@ final class QuickVerification: Sendable {
             guard let principal = admit(callerKey, request) else { return .declined }
             return answer(subject, for: caller, principal, request, writer)
         }
-        // A look-up costs the database something: for keys of the caller's own tenant alone.
+        // A look-up costs a query, so only keys of the caller's own tenant are looked up.
         guard let secret = asked.secret,
             callerKey.tenant == .platform
                 || database.isCached(locator: secret.locator, of: callerKey.tenant),
@@ -71,7 +71,7 @@ final class QuickVerification: Sendable {
         Self.begin(writer, isTLS: request.isTLS)
         request.writeRequestID(to: writer)
         Self.finish(writer, finding)
-        // A process that was frozen until now gives no answer from memory.
+        // A process that was frozen until now must not answer from its cache.
         guard database.isFresh(subject), database.isFresh(caller) else {
             writer.out.truncate(to: length)
             return .declined
@@ -133,7 +133,7 @@ final class QuickVerification: Sendable {
         }
     }
 
-    /// The fields as the dispatcher writes them.
+    /// Writes the fields as the dispatcher does.
     private static func begin(_ writer: ResponseWriter, isTLS: Bool) {
         writer.begin(200)
         writer.field("content-type", "application/json")
@@ -150,7 +150,7 @@ final class QuickVerification: Sendable {
     }
 }
 
-/// A verification that nothing but its two keys decides on: no scopes, no address, no origin.
+/// A verification that depends on its two keys only: no scopes, no address, no origin.
 struct PlainVerification {
     static let path: StaticString = "/v1/api-keys/verify"
     private static let prefix = Array(#"{"key":"#.utf8)
@@ -175,7 +175,7 @@ struct PlainVerification {
         key = KeyHash(of: UnsafeRawBufferPointer(text))
     }
 
-    /// Nil where no key can look so.
+    /// nil if the text has not the form of a key.
     var secret: APIKeySecret? { APIKeySecret(bytes: text) }
 
     private static func isPlain(_ head: RequestHead) -> Bool {

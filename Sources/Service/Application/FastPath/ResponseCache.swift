@@ -5,20 +5,20 @@ import Serving
 import Storage
 import Text
 
-/// Whole answers of the hottest requests (our own small pages, preflights that pass), given again
-/// without any of the ordinary steps. What depends on rows is remembered under the lease, and that it
-/// still holds is asked last, when the answer stands composed; so a process that was frozen before
-/// that moment gives none. They are counted as all others are.
+/// Caches whole responses of the most frequent requests (our own small pages, accepted preflights).
+/// Responses that depend on rows are cached under the lease, which is checked last, when the response
+/// is complete; a process that was frozen before that moment does not answer from it. These requests
+/// are counted as all others are.
 final class ResponseCache: Sendable {
     private struct Answer: Sendable {
         var status: Int
-        /// The lines of its fields, without the request's id.
+        /// The response's field lines, without the request id.
         var head: [UInt8]
         var body: [UInt8]
         var hasRequestID: Bool
-        /// What it is counted under.
+        /// The operation that the metrics count it under.
         var operation: String
-        /// Microseconds of the clock.
+        /// Microseconds of the clock, exclusive.
         var until: Int64 = .max
     }
 
@@ -27,7 +27,7 @@ final class ResponseCache: Sendable {
     private let database: Database
     private let enforcer: CORSPolicyEnforcer
     private let metrics: ServiceMetrics
-    /// Few pages in few forms: whoever asks for one in ever new forms must not fill the memory.
+    /// Few entries: a client that varies its request must not fill the memory.
     private let pages: LeasedCache<ResponseCacheKey, Answer>
     private let preflights: LeasedCache<ResponseCacheKey, Answer>
 
@@ -43,9 +43,9 @@ final class ResponseCache: Sendable {
         kind == .page ? pages : preflights
     }
 
-    // MARK: giving
+    // MARK: answering
 
-    /// True when the answer was written.
+    /// True if the response was written.
     func answer(_ request: FastRequest, _ writer: ResponseWriter) -> Bool {
         guard
             let key = ResponseCacheKey(
@@ -74,12 +74,12 @@ final class ResponseCache: Sendable {
         answer.body.withUnsafeBytes { writer.finish($0) }
     }
 
-    // MARK: remembering
+    // MARK: storing
 
     var token: Freshness.Token { database.replica.token }
 
-    /// Answers the ordinary way, and remembers the answer where that may be done: a page only where
-    /// it is for all. `token`: of before anything was read for it.
+    /// Answers by the ordinary path, and caches the response if that is allowed: a page only if all
+    /// callers get the same. `token`: taken before anything was read for the response.
     func respond(
         to request: Request, since token: Freshness.Token,
         by ordinary: (Request) async -> (answer: Response, isForAll: Bool)

@@ -1,10 +1,10 @@
 import HTTP
 
-/// What an answer that may be remembered whole is a function of, besides rows and time; two
-/// requests with the same question have the same answer but for its request id.
+/// Everything that a cached response depends on besides rows and time; requests with equal keys get
+/// the same response except for the request id.
 struct ResponseCacheKey: Hashable, Sendable {
     enum Kind: UInt8, Sendable {
-        /// A page or a file of our own.
+        /// One of our own pages or files.
         case page
         case preflight
     }
@@ -14,12 +14,12 @@ struct ResponseCacheKey: Hashable, Sendable {
     let kind: Kind
     private let bytes: [UInt8]
 
-    /// Nil for every request that is to be answered the ordinary way.
+    /// nil if the request must take the ordinary path.
     init?(_ request: some AskedFields, body: UnsafeRawBufferPointer, isTLS: Bool) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256)
         bytes.append(isTLS ? 1 : 0)
-        // A host may be bound to a client, so the same path may be another door.
+        // The host selects the client, so the same path may be another endpoint.
         guard request.count("traceparent") == 0, body.isEmpty,
             request.add(["host", "x-forwarded-host"], to: &bytes)
         else { return nil }
@@ -49,28 +49,28 @@ struct ResponseCacheKey: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// An array's own is a call for each byte.
+    /// Faster than the array's own, which calls the hasher for each byte.
     func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 }
 
-/// A request as a question looks at it: still in the receive buffer, or copied out of it.
+/// What the key reads of a request, in the receive buffer or copied.
 protocol AskedFields {
     var method: Method { get }
-    /// Whether the path is one of our own pages'.
+    /// Whether the path may be one of our own pages.
     var mayBePage: Bool { get }
     func count(_ name: StaticString) -> Int
-    /// The path and the query, then a NUL.
+    /// Appends path and query, then a NUL.
     func addPath(to bytes: inout [UInt8])
-    /// The value of a field that comes at most once, then a NUL; without it the NUL alone, and a
-    /// mark where it is there and empty.
+    /// Appends the value of a field that appears at most once, then a NUL; if the field is absent,
+    /// the NUL alone, and a mark if it is present and empty.
     func addField(_ name: StaticString, to bytes: inout [UInt8])
 }
 
 extension AskedFields {
-    /// False where a field comes twice.
+    /// False if a field appears twice.
     func add(_ names: [StaticString], to bytes: inout [UInt8]) -> Bool {
         for name in names {
             guard count(name) <= 1 else { return false }

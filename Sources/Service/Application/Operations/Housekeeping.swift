@@ -3,13 +3,13 @@ import Observability
 import Storage
 import Synchronization
 
-/// Removes what has ended, from time to time; an advisory lock lets one replica do it. Writes down
-/// the uses of keys that this process has counted.
+/// Periodically removes expired rows; an advisory lock lets one replica do it. Writes the key uses
+/// that this process has counted.
 final class Housekeeping: Sendable {
     /// Nanoseconds between rounds, and from the start to the first.
     static let interval: Int64 = 600_000_000_000
     static let firstAfter: Int64 = 30_000_000_000
-    /// Nanoseconds between two writings of the uses: as many may be lost when the process is killed.
+    /// Nanoseconds between two writes of key uses; a killed process loses at most these.
     static let keyUseInterval: Int64 = 10_000_000_000
 
     private let loop: EventLoop
@@ -51,7 +51,7 @@ final class Housekeeping: Sendable {
                 loop.spawn {
                     await self.database.writeKeyUses()
                     await self.database.writeSignIns()
-                    // Where it cannot be asked, the last number stands.
+                    // If the query fails, the gauge keeps its last value.
                     if let mails = try? await self.database.waitingMail() {
                         self.metrics.mailWaits(mails)
                     }
@@ -68,7 +68,7 @@ final class Housekeeping: Sendable {
                 metrics.sweepEnded(failed: false)
             }
         } catch {
-            // The rows are still there, so the next round finds them.
+            // The rows are still there, so the next round removes them.
             metrics.sweepEnded(failed: true)
             logger.log(.warning, "ended rows are not removed", [("fault", .text("\(error)"))])
         }

@@ -1,14 +1,14 @@
 import Networking
 import Observability
 
-/// Collects the lines of one turn of each loop and writes them at its end: a write(2) for every
-/// answer was a twentieth of the processor's time for a verification.
+/// Collects each loop's log lines of one turn and writes them at its end: a write(2) for every
+/// response took a twentieth of the processor time of a verification.
 final class LoopLog: LogSink {
     private final class Part {
         var bytes: [UInt8] = []
     }
 
-    /// PIPE_BUF: what several writers put into a pipe does not mix up to here (pipe(7)).
+    /// PIPE_BUF: writes up to this size by several processes do not interleave in a pipe (pipe(7)).
     private static let most = 4096
 
     private let parts: [LoopBound<Part>]
@@ -33,7 +33,7 @@ final class LoopLog: LogSink {
         part.bytes += line
     }
 
-    /// Returns when what was logged before is written.
+    /// Returns when all earlier lines are written.
     func flush() async {
         for part in parts {
             await withUnsafeContinuation { (done: UnsafeContinuation<Void, Never>) in

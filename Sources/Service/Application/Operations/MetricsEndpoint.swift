@@ -2,8 +2,8 @@ import API
 import HTTP
 import Text
 
-/// Who may read `/metrics` on the service's own port: this machine, or the platform. A request that
-/// a proxy has passed on is not from this machine, whatever its address.
+/// `/metrics` on the service's own port, readable from this machine or with the platform's
+/// credential. A request that a proxy forwarded is not from this machine, whatever its address.
 struct MetricsEndpoint: Sendable {
     let metrics: ServiceMetrics
     let authenticate: @Sendable (Request) async throws -> CallerPrincipal
@@ -35,6 +35,6 @@ struct MetricsEndpoint: Sendable {
 extension Request {
     private static let forwarding = ["forwarded", "x-forwarded-for", "x-real-ip", "via"]
 
-    /// A proxy has passed it on, so the peer's address is not the caller's.
+    /// True if a proxy forwarded the request, so that the peer's address is not the caller's.
     var isPassedOn: Bool { Self.forwarding.contains { first($0) != nil } }
 }

@@ -2,7 +2,7 @@ import Networking
 import Observability
 import Synchronization
 
-/// Does the same again and again, each time so long after the last was done, on one loop.
+/// Runs a task periodically on one loop: the interval starts when the previous run ends.
 final class PeriodicTask: Sendable {
     private let loop: EventLoop
     /// Nanoseconds.
@@ -12,7 +12,7 @@ final class PeriodicTask: Sendable {
     private let work: @Sendable () async throws -> Void
     private let stopped = Atomic<Bool>(false)
 
-    /// `name` is what the log says when the work failed; the next round tries again.
+    /// `name`: the log line of a failed run; the next round tries again.
     init(
         _ name: StaticString, every seconds: Int64, on loop: EventLoop, logger: Logger,
         _ work: @escaping @Sendable () async throws -> Void

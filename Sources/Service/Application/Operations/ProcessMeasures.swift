@@ -1,7 +1,7 @@
 import Glibc
 import Observability
 
-/// The process as Linux sees it, under Prometheus' usual names; read when it is asked for.
+/// Measurements of the process from Linux under Prometheus' usual names; read on each scrape.
 struct ProcessMeasures: Sendable {
     private let resident: Gauge
     private let descriptors: Gauge
@@ -28,7 +28,7 @@ struct ProcessMeasures: Sendable {
         processor.set(Int(time.tv_sec) * 1000 + Int(time.tv_nsec) / 1_000_000)
         guard let folder = opendir("/proc/self/fd") else { return }
         defer { closedir(folder) }
-        // The two dots and the folder itself are not counted.
+        // `.`, `..` and the folder's own descriptor do not count.
         var count = -3
         while readdir(folder) != nil { count += 1 }
         descriptors.set(max(0, count))

@@ -6,17 +6,17 @@ import Postgres
 import Serving
 import Storage
 
-/// What the service counts, for `/metrics`. Every label has a closed set of values, known at the
-/// start: routes are templates, never paths.
+/// The service's metrics for `/metrics`. Every label has a closed set of values: routes are
+/// templates, never paths.
 package final class ServiceMetrics: Sendable {
     private struct Route: Sendable {
-        /// By the status' first digit; the last one takes what is none of 1 to 5.
+        /// By the status's first digit; the last one counts statuses outside 1xx–5xx.
         var classes: [Counter]
         var time: Histogram
     }
 
     private let registry = Metrics()
-    /// By operation id, and the few places that are no endpoint.
+    /// By operation id, and the few resources that are no endpoint.
     private let routes: [String: Route]
     private let decisions: [Outcome: Counter]
     private let verifications: [APIKeyVerdict: Counter]
@@ -24,7 +24,7 @@ package final class ServiceMetrics: Sendable {
     private let outages: [Outage: Counter]
     private let failures: Counter
     private let mail: Gauge
-    /// How long a withdrawal waited for the other replicas to have it.
+    /// How long revocations waited for the acknowledgements of other replicas.
     let revocationWaits: Histogram
     private let rounds: Counter
     private let memory: ProcessMeasures
@@ -84,8 +84,8 @@ package final class ServiceMetrics: Sendable {
         route.time.record(nanoseconds: request.microseconds * 1000)
     }
 
-    /// One answer of a place that is no endpoint (a file of the console is `/console`), or one
-    /// given from memory, by its operation id: those take no time worth a histogram.
+    /// Counts a response of a resource that is no endpoint (a file of the console is `/console`),
+    /// or a cached response by its operation id: too fast for a histogram.
     func record(operation: String, status: Int) {
         guard let route = routes[operation] else { return }
         count(status, route)
