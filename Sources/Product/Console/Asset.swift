@@ -1,6 +1,6 @@
 import HTTP
 
-/// One file in memory, compressed once where that makes it smaller.
+/// One file in memory, compressed once if that makes it smaller.
 struct Asset: Sendable {
     let type: String
     let bytes: [UInt8]

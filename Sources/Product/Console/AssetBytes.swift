@@ -1,4 +1,4 @@
-/// Small work on bytes, where text must not be compared by canonical equivalence.
+/// Operations on bytes, since text must not be compared by canonical equivalence.
 enum AssetBytes {
     static func trim(_ bytes: [UInt8]) -> [UInt8] {
         let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
@@ -31,12 +31,12 @@ enum AssetBytes {
     }
 }
 
-/// FNV-1a of 64 bits: names a version of files that are our own, so nobody seeks collisions.
+/// 64-bit FNV-1a: identifies a version of our own files, so collisions are not attacked.
 struct ContentHash {
     private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
     mutating func add(_ bytes: [UInt8]) {
-        // The length first, so that moving bytes from one part to the next changes the hash.
+        // Hash the length first, so that moving bytes between parts changes the hash.
         withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { for byte in $0 { mix(byte) } }
         for byte in bytes { mix(byte) }
     }

@@ -1,12 +1,12 @@
 import HTTP
 
-/// Serves the console's files from a table made at start: what is not in the table cannot be
-/// reached, so no spelling of a path leaves the folder.
+/// Serves the console's files from a table made at start: only files in the table are reachable, so
+/// no path can leave the folder.
 ///
-/// Assets stand below `/console/assets/<hash>/`, where the hash covers the whole tree, and may be
-/// kept for ever; relative imports of ES modules stay inside one version. Pages are revalidated.
+/// Assets are below `/console/assets/<hash>/`, where the hash covers the whole tree, and may be
+/// cached for ever; relative imports of ES modules stay in one version. Pages are revalidated.
 package struct ConsoleFiles: Sendable {
-    /// What the pages write where the hash belongs.
+    /// The placeholder for the hash in pages.
     static let placeholder = "/console/assets/-/"
 
     private let assets: [String: Asset]
@@ -15,8 +15,8 @@ package struct ConsoleFiles: Sendable {
     /// The hash of the tree: 16 hexadecimal digits.
     package let version: String
 
-    /// Reads every file below `directory`, which must hold `index.html` and `favicon.svg`.
-    /// Throws `ConsoleFilesError` with the path that is missing or not understood.
+    /// Reads every file below `directory`, which must contain `index.html` and `favicon.svg`.
+    /// Throws `ConsoleFilesError` with the path that is missing or invalid.
     package init(directory: String) throws(ConsoleFilesError) {
         let files = try FileTree.read(directory)
         var digest = ContentHash()
@@ -48,10 +48,9 @@ package struct ConsoleFiles: Sendable {
         self.icon = icon
     }
 
-    /// The answer for `/`, `/console`, `/console/…`, `/invite`, `/reset`, `/email` and
-    /// `/favicon.svg`; nil
-    /// for any other path. To HEAD it holds the body as to GET: leaving it out belongs to the encoder,
-    /// which knows the length from it (RFC 9110 §9.3.2).
+    /// The response for `/`, `/console`, `/console/…`, `/invite`, `/reset`, `/email` and
+    /// `/favicon.svg`; nil for any other path. For HEAD it has the body of GET: the encoder omits it
+    /// after counting its length (RFC 9110 §9.3.2).
     package func response(for request: Request) -> Response? {
         guard let file = file(of: request.path) else { return nil }
         guard request.method == .get || request.method == .head else {
@@ -84,14 +83,14 @@ package struct ConsoleFiles: Sendable {
     private func file(of path: String) -> Resource? {
         switch path {
         case "/": return .root
-        // The pages of people outside stand at short addresses, in the same shell.
+        // Pages for people outside have short addresses and the same shell.
         case "/console", "/invite", "/reset", "/email": return .page(shell)
         case "/favicon.svg": return .page(icon)
         default: break
         }
         let bytes = path.utf8
         guard bytes.starts(with: "/console/".utf8) else { return nil }
-        // An asset of an earlier version is a 404, never the shell under the name of a script.
+        // An asset of an earlier version is 404, never the shell under a script's name.
         guard bytes.starts(with: "/console/assets/".utf8) else { return .page(shell) }
         return assets[path].map(Resource.asset) ?? .nothing
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads a folder of small files whole.
+/// Reads all files of a folder into memory.
 enum FileTree {
     struct File {
         /// Relative to the folder, with `/` between the parts.
@@ -8,7 +8,7 @@ enum FileTree {
         let bytes: [UInt8]
     }
 
-    /// Every regular file below `directory` by path; names that begin with a dot are left out.
+    /// Every regular file below `directory` by path, except names that begin with a dot.
     static func read(_ directory: String) throws(ConsoleFilesError) -> [File] {
         var files: [File] = []
         try collect(directory, prefix: "", into: &files)

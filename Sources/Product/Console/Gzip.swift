@@ -4,14 +4,14 @@ import CZlib
 enum Gzip {
     enum Level: Int32 {
         case quick = 3
-        /// And slowest: for what is compressed once.
+        /// And slowest: for files that are compressed once.
         case best = 9
     }
 
-    /// Nil if zlib refuses, which then only costs the compression.
+    /// nil if zlib fails: the file is then served uncompressed.
     static func compress(_ bytes: [UInt8], level: Level = .best) -> [UInt8]? {
         var stream = z_stream()
-        // 15 window bits and 16 more ask for the gzip wrapper instead of zlib's own.
+        // 15 window bits plus 16 select the gzip format instead of zlib's.
         let begun = deflateInit2_(
             &stream, level.rawValue, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY,
             ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))

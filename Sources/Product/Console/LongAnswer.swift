@@ -3,11 +3,13 @@ import HTTP
 extension Response {
     private static let isLong = 4_096
 
-    /// A long answer as gzip, where a page of our own asked for it: a list of 50 rows is a tenth of
-    /// its size then. Programs get their lists as they are, whose time is worth more than the bytes.
+    /// Compresses a long response with gzip if one of our own pages asked for it: a list of 50 rows
+    /// shrinks to a tenth. Programs get lists uncompressed, since their time matters more than the
+    /// bytes.
     ///
-    /// Its length tells nothing to an attacker who has a text mirrored in it (BREACH): the browser's
-    /// own `Sec-Fetch-Site` says that no other site asked, and no answer to GET holds a secret.
+    /// The length reveals nothing to an attacker whose text is mirrored in it (BREACH): the
+    /// browser's `Sec-Fetch-Site` proves that no other site asked, and no response to GET contains a
+    /// secret.
     package func compressed(for request: Request) -> Response {
         guard case .bytes(let bytes) = body, bytes.count >= Self.isLong, request.method == .get,
             request.first("sec-fetch-site")?.utf8.elementsEqual("same-origin".utf8) ?? false,

@@ -1,8 +1,8 @@
 import HTTP
 
-/// The fields that every answer of the console carries.
+/// Header fields of every console response.
 enum SecurityHeaders {
-    /// Nothing but this origin's own files, and no string ever becomes markup or script.
+    /// Allows only files of this origin, and no string as markup or script.
     static let contentSecurityPolicy = """
         default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
         connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; \

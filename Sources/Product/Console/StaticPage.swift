@@ -1,11 +1,12 @@
 import HTTP
 
-/// A page that was made at the start: compressed, with a strong ETag, under the console's policy.
+/// A page that is built at start: compressed, with a strong ETag, under the console's content
+/// security policy.
 package struct StaticPage: Sendable {
     private let asset: Asset
     private let styleDigest: String
 
-    /// `styleDigest`: SHA-256 of the page's one `<style>`, as base64; nothing else inline works.
+    /// `styleDigest`: SHA-256 of the page's one `<style>`, as base64; other inline code is blocked.
     package init(html: [UInt8], styleDigest: String) {
         asset = Asset(html, type: ContentType.html)
         self.styleDigest = styleDigest

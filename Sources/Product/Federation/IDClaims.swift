@@ -1,12 +1,12 @@
 import Domain
 import JSON
 
-/// What a provider says of a person, its signature and every rule checked.
+/// A provider's verified claims about a person.
 package struct IDClaims: Sendable {
     package let subject: String
-    /// The client of ours that the token was given to.
+    /// Our client id that the token was issued to.
     package let audience: String
-    /// All claims, as they came.
+    /// All claims as received.
     package let all: JSONValue
 
     package var email: String? { all["email"]?.string }

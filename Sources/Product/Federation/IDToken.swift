@@ -1,18 +1,18 @@
 import Cryptography
 import JSON
 
-/// An id token that nobody has vouched for yet (OpenID Connect Core section 2, RFC 7519).
+/// A parsed but unverified id token (OpenID Connect Core section 2, RFC 7519).
 package struct IDToken: Sendable {
     let jws: JWS
     let algorithm: VerificationKey.Algorithm
     let keyID: String?
     let claims: JSONValue
-    /// Claimed, not proved: for finding whose keys to ask.
+    /// Unverified: only for choosing the provider's keys.
     package let claimedIssuer: String
-    /// Claimed, not proved.
+    /// Unverified.
     package let claimedAudiences: [String]
 
-    /// `isAccessToken`: its type may say so (RFC 9068 section 2.1).
+    /// `isAccessToken`: allows the token type `at+jwt` (RFC 9068 section 2.1).
     package init(_ text: [UInt8], isAccessToken: Bool = false) throws(IDTokenFault) {
         guard let jws = JWS(compact: text) else { throw .notCompact }
         guard let header = Self.object(jws.header) else { throw .headerMalformed }
@@ -26,7 +26,7 @@ package struct IDToken: Sendable {
         claimedAudiences = audiences
     }
 
-    /// Duplicate members are refused by the parser: two readers must not see two tokens.
+    /// The parser refuses duplicate members: two readers must not see two tokens.
     static func object(_ bytes: [UInt8]) -> JSONValue? {
         guard let value = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)),
             value.members != nil
@@ -57,7 +57,7 @@ package struct IDToken: Sendable {
         return (algorithm, text)
     }
 
-    /// One text or a list of texts that is not empty (RFC 7519 section 4.1.3).
+    /// One string or a non-empty list of strings (RFC 7519 section 4.1.3).
     static func audiences(_ value: JSONValue?) -> [String]? {
         if let one = value?.string { return one.isEmpty ? nil : [one] }
         guard let list = value?.array, !list.isEmpty else { return nil }

@@ -3,20 +3,20 @@ import Domain
 import JSON
 import Text
 
-/// The rules that an id token is held to (OpenID Connect Core section 3.1.3.7, RFC 8725). Pure:
-/// keys and time are given.
+/// Verifies an id token (OpenID Connect Core section 3.1.3.7, RFC 8725). Pure: keys and time are
+/// parameters.
 package struct IDTokenCheck: Sendable {
     /// How far the provider's clock may be off, in seconds.
     package static let leeway: Int64 = 60
-    /// Seconds that a token may last and be old: more than any provider's sign-in needs, so that one
-    /// that was kept or made for ever is no credential.
+    /// The longest lifetime and age of a token in seconds: more than any provider's sign-in needs,
+    /// so that a token without a practical end is refused.
     package static let longestLife: Int64 = 86_400
 
     package var party: RelyingParty
     package var now: Timestamp
-    /// What this sign-in was begun with; nil where nobody here began it.
+    /// The nonce that this sign-in began with; nil if it did not begin here.
     package var nonce: String?
-    /// The token is for the provider's own services; what counts is whom it was given to.
+    /// The token is for the provider's own services, so the client it was issued to is checked.
     package var isAccessToken: Bool
 
     package init(
@@ -53,7 +53,7 @@ package struct IDTokenCheck: Sendable {
         return IDClaims(subject: subject, audience: audience, all: token.claims)
     }
 
-    /// The audience that is ours. A token for several must name us as the party it was given to.
+    /// Our audience. A token for several audiences must name us as the authorized party.
     private func audience(of token: IDToken) throws(IDTokenFault) -> String {
         if isAccessToken, let given = token.claims["client_id"] ?? token.claims["azp"] {
             guard let text = given.string, party.takes(text) else { throw .authorizedPartyMismatch }
@@ -87,7 +87,7 @@ package struct IDTokenCheck: Sendable {
         }
     }
 
-    /// Whole seconds of a NumericDate; a fraction is cut off. Beyond the year 9999 is no date.
+    /// Whole seconds of a NumericDate; a fraction is cut off. nil beyond the year 9999.
     static func seconds(_ value: JSONValue?) -> Int64? {
         guard case .number(let text) = value else { return nil }
         let whole = text.utf8.prefix { $0 != UInt8(ascii: ".") }

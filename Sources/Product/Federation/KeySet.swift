@@ -3,7 +3,7 @@ import Domain
 import JSON
 import Text
 
-/// A provider's public keys (RFC 7517). Keys that cannot check an id token are left out.
+/// A provider's public keys (RFC 7517). Keys that cannot verify an id token are left out.
 package struct KeySet: Sendable {
     package static let limit = 64
 
@@ -14,7 +14,7 @@ package struct KeySet: Sendable {
 
     private var entries: [Entry] = []
 
-    /// Nil if it is no key set, or one beyond the limit.
+    /// nil if the bytes are no key set, or exceed the limit.
     package init?(_ bytes: [UInt8]) {
         guard let document = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)),
             let list = document["keys"]?.array, list.count <= Self.limit
@@ -27,7 +27,7 @@ package struct KeySet: Sendable {
 
     var count: Int { entries.count }
 
-    /// The keys that a token may be signed by: those of its id, else the only one there is.
+    /// The keys that may verify a token: those of its key id, else the only key of the set.
     func keys(id: String?, algorithm: VerificationKey.Algorithm) -> [VerificationKey] {
         let fitting = entries.filter { $0.key.algorithm == algorithm }
         guard let id else { return fitting.count == 1 ? [fitting[0].key] : [] }

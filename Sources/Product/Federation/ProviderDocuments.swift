@@ -6,14 +6,14 @@ import Outbound
 import Synchronization
 import Text
 
-/// What providers publish, fetched when it is needed, kept, and shared by all who wait for it. A
-/// provider is asked once a minute at most, however many tokens name keys that it does not have.
+/// Fetches and caches providers' published documents, one fetch for all that wait. A provider is
+/// asked at most once a minute, however many tokens name unknown keys.
 package final class ProviderDocuments: Sendable {
     package static let providerLimit = 1024
-    /// Seconds. A fetch that failed before anything was known may be tried again sooner.
+    /// Seconds between fetches. A first fetch that failed may be repeated sooner.
     package static let leastInterval: Int64 = 60
     package static let intervalAfterFailure: Int64 = 5
-    /// Seconds until the documents are asked for again, and until they no longer count.
+    /// Seconds until the documents are fetched again, and until they expire.
     package static let freshness: Int64 = 600
     package static let lifetime: Int64 = 3600
     /// For both documents together.
@@ -36,7 +36,7 @@ package final class ProviderDocuments: Sendable {
     private let http: OutboundHTTP
     private let clock: @Sendable () -> Timestamp
     private let entries = Mutex<[String: Entry]>([:])
-    /// Owners of whom a provider is being examined.
+    /// Owners with a provider examination in progress.
     let examined = Mutex<Set<UUID?>>([])
 
     package init(http: OutboundHTTP, clock: @escaping @Sendable () -> Timestamp) {
@@ -44,7 +44,7 @@ package final class ProviderDocuments: Sendable {
         self.clock = clock
     }
 
-    /// Checks a token by the provider's keys.
+    /// Verifies a token with the provider's keys.
     package func claims(
         of token: IDToken, from party: RelyingParty, nonce: String? = nil,
         isAccessToken: Bool = false
@@ -56,7 +56,7 @@ package final class ProviderDocuments: Sendable {
         }
     }
 
-    /// The claims of a signed answer of the userinfo endpoint, checked by the provider's keys.
+    /// The claims of a signed userinfo response, verified with the provider's keys.
     package func claims(
         of info: SignedUserInfo, from party: RelyingParty
     ) async throws(FederationFault) -> JSONValue {
@@ -66,8 +66,8 @@ package final class ProviderDocuments: Sendable {
         }
     }
 
-    /// A check by the provider's keys, and once more by newly fetched ones where none fits: some
-    /// providers replace a key under the same id. They are asked once a minute at most.
+    /// Verifies with the cached keys, and once more with newly fetched keys if none fits: some
+    /// providers replace a key under the same id. Fetches at most once a minute.
     private func checked<Result>(
         _ party: RelyingParty, _ keyID: String?, _ algorithm: VerificationKey.Algorithm,
         _ check: (KeySet) throws(IDTokenFault) -> Result
@@ -96,7 +96,7 @@ package final class ProviderDocuments: Sendable {
         try await documents(of: party) { _ in true }.metadata
     }
 
-    // MARK: keeping
+    // MARK: caching
 
     private enum Step {
         case known(Documents)
@@ -104,7 +104,7 @@ package final class ProviderDocuments: Sendable {
         case wait, fetch
     }
 
-    /// Documents that `isEnough` accepts, or the best there are while another fetch is not due.
+    /// Documents that `isEnough` accepts, or the best available while another fetch is not due.
     private func documents(
         of party: RelyingParty, isEnough: @Sendable (Documents) -> Bool
     ) async throws(FederationFault) -> Documents {
@@ -173,7 +173,7 @@ package final class ProviderDocuments: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// The one that was asked longest ago makes room; one that is being asked stays.
+    /// Evicts the entry that was requested longest ago; an entry with a running fetch stays.
     private static func makeRoom(in entries: inout [String: Entry]) {
         guard entries.count >= providerLimit else { return }
         let idle = entries.filter { !$0.value.isFetching }
@@ -183,14 +183,14 @@ package final class ProviderDocuments: Sendable {
         if let oldest { entries[oldest.key] = nil }
     }
 
-    /// A clock that was set back makes everything old rather than young for ever.
+    /// If the clock was set back, everything counts as old, not as fresh for ever.
     private static func seconds(from start: Timestamp, to end: Timestamp) -> Int64 {
         let passed = (end.microseconds - start.microseconds) / 1_000_000
         return passed < 0 ? .max : passed
     }
 
-    /// Whatever decides what is fetched. Two owners of one issuer share nothing: one's failures are no
-    /// other's.
+    /// Everything that decides what is fetched. Two owners of one issuer share no entry, so one's
+    /// failures do not affect the other.
     private static func key(_ party: RelyingParty) -> String {
         let overrides = RelyingParty.Endpoint.allCases.map { party.endpoints[$0] ?? "" }
         return ([party.owner?.description ?? "", party.issuer] + overrides).joined(separator: "\n")

@@ -5,22 +5,22 @@ import Outbound
 import Synchronization
 import Text
 
-/// What was found when a provider's setup was tried out.
+/// One finding of a provider's examination.
 package struct ProviderFinding: Sendable, Equatable {
     package enum Check: String, Sendable, CaseIterable {
-        /// The discovery document comes, is one, and is this issuer's.
+        /// The discovery document is reachable, valid, and of this issuer.
         case discovery
-        /// Where people are sent, and where codes are redeemed.
+        /// The authorization and token endpoints.
         case endpoints
-        /// Code with PKCE under S256.
+        /// The code flow with PKCE under S256.
         case flow
-        /// Keys that can check an id token.
+        /// Keys that can verify an id token.
         case keys
     }
 
     package var check: Check
     package var isGood: Bool
-    /// For the operator: what is wrong and what to look at.
+    /// For the operator: the fault and what to check.
     package var detail: String
 
     package init(check: Check, isGood: Bool, detail: String) {
@@ -31,7 +31,7 @@ package struct ProviderFinding: Sendable, Equatable {
 }
 
 extension ProviderDocuments {
-    /// Fetches everything anew and says what a sign-in would stumble over; nothing is kept. Nil while
+    /// Fetches everything anew and reports what would break a sign-in; caches nothing. nil while
     /// another provider of the same owner is examined.
     package func examine(_ party: RelyingParty) async -> [ProviderFinding]? {
         guard examined.withLock({ $0.insert(party.owner).inserted }) else { return nil }
@@ -110,7 +110,7 @@ extension ProviderDocuments {
         return Discovery(metadata: metadata, content: content)
     }
 
-    /// What is not said is taken for offered (OpenID Connect Discovery section 3).
+    /// An absent member counts as offered (OpenID Connect Discovery section 3).
     private static func flowFault(_ content: JSONValue) -> String? {
         func lacks(_ name: String, _ value: String) -> Bool {
             content[name]?.array.map { all in

@@ -2,31 +2,32 @@ import Domain
 import JSON
 import Text
 
-/// Where a provider's endpoints stand: what it publishes, under what the operator has set.
+/// A provider's endpoints: the published ones, overridden by the operator's.
 package struct ProviderMetadata: Sendable {
     package let endpoints: [RelyingParty.Endpoint: String]
-    /// The authorization response names its issuer (RFC 9207), so its absence is a fault.
+    /// True if the authorization response must name its issuer (RFC 9207).
     package let namesIssuer: Bool
-    /// How the client's secret travels: `client_secret_basic`, or `client_secret_post` where that
-    /// alone is offered (OpenID Connect Core section 9).
+    /// True: `client_secret_basic`. False: `client_secret_post`, if only that is offered (OpenID
+    /// Connect Core section 9).
     package let takesSecretInHeader: Bool
 
-    /// Whether people or requests may be sent there: what a provider publishes is nobody's word but
-    /// its own, and a page that follows it must not run a `javascript:`.
+    /// Whether people or requests may be sent to a published address: the console links it, so it
+    /// must not be a `javascript:` URL.
     private static func isAddress(_ text: String, publishedBy issuer: String) -> Bool {
         guard RelyingParty.isAddress(text) else { return false }
         let secure = "https://".utf8
         return text.utf8.starts(with: secure) || !issuer.utf8.starts(with: secure)
     }
 
-    /// Only what the operator has set.
+    /// Uses the operator's endpoints only.
     init(overrides: [RelyingParty.Endpoint: String]) {
         endpoints = overrides
         namesIssuer = false
         takesSecretInHeader = true
     }
 
-    /// Nil if it is no discovery document of that issuer (OpenID Connect Discovery section 4.3).
+    /// nil if the bytes are no discovery document of that issuer (OpenID Connect Discovery section
+    /// 4.3).
     init?(_ bytes: [UInt8], of party: RelyingParty) {
         guard let document = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)),
             let issuer = document["issuer"]?.string, sameBytes(issuer, party.issuer)

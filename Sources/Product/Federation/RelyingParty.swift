@@ -1,10 +1,10 @@
 import Domain
 import Text
 
-/// What is needed to sign people in at one registered provider: who it must say it is, and for
-/// whom its tokens must be.
+/// Our registration at one provider: its expected issuer, and the audiences that its tokens must
+/// name.
 package struct RelyingParty: Sendable, Equatable {
-    /// By the names of OpenID Connect Discovery, as `endpoints` of a provider has them.
+    /// Names of OpenID Connect Discovery, as in a provider's `endpoints`.
     package enum Endpoint: String, Sendable, CaseIterable {
         case authorization = "authorization_endpoint"
         case token = "token_endpoint"
@@ -13,25 +13,25 @@ package struct RelyingParty: Sendable, Equatable {
         /// RFC 7662.
         case introspection = "introspection_endpoint"
         case deviceAuthorization = "device_authorization_endpoint"
-        /// The discovery document itself, where it does not stand below the issuer.
+        /// The discovery document, if it is not below the issuer.
         case discovery = "openid_configuration"
-        /// What `iss` of a Cognito pool's tokens says, where it is not Amazon's address.
+        /// The `iss` of a Cognito pool's tokens, if it is not Amazon's address.
         case issuer
     }
 
     package var provider: UUID
-    /// The tenant whose provider it is; nil: the platform's.
+    /// The tenant that owns the provider; nil: the platform.
     package var owner: UUID?
     package var kind: ProviderKind
-    /// What `iss` must be.
+    /// The expected `iss`.
     package var issuer: String
     package var clientID: String?
-    /// Whose tokens are taken: the client id and the clients that lead to tenants. Empty takes any
-    /// client, which only a Cognito pool may: all its clients are its owner's.
+    /// Accepted audiences: the client id and the clients that lead to tenants. Empty accepts any
+    /// client, for a Cognito pool only: all its clients belong to its owner.
     package var audiences: [String]
     package var endpoints: [Endpoint: String]
 
-    /// `issuer` is what the provider was registered with: of a Cognito pool its id.
+    /// `issuer`: as registered; a Cognito pool's id.
     package init(
         provider: UUID, kind: ProviderKind, issuer: String, clientID: String?,
         otherAudiences: [String] = [], endpoints: [Endpoint: String] = [:], owner: UUID? = nil
@@ -47,8 +47,8 @@ package struct RelyingParty: Sendable, Equatable {
             ? endpoints[.issuer] ?? Self.cognitoIssuer(pool: issuer) : issuer
     }
 
-    /// The same provider for another client of ours there: its tokens are the only ones taken, beside
-    /// those of the clients that lead to tenants.
+    /// The same provider for another of our clients: accepts its tokens and those of the clients that
+    /// lead to tenants.
     package func asClient(_ id: String) -> RelyingParty {
         var party = self
         party.audiences = [id] + (clientID == nil ? audiences : Array(audiences.dropFirst()))
@@ -56,20 +56,21 @@ package struct RelyingParty: Sendable, Equatable {
         return party
     }
 
-    /// `eu-central-1_abc` stands at `https://cognito-idp.eu-central-1.amazonaws.com/`.
+    /// Pool `eu-central-1_abc` has its issuer at `https://cognito-idp.eu-central-1.amazonaws.com/`.
     private static func cognitoIssuer(pool: String) -> String {
         let region = String(decoding: pool.utf8.prefix { $0 != 0x5F }, as: UTF8.self)
         return "https://cognito-idp.\(region).amazonaws.com/\(pool)"
     }
 
-    /// Plain http is for a provider on this machine; whether it is reached is another setting's.
+    /// Plain http is accepted only for a provider on this machine; another setting decides whether
+    /// it is reached.
     package static func isAddress(_ text: String) -> Bool {
         ["https://", "http://"].contains { text.utf8.starts(with: $0.utf8) }
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// What an operator may set: https without a user and a fragment (RFC 6749 section 3.1); plain http
-    /// to this machine alone, where a provider stands in during development.
+    /// An address that an operator may set: https without user and fragment (RFC 6749 section 3.1);
+    /// plain http to this machine only, for development.
     package static func isSafeAddress(_ text: String) -> Bool {
         guard isAddress(text), !text.utf8.contains(UInt8(ascii: "#")) else { return false }
         let start = text.utf8.starts(with: "https://".utf8) ? "https://" : "http://"
@@ -87,7 +88,7 @@ package struct RelyingParty: Sendable, Equatable {
         isSafeAddress(text) && !text.utf8.contains(UInt8(ascii: "?"))
     }
 
-    /// A user pool's id as Amazon forms it: `eu-central-1_aBc123` (at most 55 characters).
+    /// A user pool's id in Amazon's form: `eu-central-1_aBc123` (at most 55 characters).
     package static func isPoolID(_ text: String) -> Bool {
         let parts = text.utf8.split(
             separator: UInt8(ascii: "_"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -100,14 +101,14 @@ package struct RelyingParty: Sendable, Equatable {
             && parts[1].allSatisfy { ASCII.isDigit($0) || (0x61...0x7A).contains($0 | 0x20) }
     }
 
-    /// Whether a token that calls itself so may be this provider's. Google's older tokens leave
-    /// the scheme out.
+    /// Whether a token with this `iss` may be the provider's. Google's older tokens omit the
+    /// scheme.
     package func isIssuer(_ text: String) -> Bool {
         sameBytes(text, issuer)
             || kind == .google && sameBytes("https://" + text, issuer)
     }
 
-    /// Whether a token for these audiences may be meant for us.
+    /// Whether a token for these audiences may be for us.
     package func takesOne(of audiences: [String]) -> Bool { audiences.contains { takes($0) } }
 
     func takes(_ audience: String) -> Bool {

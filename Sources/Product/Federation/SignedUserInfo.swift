@@ -3,18 +3,18 @@ import Domain
 import JSON
 import Text
 
-/// An answer of the userinfo endpoint as a signed JWT (OpenID Connect Core section 5.3.2). It is no id
-/// token: it need not say when it was made, nor when it ends.
+/// A userinfo response as a signed JWT (OpenID Connect Core section 5.3.2). Unlike an id token it may
+/// omit its times.
 package struct SignedUserInfo: Sendable {
     let jws: JWS
     let algorithm: VerificationKey.Algorithm
     let keyID: String?
     private let all: JSONValue
 
-    /// The media type of such an answer.
+    /// The media type of such a response.
     package static let mediaType = "application/jwt"
 
-    /// The same rules for the header as an id token's: RS256 or ES256, no key of its own.
+    /// The header rules of an id token: RS256 or ES256, no embedded key.
     package init(_ text: [UInt8]) throws(IDTokenFault) {
         guard let jws = JWS(compact: text) else { throw .notCompact }
         guard let header = IDToken.object(jws.header) else { throw .headerMalformed }
@@ -24,7 +24,7 @@ package struct SignedUserInfo: Sendable {
         all = claims
     }
 
-    /// A signed answer must name its issuer and whom it is for; times count where they are given.
+    /// A signed response must name issuer and audience; times are checked if present.
     func claims(
         for party: RelyingParty, keys: KeySet, now: Timestamp
     ) throws(IDTokenFault) -> JSONValue {

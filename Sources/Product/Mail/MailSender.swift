@@ -3,15 +3,15 @@ import Storage
 import Synchronization
 import Text
 
-/// Carries the letters that wait in the database to the mail server. Any number of replicas may
-/// do so: each letter is taken by one.
+/// Sends mail from the outbox to the mail server. Any number of replicas may run it: each mail is
+/// taken by one.
 package final class MailSender: Sendable {
-    /// What became of a letter, for the log: no address, no link.
+    /// The result for one mail, for the log: no address, no link.
     package struct Report: Sendable {
         package var mail: UUID
         package var kind: OutgoingMail.Kind
         package var attempts: Int
-        /// Nil: the server took it.
+        /// nil: the mail server accepted it.
         package var failure: String?
     }
 
@@ -32,7 +32,7 @@ package final class MailSender: Sendable {
     }
 
     /// Sends what is due until a batch comes back short, over as many connections as the mail server
-    /// is given; how many mails that were.
+    /// allows; returns the number of mails.
     @discardableResult
     package func round() async throws -> Int {
         defer { server.closeIdle() }
@@ -42,7 +42,7 @@ package final class MailSender: Sendable {
         }
     }
 
-    /// Begins no further mail; those under way are finished.
+    /// Starts no further mail; those in progress are finished.
     package func stop() { isStopped.store(true, ordering: .relaxed) }
 
     private func drain() async throws -> Int {

@@ -2,9 +2,9 @@ import Outbound
 import Storage
 import Text
 
-/// Puts a letter into words. Texts of others stand in bodies alone, in HTML escaped.
+/// Renders a mail. Texts of others appear in bodies only, escaped in HTML.
 struct MailTemplate {
-    /// Scalars of a name; a longer one is cut.
+    /// Scalars of a name; a longer name is cut.
     static let nameLimit = 100
 
     let mail: OutgoingMail
@@ -15,7 +15,7 @@ struct MailTemplate {
         DisplayText.shortened(text, to: nameLimit)
     }
 
-    /// Nil for an address that is none.
+    /// nil if the recipient is no valid address.
     func message(from: EmailAddress, id: UUID, date: Timestamp) -> MailMessage? {
         guard let to = try? EmailAddress(mail.to, allowSingleLabel: true) else { return nil }
         return MailMessage(

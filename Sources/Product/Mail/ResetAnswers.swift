@@ -1,9 +1,8 @@
 import Storage
 
-/// Answers what was asked of password resets, apart from the mails that wait to be sent. Any number of
-/// replicas may do so.
+/// Processes requests for password resets, apart from the outbox. Any number of replicas may run it.
 package struct ResetAnswers: Sendable {
-    /// Transactions at once.
+    /// Concurrent transactions.
     private static let width = 4
 
     private let database: Database
@@ -14,7 +13,7 @@ package struct ResetAnswers: Sendable {
         self.publicURL = publicURL
     }
 
-    /// Answers until nothing is due; how many that were. A request that fails is left for later.
+    /// Runs until nothing is due; returns the number processed. A failed request is retried later.
     @discardableResult
     package func round() async throws -> Int {
         var answered = 0
@@ -26,7 +25,7 @@ package struct ResetAnswers: Sendable {
         }
     }
 
-    /// One that fails holds up none of the others; the first failure is thrown when all were tried.
+    /// A failure does not stop the others; the first one is thrown after all were tried.
     private func answer(_ asks: [ResetAsk]) async throws {
         let failures = await withTaskGroup(of: (any Error)?.self) { group in
             for lane in 0..<Self.width {
