@@ -1,15 +1,15 @@
-/// Equality on UTF-8 bytes. Swift's own `==` follows Unicode canonical equivalence, so two texts
-/// that the database keeps apart would be one here.
+/// Equality of UTF-8 bytes. Swift's own `==` follows Unicode canonical equivalence and would merge
+/// texts that the database keeps apart.
 package func sameBytes(_ left: String, _ right: String) -> Bool {
     left.utf8.elementsEqual(right.utf8)
 }
 
-/// Equality on bytes with ASCII letters taken as lower case.
+/// Equality of bytes, ASCII letters without case.
 package func sameBytesIgnoringASCIICase(_ left: String, _ right: String) -> Bool {
     left.utf8.elementsEqual(right.utf8) { asciiLower($0) == asciiLower($1) }
 }
 
-/// ASCII letters to lower case, every other byte as it is.
+/// ASCII letters to lower case, other bytes unchanged.
 package func asciiLowercased(_ text: String) -> String {
     String(decoding: text.utf8.map(asciiLower), as: UTF8.self)
 }

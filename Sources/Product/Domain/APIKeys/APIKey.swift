@@ -11,9 +11,9 @@ package struct APIKey: Sendable, Equatable {
         case user(UUID)
     }
 
-    /// A stored secret: never the text itself.
+    /// A stored secret: its hash and the parts that are shown.
     package struct Secret: Sendable, Equatable {
-        /// SHA-256 of the whole.
+        /// SHA-256 of the whole text.
         package var hash: [UInt8]
         /// The first 12 characters; shown to find a key.
         package var prefix: String
@@ -84,9 +84,9 @@ package struct APIKey: Sendable, Equatable {
     package var revokedAt: Timestamp?
     /// For people; nil: none was given.
     package var revocationReason: String?
-    /// Since when the user who owns it is deleted: revoked until they are restored.
+    /// When the owning user was deleted: the key is revoked until the user is restored.
     package var ownerDeletedAt: Timestamp?
-    /// The key whose count of uses this one's count into; nil: its own.
+    /// The key whose rate limit counter this one shares; nil: its own.
     package var limitSharedWith: UUID?
     /// Updated at intervals; nil: never used.
     package var lastUsedAt: Timestamp?
@@ -130,7 +130,7 @@ package struct APIKey: Sendable, Equatable {
         return livePrevious(at: now) == nil ? .active : .grace
     }
 
-    /// By a revocation of its own or with its owner.
+    /// Revoked itself, or with its deleted owner.
     package var isRevoked: Bool { revokedAt != nil || ownerDeletedAt != nil }
 
     /// The old secret while it still works.

@@ -1,7 +1,7 @@
 import Text
 
-/// How far a key reaches: with which scopes, until when, from where and how often. No key gives
-/// another key, or itself, more than it has.
+/// The bounds of a key: scopes, expiry, addresses, origins and rate. A key cannot give another key,
+/// or itself, more than it has.
 package struct APIKeyBounds: Sendable, Equatable {
     /// A bound by its name on the wire.
     package enum Part: String, Sendable, CaseIterable {
@@ -35,8 +35,8 @@ package struct APIKeyBounds: Sendable, Equatable {
         self.ratePerMinute = ratePerMinute
     }
 
-    /// Where `other` reaches further than this. Scopes of a tenant's catalogue are no rights at
-    /// `/v1` and free, except where the key itself is to be widened (`countsCatalogue`).
+    /// The parts in which `other` exceeds this. Scopes of a tenant's catalogue give no rights at
+    /// `/v1` and do not count, unless the key itself is being widened (`countsCatalogue`).
     package func exceeded(
         by other: APIKeyBounds, countsCatalogue: Bool = false
     ) -> [Part] {
@@ -58,13 +58,14 @@ package struct APIKeyBounds: Sendable, Equatable {
         }
     }
 
-    /// Nil is without a bound.
+    /// nil is unbounded.
     private static func covers<Value: Comparable>(_ own: Value?, _ other: Value?) -> Bool {
         guard let own else { return true }
         return other.map { $0 <= own } ?? false
     }
 
-    /// Each block has to lie in one of ours whole: blocks that only together cover it do not count.
+    /// Each block must lie within one of ours: several blocks that only together cover it do not
+    /// count.
     private func covers(ips others: [String]) -> Bool {
         if allowedIPs.isEmpty { return true }
         let own = allowedIPs.compactMap { IPRange($0) }
@@ -89,14 +90,14 @@ package struct APIKeyBounds: Sendable, Equatable {
 }
 
 extension APIKeyBounds {
-    /// Whether the ranges hold the address; true where there are none.
+    /// Whether the ranges contain the address; true if there are none.
     package func allows(ip text: String) -> Bool {
         guard !allowedIPs.isEmpty else { return true }
         guard let address = IPAddress(text) else { return false }
         return allowedIPs.contains { IPRange($0)?.contains(address) ?? false }
     }
 
-    /// Whether the origins match what a browser sent; true where there are none.
+    /// Whether the origins match what a browser sent; true if there are none.
     package func allows(origin text: String) -> Bool {
         guard !allowedOrigins.isEmpty else { return true }
         return allowedOrigins.contains {
@@ -122,7 +123,7 @@ extension APIKey {
         }
     }
 
-    /// The key whose count of uses those of a key count into that this one makes; nil: its own.
+    /// The key whose rate limit counter is shared by keys that this one creates; nil: their own.
     package var sharedLimit: UUID? {
         ratePerMinute == nil ? nil : limitSharedWith ?? id
     }

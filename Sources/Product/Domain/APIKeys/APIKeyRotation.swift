@@ -1,20 +1,20 @@
 import Text
 
-/// Changes of a key's secret. Each is pure; nil or a failure leaves the key as it was.
+/// Changes of a key's secret. Each is pure; a failure leaves the key as it was.
 package enum APIKeyRotation {
-    /// Seconds that the old secret may live on.
+    /// Seconds that the old secret may stay valid.
     package static let graces: ClosedRange<Int64> = 0...(7 * 86_400)
 
     /// The key stays as it was.
     package enum Failure: Error, Sendable, Equatable {
-        /// Revoked or expired keys do not come back by a new secret.
+        /// A new secret does not reactivate a revoked or expired key.
         case notLive
         case graceOutOfRange
         /// There is no old secret that still works.
         case nothingInGrace
     }
 
-    /// The new secret works at once. An older previous secret ends: there is at most one.
+    /// The new secret is valid at once. An older previous secret ends: there is at most one.
     package static func rotate(
         _ key: APIKey, to secret: APIKey.Secret, grace: Int64, now: Timestamp
     ) throws(Failure) -> APIKey {

@@ -17,7 +17,7 @@ package struct APIKeySecret: Sendable, Equatable {
     /// Six base62 digits that find the tenant.
     package let locator: String
 
-    /// Reads what was presented; nil for a typo or a random string, without any query.
+    /// Parses a presented text; nil for a typo or a random string, without any query.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         let read = bytes.withUnsafeBufferPointer { Self(bytes: $0) }

@@ -1,6 +1,6 @@
 import Text
 
-/// The answer about a presented key.
+/// The result of verifying a presented key.
 package enum APIKeyVerdict: String, Sendable, CaseIterable {
     case valid, unknown, revoked, expired
     case tenantSuspended = "tenant_suspended"
@@ -12,13 +12,13 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
     case scopeMissing = "scope_missing"
     case rateLimited = "rate_limited"
 
-    /// What is known of a key and of those it hangs on. Scopes, address ranges and origins are
-    /// matched by the caller.
+    /// The state of a key, its tenant and its owner. The caller matches scopes, address ranges and
+    /// origins.
     package struct Facts: Sendable {
         /// Uses of the old secret are counted apart.
         package enum Secret: Sendable {
             case current
-            /// The one before the last rotation, with the end of its grace; nil: it had none.
+            /// The secret before the last rotation, with the end of its grace; nil: it had none.
             case previous(until: Timestamp?)
         }
 
@@ -32,7 +32,7 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
         package var tenantStatus = Tenant.Status.active
         /// True if a user owns the key: `userStatus` then counts.
         package var isOfUser = false
-        /// The owner's, where a user owns the key; nil: there is no such user.
+        /// The owning user's status; nil: there is no such user.
         package var userStatus: User.Status?
         /// The caller's address is in the key's ranges, or there are none.
         package var isIPAllowed = true
@@ -47,7 +47,7 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
         package init() {}
     }
 
-    /// nil facts: no such key. An old secret after its grace is as unknown as any other text.
+    /// nil facts: no such key. An old secret after its grace is `unknown`.
     package static func of(_ facts: Facts?, now: Timestamp) -> APIKeyVerdict {
         guard let facts else { return .unknown }
         if case .previous(let end) = facts.secret, end.map({ $0 <= now }) ?? true {

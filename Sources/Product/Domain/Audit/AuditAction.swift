@@ -1,4 +1,4 @@
-/// What one row of the audit trail says was done: the noun of its target and a past participle.
+/// The kind of change of an audit row: the noun of its target and a past participle.
 package enum AuditAction: String, Sendable, CaseIterable {
     case apiKeyCreated = "api_key.created"
     case apiKeyCut = "api_key.cut"
@@ -101,14 +101,14 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case userSuspended = "user.suspended"
     case userUpdated = "user.updated"
 
-    /// What replicas must drop from their caches before the change returns.
+    /// Which cached answers become stale before the change returns.
     package enum Invalidation: Sendable {
-        /// The action touches nothing that is cached, or makes what was never cached: only active
-        /// keys, users and tenants are.
+        /// The action changes nothing cached, or creates what was never cached: only active keys,
+        /// users and tenants are.
         case nothing
-        /// What depends on the target alone.
+        /// Answers that depend on the target alone.
         case target
-        /// Whatever depends on the tenant.
+        /// All answers that depend on the tenant.
         case tenant
     }
 

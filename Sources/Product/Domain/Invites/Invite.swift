@@ -1,6 +1,6 @@
 import Text
 
-/// An invitation to one address. Its status follows from what happened to it and from the time.
+/// An invitation to one address. Its status follows from its times and from the clock.
 package struct Invite: Sendable, Equatable {
     /// Raw values are the wire format's.
     package enum Status: String, Sendable, CaseIterable { case pending, accepted, revoked, expired }

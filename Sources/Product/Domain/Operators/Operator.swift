@@ -6,7 +6,8 @@ package enum Operator {
 
     package enum Status: String, Sendable, CaseIterable { case pending, active, suspended }
 
-    /// The last owner of a scope stays. `owners` are the active owners of the same scope.
+    /// False for the last owner of a scope. `owners`: the number of active owners of the same
+    /// scope.
     package static func mayLeave(_ role: Role, becoming next: Role?, owners: Int) -> Bool {
         role != .owner || next == .owner || owners > 1
     }

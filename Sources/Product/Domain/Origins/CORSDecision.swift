@@ -1,15 +1,15 @@
-/// The outcome for one request: what the middleware does and what `cors/evaluate` tells.
+/// The outcome for one request: what the middleware does and what `cors/evaluate` shows.
 package struct CORSDecision: Sendable, Equatable {
-    /// What let the origin in, or that nothing did.
+    /// The rule that allowed the origin, or `none`.
     package enum Rule: String, Sendable {
-        /// No browser asked.
+        /// The request has no `Origin`.
         case absent
         /// The service's own pages.
         case own
         case exact
         case wildcard
         case devOrigins = "dev_origins"
-        /// A document for everyone, without credentials.
+        /// A public document, without credentials.
         case publicDocument = "public"
         case none
     }
@@ -51,10 +51,10 @@ package struct CORSDecision: Sendable, Equatable {
     package var rule: Rule
     /// Shown by `cors/evaluate`.
     package var reason: Reason
-    /// To be answered at once, without a body for 204 (a preflight), else with a problem (400,
-    /// 403). Nil: the request goes on to its route.
+    /// The response is sent at once: 204 (a preflight) without a body, else a problem (400, 403).
+    /// nil: the request continues to its route.
     package var status: Int?
-    /// For whatever response follows, errors included. `vary` is to be appended to what is there.
+    /// For every response, errors included. Append `vary` to an existing one.
     package var headers: [Header]
 
     /// `name` in lower case; nil if the decision sets no such field.

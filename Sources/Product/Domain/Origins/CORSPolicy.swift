@@ -1,7 +1,7 @@
 import Text
 
-/// Who may call from a browser: the rows that count for one request, and the service's own
-/// origins. Pure; the same value serves live requests and questions about them.
+/// Decides which origins may call: by the rows for one request, and the service's own origins.
+/// Pure; used for live requests and for `cors/evaluate`.
 package struct CORSPolicy: Sendable {
     private let own: Set<String>
     private let exact: [String: [CORSRow]]
@@ -10,8 +10,8 @@ package struct CORSPolicy: Sendable {
     private let privateNetwork: Bool
     private let isSuspended: Bool
 
-    /// `own` are canonical origins. `devOrigins` and `privateNetwork` are the tenant's switches; a
-    /// suspended tenant's lists count for nothing.
+    /// `own` are canonical origins. `devOrigins` and `privateNetwork` are the tenant's settings; a
+    /// suspended tenant's lists do not count.
     package init(
         own: [String], rows: [CORSRow], devOrigins: Bool = false, privateNetwork: Bool = false,
         isSuspended: Bool = false
@@ -38,8 +38,8 @@ package struct CORSPolicy: Sendable {
                 : refuse(request, .empty)
         }
         if first.elementsEqual("null".utf8) { return refuse(request, .null) }
-        // Stored origins are ASCII; so must be what is looked up, because Swift's equality of
-        // strings folds some other characters into ASCII ones.
+        // Stored origins are ASCII, so compare only ASCII: Swift's string equality folds some other
+        // characters into ASCII ones.
         guard first.allSatisfy({ $0 < 0x80 }) else { return refuse(request, .notListed) }
         let text = String(decoding: first, as: UTF8.self)
         if own.contains(text) {
@@ -50,15 +50,15 @@ package struct CORSPolicy: Sendable {
         if isSuspended { return refuse(request, .tenantSuspended) }
         guard let match = match(first, text, at: now) else { return refuse(request, .notListed) }
         if request.isPreflight { return preflight(request, match) }
-        // The page cannot read the answer, but the write would be done: a listed origin without
-        // credentials must not act with the cookie that the browser adds.
+        // The page could not read the response, but the write would happen: a listed origin without
+        // credentials must not use the cookie that the browser adds.
         if request.carriesCookie, !Self.mayCarryCredentials(request, match) {
             return refuse(request, .credentialsNotAllowed, rule: match.rule)
         }
         return allow(request, match)
     }
 
-    /// A document that anyone may read: any origin, no credentials.
+    /// A public document: any origin, no credentials.
     package static func publicDocument(_ request: CORSRequest) -> CORSDecision {
         var decision = answer(
             request, request.origins.isEmpty ? .absent : .publicDocument,
@@ -72,7 +72,7 @@ package struct CORSPolicy: Sendable {
         return decision
     }
 
-    /// What let an origin in, and the stored text to be sent back in its place.
+    /// The rule that matched, and the stored origin for the response field.
     private struct Match {
         var rule: CORSDecision.Rule
         var echo: String
@@ -90,7 +90,7 @@ package struct CORSPolicy: Sendable {
                 mayReachPrivateNetwork: row.origin.scheme.utf8.elementsEqual("https".utf8))
         }
         if wildcards.contains(where: { $0.isLive(at: now) && $0.origin.matches(bytes) }) {
-            // Matched label by label, so these bytes are a canonical origin themselves.
+            // Matched label by label, so these bytes are already canonical.
             return Match(rule: .wildcard, echo: text)
         }
         if devOrigins, Origin.isLoopbackDevelopment(bytes) {
@@ -164,7 +164,7 @@ package struct CORSPolicy: Sendable {
         match.mayCarryCredentials && request.profile.mayUseCookies
     }
 
-    /// A route's methods with those that the server gives each route.
+    /// A route's methods, and those that the server adds to each route.
     private static func methods(of route: [String]) -> [String] {
         var methods = route
         for (extra, given) in [("HEAD", route.contains("GET")), ("OPTIONS", true)]

@@ -1,20 +1,20 @@
-/// What of a request decides on its origin.
+/// The parts of a request that decide about its origin.
 package struct CORSRequest: Sendable {
-    /// The value of each `Origin` field, as many as came, without white space around.
+    /// The value of each `Origin` field, without surrounding white space.
     package var origins: [[UInt8]]
     package var method: String
     /// `Access-Control-Request-Method`; makes an OPTIONS a preflight.
     package var requestMethod: String?
-    /// `Access-Control-Request-Headers`, several fields joined with commas.
+    /// `Access-Control-Request-Headers`; several fields are joined with commas.
     package var requestHeaders: String?
     /// `Access-Control-Request-Private-Network: true` was sent.
     package var asksPrivateNetwork: Bool
-    /// The methods of the route; nil where no route is known.
+    /// The methods of the route; nil if the route is unknown.
     package var routeMethods: [String]?
-    /// The console's session cookie came along.
+    /// The request has the console's session cookie.
     package var hasConsoleCookie: Bool
-    /// A cookie of the path's client came along, and no credential in a header field: the request
-    /// is one with credentials, whatever its page said.
+    /// The request has a cookie of the path's client, and no credential in a header field: it
+    /// counts as one with credentials, whatever the page asked for.
     package var carriesCookie: Bool
     package var profile: CORSProfile
 

@@ -1,13 +1,13 @@
 import Text
 
-/// One line of an allow list, of a tenant or of the platform.
+/// One entry of an allow list, of a tenant or of the platform.
 package struct CORSRow: Sendable, Equatable {
     package var origin: Origin
-    /// What the row says; whether cookies really go is decided with the origin and the profile.
+    /// The row's setting; origin and profile decide too whether cookies are allowed.
     package var credentials: Bool
-    /// The end of the row's life, exclusive; nil lives until it is removed.
+    /// Exclusive; nil: until it is removed.
     package var expiresAt: Timestamp?
-    /// A wildcard stands only while the tenant's domain is verified.
+    /// A wildcard is enabled only while the tenant's domain is verified.
     package var isEnabled: Bool
 
     package init(

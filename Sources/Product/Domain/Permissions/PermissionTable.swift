@@ -1,11 +1,11 @@
-/// How far a column reaches in one row of the table.
+/// The extent of a column's permission in one row of the table.
 package enum Reach: Sendable, Equatable {
     case none, own, all
-    /// Only where the role that is given, or the person concerned, is at most this.
+    /// Only if the role that is given, or the role of the affected person, is at most this.
     case upTo(UserRole)
 }
 
-/// A column of the table "who may do what".
+/// A column of the table of permissions.
 package enum Column: Sendable, Hashable {
     case `operator`(Operator.Role)
     case user(UserRole)
@@ -17,7 +17,7 @@ package enum Column: Sendable, Hashable {
         ]
 }
 
-/// Who may do what: the one place where it is written down.
+/// The table of permissions, by right and role.
 package enum PermissionTable {
     package static func reach(_ column: Column, _ right: Right) -> Reach {
         guard let at = Column.order.firstIndex(of: column) else { return .none }
@@ -40,7 +40,7 @@ package enum PermissionTable {
         case .deleteUsers, .restoreUsers, .linkIdentities: [y, y, n, n, n, y, n, n]
         case .unlinkIdentities: [y, y, n, n, n, y, n, o]
         case .purgeUsers: [y, n, n, n, n, n, n, n]
-        // Whoever may revoke must be able to find the key.
+        // A person who may revoke a key must be able to find it.
         case .listKeys: [y, y, y, y, y, y, o, o]
         case .writeKeys: [y, y, y, n, n, y, o, o]
         case .revokeKeys: [y, y, y, y, n, y, o, o]

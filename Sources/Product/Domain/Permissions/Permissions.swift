@@ -4,15 +4,15 @@ package enum Permission: Sendable, Equatable {
     case allowed
     /// `missing` names the scope or the right, for the problem's detail.
     case forbidden(missing: String)
-    /// Another tenant's thing is not there for this principal.
+    /// Another tenant's object: hidden from this principal.
     case notFound
 }
 
-/// What the action is done to, as far as rights depend on it.
+/// The object of an action, as far as rights depend on it.
 package struct PermissionTarget: Sendable, Equatable {
-    /// Whose thing it is: a user, or the actor of an audit event.
+    /// The object's owner: a user, or the actor of an audit event.
     package var ownerID: UUID?
-    /// The role that is given, or that the person concerned has.
+    /// The role that is given, or that the affected person has.
     package var role: UserRole?
     package var isLastIdentity: Bool
 
@@ -24,7 +24,7 @@ package struct PermissionTarget: Sendable, Equatable {
 }
 
 package enum Permissions {
-    /// May `principal` do this in `tenant` (nil: at the platform)?
+    /// Whether `principal` has the right in `tenant` (nil: at the platform).
     package static func permits(
         _ principal: Principal, _ right: Right, in tenant: UUID?,
         target: PermissionTarget = PermissionTarget()
@@ -58,7 +58,7 @@ package enum Permissions {
         return isAllowed ? .allowed : .forbidden(missing: right.rawValue)
     }
 
-    /// The one person whose things this principal reaches under the right; nil: not so bounded.
+    /// The one person whose objects the right covers; nil: not limited.
     package static func bound(_ principal: Principal, _ right: Right) -> UUID? {
         guard let column = principal.column, PermissionTable.reach(column, right) == .own else {
             return nil
@@ -66,7 +66,7 @@ package enum Permissions {
         return principal.selfID
     }
 
-    /// The names of what this principal may do at its home, be it with its own things alone.
+    /// The rights that this principal has at home, even if only for its own objects.
     package static func rights(_ principal: Principal) -> [String] {
         Right.allCases.filter {
             permits(principal, $0, in: principal.tenantID) == .allowed
@@ -84,8 +84,9 @@ package enum Permissions {
         }
     }
 
-    /// May `principal` say whose sign-in leads to an account of this role? Needs the right to link,
-    /// and a role of its own that is not below: an operator's, or what a key's scopes stand for.
+    /// Whether `principal` may decide whose sign-in leads to an account of this role. Needs the
+    /// right to link, and a role that is not lower: an operator's, or the equivalent of a key's
+    /// scopes.
     package static func mayActFor(
         _ principal: Principal, _ role: UserRole, in tenant: UUID
     ) -> Bool {
@@ -97,14 +98,14 @@ package enum Permissions {
         }
     }
 
-    /// May `principal` make somebody an operator with this role, or take it from them? Nobody
-    /// grants above himself.
+    /// Whether `principal` may grant or revoke this operator role. An operator cannot grant a role
+    /// above the own.
     package static func mayGrant(
         _ principal: Principal, _ role: Operator.Role, in tenant: UUID?
     ) -> Bool {
         guard permits(principal, .writeOperators, in: tenant) == .allowed else { return false }
         guard case .key = principal else { return true }
-        // A key has no role of its own: its scopes must cover all that the role may do.
+        // A key has no role: its scopes must cover all rights of the role.
         return Right.allCases.allSatisfy { right in
             PermissionTable.reach(.operator(role), right) == .none
                 || (tenant != nil && right.isPlatformOnly) || right.scope == nil
@@ -113,7 +114,7 @@ package enum Permissions {
     }
 
     /// The management scopes among `asked` that this principal cannot give to a key: a key never
-    /// reaches further than its issuer. Catalogue scopes are free.
+    /// exceeds its issuer. Catalogue scopes are not limited.
     package static func scopesBeyond(
         _ principal: Principal, asked: [String], in tenant: UUID?
     ) -> [String] {
@@ -124,8 +125,8 @@ package enum Permissions {
             if case .key(_, _, let own) = principal, !own.contains(where: { sameBytes($0, text) }) {
                 return true
             }
-            // Every right of the scope must be the issuer's: a developer who may only draft a policy
-            // would otherwise publish one through a key.
+            // The issuer must have every right of the scope: a developer who may only draft a policy
+            // could otherwise publish one through a key.
             return !scope.rights.filter { tenant == nil || $0.isForTenantKeys }.allSatisfy {
                 permits(principal, $0, in: tenant) == .allowed
             }

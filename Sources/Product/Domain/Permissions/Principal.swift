@@ -1,6 +1,6 @@
 import Text
 
-/// Who asks.
+/// The caller, as far as permissions depend on it.
 package enum Principal: Sendable, Equatable {
     /// `tenant` nil: at the platform.
     case `operator`(id: UUID, role: Operator.Role, tenant: UUID?)
@@ -8,15 +8,15 @@ package enum Principal: Sendable, Equatable {
     case key(id: UUID, owner: KeyOwner, scopes: [String])
     case anyone
 
-    /// Whose rights bound a key.
+    /// The owner, whose rights limit a key.
     package enum KeyOwner: Sendable, Equatable {
         case platform
         case tenant(UUID)
-        /// The user's role now, not when the key was made.
+        /// The user's current role, not the role when the key was made.
         case user(id: UUID, role: UserRole, tenant: UUID)
     }
 
-    /// The one tenant of this principal; nil: the platform, or nobody.
+    /// The one tenant of this principal; nil: the platform, or an anonymous caller.
     package var tenantID: UUID? {
         switch self {
         case .operator(_, _, let tenant): tenant
@@ -34,7 +34,7 @@ package enum Principal: Sendable, Equatable {
         }
     }
 
-    /// The id that `own` means.
+    /// The id that `own` compares with.
     package var selfID: UUID? {
         switch self {
         case .operator(let id, _, _), .user(let id, _, _), .key(_, .user(let id, _, _), _): id

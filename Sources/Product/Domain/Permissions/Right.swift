@@ -1,4 +1,4 @@
-/// One action that the API or the console asks for.
+/// One action of the API or the console.
 package enum Right: String, Sendable, CaseIterable {
     case readTenant, readUsers, readInvites, readDecisions
     case manageInvites
@@ -14,7 +14,7 @@ package enum Right: String, Sendable, CaseIterable {
     case createTenant, verifyDomainByAssertion, purgeTenant
     case writePlatformProviders, writePlatformOrigins, writePlatformKeys
 
-    /// Rights that nobody has at one tenant.
+    /// Rights that no role has at a tenant.
     package var isPlatformOnly: Bool {
         switch self {
         case .createTenant, .verifyDomainByAssertion, .purgeTenant, .writePlatformProviders,
@@ -24,8 +24,8 @@ package enum Right: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a tenant's own key may reach it. What only an owner may do stays with people, so that
-    /// an admin can give the scope around it without giving more than he has.
+    /// Whether a tenant's own key may have it. Rights of owners only are reserved for people, so
+    /// that an admin can give the surrounding scope without exceeding the own rights.
     package var isForTenantKeys: Bool {
         switch self {
         case .purgeUsers, .suspendTenant, .deleteTenant: false
@@ -33,7 +33,7 @@ package enum Right: String, Sendable, CaseIterable {
         }
     }
 
-    /// The management scope that covers it; nil: no key may.
+    /// The management scope that covers it; nil: no key may have it.
     package var scope: ManagementScope? {
         switch self {
         case .readTenant: .tenantsRead

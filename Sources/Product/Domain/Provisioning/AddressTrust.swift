@@ -1,13 +1,13 @@
 import Text
 
-/// How far the attempt's address is vouched for, and by what.
+/// How far the attempt's address is proved, and by what.
 package enum AddressTrust: String, Sendable, CaseIterable, Comparable {
     case none
-    /// A true claim, or a token of an invite: enough for rules 3–8 and 10.
+    /// A provider's claim or an invite's token: enough for rules 3–8 and 10.
     case claim
-    /// The mailbox was proved to us or to the pool itself: enough for rule 9 too.
+    /// The mailbox was proved to this service or to the pool itself: enough for rule 9 too.
     case proved
-    /// An issuer that owns the domain: the only one that `auto_link` follows.
+    /// Asserted by an issuer that owns the domain: required by `auto_link`.
     case authoritative
 
     /// Orders by strength: none, claim, proved, authoritative.
@@ -24,7 +24,7 @@ package enum AddressTrust: String, Sendable, CaseIterable, Comparable {
         }
     }
 
-    /// The word of the provider alone. `ownDomains` are the domains that the provider's own tenant
+    /// The trust from the provider alone. `ownDomain`: the domain that the provider's own tenant
     /// has verified; a tenant's provider is authoritative for nothing else.
     package static func ofProvider(
         _ provider: Provider, attempt: Attempt, domain: String, ownDomain: TenantDomain?
@@ -53,7 +53,7 @@ package enum AddressTrust: String, Sendable, CaseIterable, Comparable {
         }
     }
 
-    /// The configured trust, the upstream's before the pool's; nil takes the kind's default.
+    /// The configured trust, the upstream's before the pool's; nil uses the kind's default.
     private static func trust(
         _ provider: Provider, upstream name: String?
     ) -> (EmailTrust, [String])? {

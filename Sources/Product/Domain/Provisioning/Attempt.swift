@@ -1,16 +1,16 @@
 import Text
 
-/// One call of the pre-signup logic, already parsed.
+/// One provisioning attempt, already parsed.
 package struct Attempt: Sendable, Equatable {
-    /// The door, as far as the rules care.
+    /// The entry point, as far as the rules depend on it.
     package enum Trigger: String, Sendable, CaseIterable {
         /// A provider's sign-in: a hook, an id token, a client contract.
         case federated
-        /// A native sign-up: nobody has proved the mailbox yet.
+        /// A native sign-up whose mailbox is not proved yet.
         case nativeSignUp = "native_sign_up"
-        /// A native user made by an operator in the vendor's own console.
+        /// A native user that an operator created in the vendor's console.
         case nativeAdminCreate = "native_admin_create"
-        /// The same native user once the vendor has checked the mailbox itself.
+        /// The same native user after the vendor has proved the mailbox.
         case nativeProved = "native_proved"
         /// A password set at the invite's acceptance page.
         case invitePage = "invite_page"
@@ -29,11 +29,11 @@ package struct Attempt: Sendable, Equatable {
     package var trigger: Trigger
     /// Provider, issuer and subject of the sign-in.
     package var identity: IdentityKey
-    /// The Cognito upstream's name, nil elsewhere.
+    /// The Cognito upstream's name; nil for other providers.
     package var upstream: String?
     /// Not proved by itself: see `AddressTrust`.
     package var address: Address
-    /// nil: the claim is absent, which is not the same as an explicit false.
+    /// nil: the claim is absent, which differs from an explicit false.
     package var emailVerified: Bool?
     /// Google's `hd`, an A-label.
     package var hostedDomain: String?

@@ -1,6 +1,6 @@
 import Text
 
-/// What of a Cognito event or id token names the person. All fields are decoded already.
+/// Maps a Cognito event or id token to an identity. All fields are decoded already.
 package enum CognitoMapping {
     /// `triggerSource` of a Cognito Lambda event, as AWS spells it.
     package enum Trigger: String, Sendable, CaseIterable {
@@ -10,7 +10,7 @@ package enum CognitoMapping {
         case confirmSignUp = "PostConfirmation_ConfirmSignUp"
     }
 
-    /// An attribute as the JSON held it.
+    /// The JSON type of an attribute.
     package enum Claim: Sendable, Equatable {
         case absent, other
         case text(String)
@@ -31,11 +31,11 @@ package enum CognitoMapping {
         }
     }
 
-    /// Google behind a platform's own pool is Google, without being told so.
+    /// An unmapped upstream `Google` of a platform's own pool maps to Google by default.
     private static let googleIssuer = "https://accounts.google.com"
 
-    /// A user name is taken apart only for a federated trigger; a native one is the client's choice
-    /// and may be made to look federated. nil: nothing before or after the first `_`.
+    /// Splits a user name only for a federated trigger: a native one is chosen by the client and
+    /// may imitate a federated one. nil: nothing before or after the first `_`.
     package static func person(pool: Provider, trigger: Trigger, userName: String) -> Person? {
         switch trigger {
         case .signUp, .adminCreateUser, .confirmSignUp:
@@ -51,16 +51,16 @@ package enum CognitoMapping {
         }
     }
 
-    /// A pool's own users: issuer the pool's id, subject the user name, bytes as sent.
+    /// A pool's own user: the issuer is the pool's id, the subject the user name, byte for byte.
     package static func native(pool: Provider, userName: String) -> Person {
         Person(
             identity: IdentityKey(provider: .cognito, issuer: pool.issuer, subject: userName))
     }
 
     /// One entry of an id token's `identities` (`providerName`, `userId`), or an event's user name.
-    /// An upstream that is not mapped is an issuer of its own, `<pool>/<upstream>`: its people never
-    /// meet the pool's own users, whose names are their own choice. nil: a name that no upstream has
-    /// (AWS allows no `_` in one, and events are split there).
+    /// An unmapped upstream is an issuer of its own, `<pool>/<upstream>`, so that its people never
+    /// meet the pool's own users, who choose their names. nil: not the name of an upstream (AWS
+    /// allows no `_` in one, and events are split there).
     package static func federated(pool: Provider, upstream: String, subject: String) -> Person? {
         guard !upstream.utf8.isEmpty, !upstream.utf8.contains(0x5F), !subject.utf8.isEmpty else {
             return nil
@@ -87,7 +87,7 @@ package enum CognitoMapping {
             upstream: upstream)
     }
 
-    /// `<pool>` or `<pool>/<upstream>`: the registered pool, and the upstream as it was written.
+    /// `<pool>` or `<pool>/<upstream>`: the registered pool, and the upstream as written.
     package static func parts(ofIssuer issuer: String) -> (pool: String, upstream: String?) {
         let bytes = Array(issuer.utf8)
         guard let slash = bytes.firstIndex(of: 0x2F) else { return (issuer, nil) }
@@ -97,14 +97,14 @@ package enum CognitoMapping {
         )
     }
 
-    /// The issuer of a pool's identities as it is stored: the upstream in ASCII lower case.
+    /// The stored form of a pool's issuer: the upstream in ASCII lower case.
     package static func canonical(issuer: String) -> String {
         let (pool, upstream) = parts(ofIssuer: issuer)
         return upstream.map { "\(pool)/\(asciiLowercased($0))" } ?? pool
     }
 
-    /// Whether a native user name begins as the names of federated users do: with one of these
-    /// upstreams, in any ASCII case, before its first `_`.
+    /// Whether a native user name begins like a federated user's: with one of these upstreams, in
+    /// any ASCII case, before its first `_`.
     package static func looksFederated(_ userName: String, among upstreams: [String]) -> Bool {
         let bytes = Array(userName.utf8)
         guard let at = bytes.firstIndex(of: 0x5F) else { return false }
@@ -119,8 +119,8 @@ package enum CognitoMapping {
         return String(decoding: bytes[(slash + 1)...], as: UTF8.self)
     }
 
-    /// Only `true` in any ASCII case and the JSON boolean count; anything else that is there is
-    /// false, and an absent claim stays absent.
+    /// True for `true` in any ASCII case and for the JSON boolean; false for any other value; nil
+    /// if absent.
     package static func emailVerified(_ claim: Claim) -> Bool? {
         switch claim {
         case .absent: nil

@@ -1,8 +1,8 @@
 import Text
 
 extension Provisioning {
-    /// Whether this person may decline what a tenant offers: the address is vouched for, and a live
-    /// invite, a pending row or a domain is open to it there. No sign-in of theirs leads there yet, and
+    /// Whether this person may decline what a tenant offers: the address is proved, and the tenant has
+    /// a live invite, a pending row or a domain for it. No sign-in of the person leads there yet, and
     /// they have not declined it before.
     package static func mayDecline(
         _ tenant: UUID, attempt: Attempt, facts: Facts, now: Timestamp
@@ -22,8 +22,8 @@ extension Provisioning {
         }
     }
 
-    /// What is left to a person who declined one choice: where they are at home, or the choices
-    /// that remain. Nothing is taken for them: what the rules would give becomes a choice.
+    /// What remains after a person declined one choice: their existing users, or the remaining
+    /// choices. Nothing is written: what the rules would give becomes a choice.
     package static func rest(attempt: Attempt, facts: Facts, now: Timestamp) -> Verdict {
         var verdict = decide(attempt: attempt, facts: facts, now: now)
         verdict.effects = []
@@ -35,7 +35,7 @@ extension Provisioning {
             rest.trace = verdict.trace
             return rest
         case .refused:
-            // To a stranger every refusal reads alike.
+            // A stranger gets the same text for every refusal.
             guard verdict.reason == .noTenant, verdict.publicReason == nil else { return verdict }
             var rest = Verdict(.deferred)
             rest.trace = verdict.trace

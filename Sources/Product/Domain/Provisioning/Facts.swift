@@ -1,36 +1,35 @@
 import Text
 
-/// What storage read and locked for one attempt. The rules look at nothing else.
+/// The rows that storage read and locked for one attempt. The rules read nothing else.
 package struct Facts: Sendable {
-    /// nil: nobody registered it.
+    /// nil: the provider is not registered.
     package var provider: Provider?
-    /// Every tenant that was named, by whom.
+    /// Every tenant that an input named.
     package var asked: [AskedTenant] = []
-    /// Every tenant that is asked for, knows the address, or holds a user of this identity.
+    /// Every tenant that is asked for, knows the address, or has a user of this identity.
     package var tenants: [UUID: TenantFacts] = [:]
-    /// The users of this identity, one a tenant at most, deleted ones included.
+    /// The users of this identity, at most one in each tenant, deleted ones included.
     package var known: [KnownIdentity] = []
-    /// Users of a pool's native name that is somebody else's by now: the pool gave another `sub`
-    /// under it.
+    /// Users who had this native user name before the pool gave it to another `sub`.
     package var formerHolders: [KnownIdentity] = []
-    /// Upstreams of the pool that events have shown, beside those that it lists.
+    /// Upstreams of the pool seen in events, besides the listed ones.
     package var shownUpstreams: [String] = []
-    /// The invite that the token (or the reservation) names, live or not.
+    /// The invite that the token (or the reservation) names, whatever its status.
     package var invite: InviteFacts?
     /// Of the attempt's token, used and expired ones included; nil if none came.
     package var linkGrant: LinkGrant?
-    /// What a native sign-up kept back until its address is proved.
+    /// A native sign-up that waits for the proof of its address.
     package var reservation: Reservation?
-    /// Tenants among which this identity may still choose.
+    /// Tenants that this identity may still choose.
     package var pendingChoices: [UUID] = []
-    /// Choices that the person declined, and when.
+    /// When the person declined which choice.
     package var declined: [UUID: Timestamp] = [:]
 
     /// Everything but the provider starts empty; storage fills it in.
     package init(provider: Provider?) { self.provider = provider }
 }
 
-/// A tenant that somebody named; `tenantID` is nil when there is no such tenant.
+/// A tenant that an input named.
 package struct AskedTenant: Sendable, Equatable {
     /// Which input named the tenant; contradicting sources refuse the attempt.
     package enum Source: String, Sendable, CaseIterable {
@@ -48,7 +47,7 @@ package struct AskedTenant: Sendable, Equatable {
     }
 }
 
-/// What one tenant knows about the attempt's address.
+/// The rows of one tenant about the attempt's address.
 package struct TenantFacts: Sendable {
     /// The tenant's id.
     package var id: UUID
@@ -56,22 +55,22 @@ package struct TenantFacts: Sendable {
     package var status: Tenant.Status
     /// Read in the same transaction as the rows.
     package var policy: TenantPolicy
-    /// The one live row at this address.
+    /// The user at this address who is not deleted.
     package var user: UserFacts?
     /// The newest invite to this address that is neither accepted nor revoked.
     package var invite: InviteFacts?
-    /// A row deleted at this address.
+    /// A deleted user at this address.
     package var deleted: UserFacts?
     /// The verified domain that covers the address.
     package var domain: TenantDomain?
-    /// When an operator unlinked the attempt's identity here; it stays out from then on.
+    /// When an operator unlinked the attempt's identity here; nil: not barred.
     package var barredSince: Timestamp?
-    /// The newest invite to this address that is expired or revoked; like the two domains below read
-    /// only to explain a refusal, no rule looks at them.
+    /// The newest invite to this address that is expired or revoked. Like the two domains below it
+    /// only explains a refusal; no rule reads it.
     package var lapsedInvite: InviteFacts?
-    /// A claim on the address's domain that is not proved.
+    /// A claim on the address's domain without proof.
     package var unprovedDomain: TenantDomain?
-    /// A verified domain above the address's, which does not include subdomains.
+    /// A verified parent domain of the address's that does not include subdomains.
     package var parentDomain: TenantDomain?
 
     /// Defaults describe an active tenant that does not know the address.
@@ -90,7 +89,7 @@ package struct TenantFacts: Sendable {
     }
 }
 
-/// The part of a user row that the rules read.
+/// The columns of a user that the rules read.
 package struct UserFacts: Sendable, Equatable {
     /// The user's id, unique across tenants.
     package var id: UUID
@@ -100,12 +99,12 @@ package struct UserFacts: Sendable, Equatable {
     package var role: UserRole
     /// What made the row; a pending row of `.approval` waits for an operator.
     package var source: User.Source
-    /// A proved identity or a password that was set after proof.
+    /// A proved identity, or a password that was set after the proof.
     package var hasProvedCredential: Bool
-    /// A password, identity or session that nobody proved the address for.
+    /// A password, identity or session without proof of the address.
     package var hasUnprovedCredential: Bool
-    /// Somebody has proved the row's address: false after an operator's hand link, and after an
-    /// acceptance by a link that was shown.
+    /// The row's address is proved: false after an operator's link by hand, and after an acceptance
+    /// by a link that was shown.
     package var isAddressProved: Bool
     /// nil unless the user is deleted.
     package var deletedAt: Timestamp?
@@ -130,7 +129,7 @@ package struct UserFacts: Sendable, Equatable {
     package var awaitsApproval: Bool { status == .pending && source == .approval }
 }
 
-/// A row of this identity and the user it stands for.
+/// A row of this identity and its user.
 package struct KnownIdentity: Sendable {
     /// The row in `identities`, not the user.
     package var identityID: UUID
@@ -138,11 +137,11 @@ package struct KnownIdentity: Sendable {
     package var tenantID: UUID
     /// The user as stored, deleted ones included.
     package var user: UserFacts
-    /// The tenant alone vouches that the identity is that user's, so it counts there alone.
+    /// Only the tenant asserts that the identity is that user's, so it counts in that tenant alone.
     package var isAssertedByTenant: Bool
-    /// The pool's `sub` of this attempt stands beside the identity already.
+    /// The attempt's `sub` is already bound to the identity.
     package var hasThisSub: Bool
-    /// An operator linked it, no rule: the operator's word is all that it stands on.
+    /// An operator linked it by hand, no rule did.
     package var isLinkedByHand: Bool
     /// A live invite to that user's own address, which may differ from the attempt's.
     package var invite: InviteFacts?
@@ -162,13 +161,13 @@ package struct KnownIdentity: Sendable {
     }
 }
 
-/// An invite with what storage knows beside it.
+/// An invite with related rows.
 package struct InviteFacts: Sendable {
     /// Limits the role that an accepted invite gives.
     package enum Inviter: Sendable, Equatable {
-        /// The widest role that this person may give now; nil once there is none.
+        /// The widest role that this person may give now; nil: none.
         case person(mayGive: UserRole?)
-        /// A key's later revocation does not change a sent invite.
+        /// A later revocation of the key does not change a sent invite.
         case key
     }
 
@@ -176,13 +175,13 @@ package struct InviteFacts: Sendable {
     package var invite: Invite
     /// Compared with the invite's role when it is accepted.
     package var inviter: Inviter
-    /// The live row at the invited address.
+    /// The user at the invited address who is not deleted.
     package var row: UserFacts?
-    /// Who used it up.
+    /// The identity that accepted it.
     package var acceptedBy: IdentityKey?
     /// The user that the acceptance led to; nil before acceptance.
     package var acceptedUser: UserFacts?
-    /// When it was sent last.
+    /// When its mail was last sent.
     package var sentAt: Timestamp?
 
     /// Defaults describe an open invite that an API key made.
@@ -199,7 +198,7 @@ package struct InviteFacts: Sendable {
     }
 }
 
-/// An operator's one-time leave to add a second sign-in to a user.
+/// An operator's one-time permission to add a second identity to a user.
 package struct LinkGrant: Sendable, Equatable {
     /// Seconds.
     package static let lifetime: Int64 = 1800
@@ -227,19 +226,19 @@ package struct LinkGrant: Sendable, Equatable {
     }
 }
 
-/// What an unproved native sign-up asked for; later events carry no token.
+/// What an unproved native sign-up asked for: later events carry no token.
 package struct Reservation: Sendable, Equatable {
     /// Seconds.
     package static let lifetime: Int64 = 86_400
 
-    /// Who told of the sign-up: a tenant, or the nil id for the platform.
+    /// The caller that reported the sign-up: a tenant, or the nil id for the platform.
     package var caller: UUID
     /// The tenant that the sign-up asked for; nil: it named none.
     package var tenantID: UUID?
-    /// Only of an invite whose token came along: one that was found by the address alone would count
-    /// as a token later, for another address.
+    /// Only an invite whose token was sent: one found by the address alone would later count as a
+    /// token for another address.
     package var inviteID: UUID?
-    /// The `sub` that the pool gave to the user who signed up, once it was told.
+    /// The pool's `sub` of the user who signed up, once an event has named it.
     package var sub: String?
 
     /// `caller` is the nil UUID for the platform.
@@ -252,7 +251,7 @@ package struct Reservation: Sendable, Equatable {
         self.sub = sub
     }
 
-    /// Bound to another `sub` than this one: another person's, of the same name.
+    /// True if bound to another `sub`: another person with the same name.
     package func isAnothers(_ other: String?) -> Bool {
         guard let sub, let other else { return false }
         return !sameBytes(sub, other)

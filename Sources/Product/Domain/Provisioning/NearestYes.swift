@@ -26,11 +26,11 @@ package struct NearestYes: Sendable, Equatable {
 }
 
 extension Provisioning {
-    /// How often the rules are asked for one attempt, at most.
+    /// How many times the rules run for one attempt at most.
     package static let nearestYesRuns = 12
 
-    /// The least changes that admit on their own, in the order of how little they change. `facts`
-    /// are those that the reader may know, with what was seen and did not help.
+    /// The smallest changes that each admit on their own, smallest first. `facts`: those that the
+    /// reader may know, with what was seen and did not help.
     package static func wouldAdmit(
         _ attempt: Attempt, facts: Facts, refused: Reason, now: Timestamp
     ) -> [NearestYes] {
@@ -38,7 +38,7 @@ extension Provisioning {
         var kinds: Set<String> = []
         var runs = 0
         for edit in edits(of: attempt, facts, refused, now) {
-            // One policy that admits is enough, and one trust.
+            // Report one policy and one trust at most.
             let kind = "\(edit.answer.change.rawValue) \(edit.answer.tenantID?.description ?? "")"
             guard runs < nearestYesRuns, !kinds.contains(kind) else { continue }
             runs += 1
@@ -62,7 +62,7 @@ extension Provisioning {
         of attempt: Attempt, _ facts: Facts, _ refused: Reason, _ now: Timestamp
     ) -> [Edit] {
         var edits: [Edit] = []
-        // Over a limit the rules are asked all the same: what admits otherwise admits here too.
+        // Over a limit the rules still run: a change that admits otherwise admits here too.
         if refused == .rateLimited {
             edits.append(
                 edit(.raiseLimit, nil, "Too many attempts were refused within a minute.") { _ in })
@@ -94,7 +94,7 @@ extension Provisioning {
             answer: NearestYes(change: change, detail: detail, tenantID: tenant), apply: apply)
     }
 
-    // MARK: what is done for one person
+    // MARK: changes for one person
 
     private static func editsOfPeople(
         _ tenant: TenantFacts, _ attempt: Attempt, _ email: Email, _ now: Timestamp
@@ -134,7 +134,7 @@ extension Provisioning {
         return edits
     }
 
-    /// The sign-in belongs to the account from now on.
+    /// Links the sign-in to the account.
     private static func relinking(_ tenant: TenantFacts, _ attempt: Attempt) -> [Edit] {
         let id = tenant.id
         let row = tenant.user.flatMap { $0.status == .active || $0.status == .pending ? $0 : nil }
@@ -160,7 +160,7 @@ extension Provisioning {
         }
     }
 
-    /// A live invite as it would be sent now; the token of the attempt, if one came, would be its.
+    /// A live invite as if sent now; if the attempt has a token, it counts as this invite's.
     private static func invite(
         _ tenant: TenantFacts, _ email: Email, _ now: Timestamp, _ facts: inout Facts
     ) {
@@ -174,7 +174,7 @@ extension Provisioning {
         if facts.invite?.invite.tenantID == tenant.id { facts.invite = sent }
     }
 
-    // MARK: what is done for everybody
+    // MARK: changes for everyone
 
     private static func editsOfRules(_ tenant: TenantFacts, _ now: Timestamp) -> [Edit] {
         var edits: [Edit] = []
@@ -196,7 +196,7 @@ extension Provisioning {
                     facts.tenants[id]?.domain = wider
                 })
         }
-        // The closest policy first.
+        // The strictest policy first.
         for signUp in [TenantPolicy.SignUp.inviteOnly, .domain, .open]
         where signUp != tenant.policy.signUp {
             edits.append(

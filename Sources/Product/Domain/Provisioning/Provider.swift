@@ -1,11 +1,11 @@
 import Text
 
-/// The closed list of places where people sign in.
+/// The closed list of ways to sign in.
 package enum ProviderKind: String, Sendable, CaseIterable {
     case oidc, google, github, cognito, password
 }
 
-/// What a provider's word about an address is worth.
+/// How far a provider's assertion about an address is trusted.
 package enum EmailTrust: String, Sendable, CaseIterable {
     case none, authoritative
     case verifiedClaim = "verified_claim"
@@ -19,9 +19,9 @@ package struct Provider: Sendable, Equatable {
         package var name: String
         /// nil: not mapped, its identities belong to the pool.
         package var kind: ProviderKind?
-        /// With `kind`: identities are named by that issuer rather than by the pool.
+        /// With `kind`: the issuer of its identities, instead of the pool.
         package var issuer: String?
-        /// nil takes the pool's trust.
+        /// nil uses the pool's trust.
         package var emailTrust: EmailTrust?
         /// A-labels for which the upstream's `authoritative` counts.
         package var domains: [String]
@@ -41,7 +41,7 @@ package struct Provider: Sendable, Equatable {
 
     /// The row's id.
     package var id: UUID
-    /// The owner; nil is the platform.
+    /// The owning tenant; nil: the platform.
     package var tenantID: UUID?
     /// Fixes the default trust in addresses.
     package var kind: ProviderKind
@@ -49,7 +49,7 @@ package struct Provider: Sendable, Equatable {
     package var name: String
     /// A Cognito pool's issuer is its pool id.
     package var issuer: String
-    /// nil takes the kind's default.
+    /// nil uses the kind's default.
     package var emailTrust: EmailTrust?
     /// A-labels for which `authoritative` counts.
     package var domains: [String]
@@ -82,12 +82,12 @@ package struct Provider: Sendable, Equatable {
         self.allowsAdminCreate = allowsAdminCreate
     }
 
-    /// The tenant that this client id asks for, if the provider names one.
+    /// The tenant that this client id leads to, if the provider maps it.
     package func clientTenant(_ clientID: String) -> UUID? {
         clientTenants.first { sameBytes($0.key, clientID) }?.value
     }
 
-    /// Looks an upstream up by name; case varies between events of one pool.
+    /// Finds an upstream by name; case varies between events of one pool.
     package func upstream(named name: String) -> Upstream? {
         upstreams.first { sameBytesIgnoringASCIICase($0.name, name) }
     }

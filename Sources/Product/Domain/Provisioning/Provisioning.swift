@@ -1,11 +1,11 @@
 import Text
 
-/// Who a person is and where they belong, decided from facts alone. The real run and the dry run
-/// are this one function; only what happens to the effects differs.
+/// Decides who a person is and which tenant they enter, from facts alone. Real runs and dry runs
+/// use this one function; only the use of the effects differs.
 package enum Provisioning {
-    /// Days after which a deleted user no longer blocks its address, in seconds.
+    /// Seconds for which a deleted user blocks its address.
     package static let deletedFor: Int64 = 30 * 86_400
-    /// How long a deferred choice stays open, in seconds.
+    /// Seconds for which a deferred choice stays open.
     package static let choicesFor: Int64 = 30 * 86_400
 
     /// Runs the rules in order; reads no clock and no database. A refusal has no effects.
@@ -25,14 +25,14 @@ package enum Provisioning {
     }
 }
 
-/// One walk through the rules. Each rule is a method in its own file that answers a verdict or nil,
-/// which means: the next rule.
+/// One pass through the rules. Each rule is a method in its own file that returns a verdict, or nil
+/// for the next rule.
 struct Evaluation {
     let attempt: Attempt
     let facts: Facts
     let now: Timestamp
     private(set) var trace: [TraceEntry] = []
-    /// The one tenant that was asked for.
+    /// The one tenant that the inputs named.
     var asked: TenantFacts?
     /// False once the asked tenants contradict each other or do not exist.
     var askedIsSound = true
@@ -41,12 +41,12 @@ struct Evaluation {
     var knowledge: Knowledge?
     /// The live invite of rules 4–8.
     var invite: InviteFacts?
-    /// The token is in the hands of another address, and the policy allows it.
+    /// Another address presents the token, and the policy allows it.
     var otherAddress = false
     var addressTrust: AddressTrust = .none
     /// The rule that refused.
     private(set) var refusingRule: Rule?
-    /// Rule 1's refusal while another tenant may still admit the person.
+    /// Rule 1's refusal, kept while another tenant may still admit the person.
     var heldRefusal: HeldRefusal?
 
     init(attempt: Attempt, facts: Facts, now: Timestamp) {
@@ -59,7 +59,7 @@ struct Evaluation {
         guard let provider = facts.provider else {
             return refuse(.provider, .providerUnknown, attempt.identity.provider.rawValue)
         }
-        // A mapped upstream has another kind than the pool; it is known by its mapping.
+        // A mapped upstream has its mapping's kind, not the pool's.
         if provider.strictUpstreams, let name = attempt.upstream,
             provider.upstream(named: name) == nil, attempt.identity.provider == .cognito
         {
@@ -106,8 +106,8 @@ struct Evaluation {
         return verdict
     }
 
-    /// A success: the bookkeeping that every success shares is added, and what an unproved native
-    /// sign-up would get is reserved instead.
+    /// A success: adds the effects that every success has. For an unproved native sign-up it
+    /// reserves instead.
     mutating func succeed(
         _ rule: Rule, _ outcome: Outcome, tenant: TenantFacts, user: UUID?, invite: UUID? = nil,
         effects: [Effect]
@@ -118,7 +118,7 @@ struct Evaluation {
             var verdict = Verdict(.reserved)
             verdict.tenantID = tenant.id
             verdict.inviteID = invite
-            // Not the invite that was found by the address: the token may be another's.
+            // Not an invite found by the address: the token may belong to another.
             let token = attempt.hasInviteToken ? facts.invite?.invite.id : nil
             verdict.effects = [.reserve(tenant: tenant.id, invite: token)]
             return verdict
@@ -133,7 +133,7 @@ struct Evaluation {
         return verdict
     }
 
-    /// What a success in a tenant ends.
+    /// The reservation and the choice that a success ends.
     func closing(_ tenant: UUID) -> [Effect] {
         var effects: [Effect] = []
         if let reservation = facts.reservation {

@@ -1,11 +1,11 @@
 import Text
 
-/// When a second call is the first one again.
+/// Decides when a second call is a retry of the first.
 package enum Retry {
-    /// Without an `event_id`, calls with the same key within this many seconds are one.
+    /// Seconds within which calls with the same key and without an `event_id` are one.
     package static let window: Int64 = 600
 
-    /// The recorded answer, as far as sameness is concerned.
+    /// The parts of a recorded decision that a retry is compared with.
     package struct Recorded: Sendable, Equatable {
         /// As recorded, before any later change of the user.
         package var outcome: Outcome
@@ -13,7 +13,7 @@ package enum Retry {
         package var reason: Reason?
         /// nil if no tenant was found or the choice is open.
         package var tenantID: UUID?
-        /// Filled in for a created user, too.
+        /// Also set for a created user.
         package var userID: UUID?
         /// The invite that was used or refused; nil: none.
         package var inviteID: UUID?
@@ -34,8 +34,8 @@ package enum Retry {
         }
     }
 
-    /// Whether the recorded decision is answered again. Otherwise the recomputed one is a new
-    /// decision, so that somebody suspended in between is refused.
+    /// Whether the recorded decision answers the call again. Otherwise the recomputed one is a new
+    /// decision, so that a user who was suspended in between is refused.
     package static func isSame(recorded: Recorded, recomputed: Verdict) -> Bool {
         let wasSuccess =
             recorded.outcome == .created || recorded.outcome == .linked
@@ -59,9 +59,8 @@ package enum Retry {
         }
     }
 
-    /// The bytes whose digest names a call that brings no `event_id`: each field with its length
-    /// before it, so that no two different calls have the same bytes. `tokenHash` and `tenant` as
-    /// they were given.
+    /// The bytes whose digest identifies a call without `event_id`: each field with its length
+    /// before it, so that different calls have different bytes. `tokenHash` and `tenant` as given.
     package static func digestInput(
         attempt: Attempt, tenant: String?, tokenHash: [UInt8]?
     ) -> [UInt8] {

@@ -1,17 +1,17 @@
 import Text
 
-/// One rule that was looked at.
+/// The result of one rule.
 package struct TraceEntry: Sendable, Equatable {
-    /// The result of a step of rule 8: the account's address was never proved, so that an operator
-    /// has to say whose it is.
+    /// The result of a step of rule 8: the account's address was never proved, so an operator must
+    /// decide whose it is.
     package static let addressUnproved = "address_unproved"
 
     package var rule: Rule
     /// A reason's or outcome's raw value, or a short step name; shown in the console.
     package var result: String
-    /// Policy words and ids; no address and no name.
+    /// Policy terms and ids; no address and no name.
     package var detail: String
-    /// The rows that it looked at.
+    /// The rows that the rule read.
     package var about: [TraceReference]
 
     package init(rule: Rule, result: String, detail: String, about: [TraceReference] = []) {
@@ -22,7 +22,7 @@ package struct TraceEntry: Sendable, Equatable {
     }
 }
 
-/// A row that a step of the trace looked at, and whose it is.
+/// A row that a step of the trace read, and its owner.
 package struct TraceReference: Sendable, Hashable {
     /// Raw values appear in the wire format.
     package enum Kind: String, Sendable, CaseIterable {

@@ -1,7 +1,7 @@
 import Text
 
 extension Provisioning {
-    /// What was seen and did not help, as steps of the trace, by tenant.
+    /// Facts that were found and did not admit, as steps of the trace, by tenant.
     package static func unhelpful(facts: Facts, email: Email?, now: Timestamp) -> [TraceEntry] {
         facts.tenants.values.sorted { $0.id < $1.id }.flatMap { tenant in
             steps(of: tenant, facts, email, now)

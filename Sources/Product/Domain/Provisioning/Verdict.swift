@@ -32,36 +32,36 @@ package enum Reason: String, Sendable, CaseIterable {
 
 /// What storage writes for a verdict, in this order, in the same transaction.
 package enum Effect: Sendable, Equatable {
-    /// A row that no rule counts any more gives its address back, without a tombstone.
+    /// Removes a row that no rule counts, without a tombstone: its address becomes free.
     case removeUnreachableRow(user: UUID)
-    /// Passwords, identities, sessions and reset tokens that nobody proved the address for.
+    /// Removes passwords, identities, sessions and reset tokens without proof of the address.
     case wipeUnverifiedCredentials(user: UUID)
     case createUser(status: User.Status, role: UserRole, source: User.Source)
-    /// The row becomes active with this role.
+    /// Activates the row with this role.
     case activateUser(user: UUID, role: UserRole)
-    /// A row whose sign-in an operator linked by hand becomes active; that proves no address.
+    /// Activates a row that an operator linked by hand; proves no address.
     case admitByAssertion(user: UUID, role: UserRole)
-    /// A row awaiting approval becomes active with this role.
+    /// Activates a row awaiting approval with this role.
     case approveUser(user: UUID, role: UserRole)
-    /// A row that somebody signed up for waits for approval from now on.
+    /// A row from a sign-up waits for approval from now on.
     case awaitApproval(user: UUID, role: UserRole)
-    /// The identity of a deleted user stops naming that user.
+    /// Unlinks the identity of a deleted user.
     case tombstoneIdentity(identity: UUID)
-    /// The attempt's identity names this user; nil is the user just created.
+    /// Links the attempt's identity to this user; nil: the user just created.
     case linkIdentity(user: UUID?)
     case acceptInvite(invite: UUID, role: UserRole, downgraded: Bool)
-    /// Accepted without a change of role: the person was there already.
+    /// Accepts without a change of role: the person was a user already.
     case markInviteAccepted(invite: UUID, user: UUID)
-    /// Accepted by another address than the invited one, as the policy allows; both are audited.
+    /// Audits that another address than the invited one accepted, as the policy allows.
     case auditOtherAddress(invite: UUID)
     case consumeLinkGrant(grant: UUID)
     case reserve(tenant: UUID?, invite: UUID?)
-    /// Of the caller who made it.
+    /// Ends the reservation of this caller.
     case endReservation(caller: UUID)
     case recordChoices(tenants: [UUID])
     case removeChoice(tenant: UUID)
 
-    /// Whether it makes a user or changes the status of one.
+    /// Whether it creates a user or changes a user's status.
     package var touchesUser: Bool {
         switch self {
         case .createUser, .activateUser, .admitByAssertion, .approveUser, .awaitApproval: true
@@ -70,7 +70,7 @@ package enum Effect: Sendable, Equatable {
     }
 }
 
-/// The answer of the rules.
+/// The result of the rules.
 package struct Verdict: Sendable, Equatable {
     /// A success is created, linked or existing.
     package var outcome: Outcome
@@ -78,7 +78,7 @@ package struct Verdict: Sendable, Equatable {
     package var reason: Reason?
     /// nil if no tenant was found or the choice is open.
     package var tenantID: UUID?
-    /// nil also for a user that the effects create.
+    /// nil also for a user that the effects will create.
     package var userID: UUID?
     /// The invite that was used or refused; nil: none.
     package var inviteID: UUID?
@@ -88,9 +88,10 @@ package struct Verdict: Sendable, Equatable {
     package var effects: [Effect] = []
     /// In the order in which the rules ran.
     package var trace: [TraceEntry] = []
-    /// Of a refusal, what a person who calls in person is told instead of `reason`; nil: that.
+    /// The refusal's reason for a person who calls directly, instead of `reason`; nil: `reason`.
     package var publicReason: Reason?
-    /// The identity of a native user name that is another person's by now; set where that refuses.
+    /// The former identity of a native user name that now belongs to another person; set if the
+    /// rules refuse for that.
     package var nameGivenAnew: UUID?
 
     /// Without tenant, effects and trace: the evaluation fills them in.
@@ -104,8 +105,8 @@ package struct Verdict: Sendable, Equatable {
         outcome == .created || outcome == .linked || outcome == .existing
     }
 
-    /// What counts against the limits: a refusal. Who waits for approval, for a choice or for the
-    /// proof of an address has failed at nothing.
+    /// Whether it counts against the limits: only a refusal does. Waiting for an approval, a choice
+    /// or the proof of an address is no failure.
     package var isFailure: Bool { outcome == .refused && reason != .approvalPending }
 
     /// Whether the person may be signed in to one tenant at once.

@@ -1,6 +1,6 @@
 import Text
 
-/// Who may come in to a tenant, and how. The defaults are those of a new tenant.
+/// The rules by which a tenant admits people. The defaults are those of a new tenant.
 package struct TenantPolicy: Sendable, Equatable {
     /// Who may become a user without an operator's help; raw values are the wire format's.
     package enum SignUp: String, Sendable, CaseIterable {
@@ -15,7 +15,7 @@ package struct TenantPolicy: Sendable, Equatable {
 
     /// See `SignUp`.
     package var signUp: SignUp = .inviteOnly
-    /// Member or manager; `admin` is refused at entry and never given by a rule.
+    /// Member or manager; the API refuses `admin`, and no rule gives it.
     package var defaultRole: UserRole = .member
     /// Scopes that the tenant's own product defines for its API keys; no rights at `/v1`.
     package var scopeCatalogue = ["smtp", "pop3", "imap", "api:read", "api:write", "app"]
@@ -23,7 +23,7 @@ package struct TenantPolicy: Sendable, Equatable {
     package var devOrigins = false
     /// Allows private network access (`Access-Control-Allow-Private-Network`).
     package var privateNetwork = false
-    /// A-labels; a filter, empty means none.
+    /// A-labels; empty: no filter.
     package var allowedDomains: [String] = []
     /// Allows invites to addresses outside `allowedDomains`.
     package var externalInvites = true
@@ -41,7 +41,7 @@ package struct TenantPolicy: Sendable, Equatable {
     /// The policy of a new tenant.
     package init() {}
 
-    /// Whether the filter lets this domain (an A-label) in.
+    /// Whether the filter admits this domain (an A-label).
     package func allows(domain: String) -> Bool {
         allowedDomains.isEmpty || allowedDomains.contains { sameBytes($0, domain) }
     }

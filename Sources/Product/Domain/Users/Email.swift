@@ -1,12 +1,12 @@
 import Text
 
-/// An address that was parsed already: the key is compared, the spelling is shown.
+/// A parsed address: `key` is compared, `display` is shown.
 package struct Email: Sendable, Hashable {
     /// Plain ASCII: lower-case local part, `@`, the domain's A-label.
     package var key: String
-    /// As it was typed, trimmed.
+    /// As typed, trimmed.
     package var display: String
-    /// The A-label alone.
+    /// The domain's A-label.
     package var domain: String
 
     package init(key: String, display: String, domain: String) {

@@ -1,6 +1,6 @@
 import Text
 
-/// What names a sign-in everywhere: never the email. Compared on bytes.
+/// The key of a sign-in: provider, issuer and subject, never the email. Compared on bytes.
 package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
     /// The kind: `google`, `github`, `oidc`, `cognito`, `password`.
     package var provider: ProviderKind
@@ -13,8 +13,7 @@ package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
         self.subject = subject
     }
 
-    /// A user of a pool's own, by a name that the person chose; an upstream's people have another
-    /// issuer.
+    /// True for a pool's own user, who chose the name; an upstream's people have another issuer.
     package var isNativeName: Bool { provider == .cognito && !issuer.utf8.contains(0x2F) }
 
     package static func == (left: IdentityKey, right: IdentityKey) -> Bool {

@@ -4,7 +4,7 @@ package enum User {
         case pending, active, suspended, deleted
     }
 
-    /// How a row came to be; for a pending row it says by which rule it may be reached.
+    /// What created the row; for a pending row it decides which rule may activate it.
     package enum Source: String, Sendable, CaseIterable {
         case invite, `operator`, `import`, approval
         case signUp = "sign_up"

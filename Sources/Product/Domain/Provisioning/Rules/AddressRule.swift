@@ -1,7 +1,7 @@
 import Text
 
 extension Evaluation {
-    /// Rule 2: an address is needed from here on.
+    /// Rule 2: the following rules need an address.
     mutating func address() -> Verdict? {
         switch attempt.address {
         case .missing: return refuse(.address, .emailMissing, "")
@@ -12,7 +12,7 @@ extension Evaluation {
         }
     }
 
-    /// The provider's word, or the proof that a token carries.
+    /// The provider's assertion, or the proof by an invite's token.
     func computeAddressTrust(_ provider: Provider) -> AddressTrust {
         guard let email = attempt.email else { return .none }
         let own = provider.tenantID.flatMap { facts.tenants[$0]?.domain }
@@ -22,13 +22,13 @@ extension Evaluation {
         else {
             return word
         }
-        // The acceptance page takes the token with a password as proof for this one invite,
-        // whichever way the link travelled; elsewhere only a mailed token proves the mailbox.
+        // The acceptance page takes the token with a password as proof for this one invite, however
+        // the link was delivered; elsewhere only a mailed token proves the mailbox.
         let proves = invite.delivery == .mail || attempt.trigger == .invitePage
         return proves ? max(word, .claim) : word
     }
 
-    /// Rule 5: the address must be vouched for; a native sign-up is judged as if it were.
+    /// Rule 5: the address must be proved; a native sign-up is decided as if it were.
     mutating func trustInAddress() -> Verdict? {
         if attempt.trigger.isUnprovedNative {
             addressTrust = .proved

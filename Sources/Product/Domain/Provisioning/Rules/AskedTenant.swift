@@ -1,8 +1,8 @@
 import Text
 
 extension Evaluation {
-    /// The tenant that was asked for. Everybody who names one must name the same: the door asked
-    /// for is the door checked.
+    /// The tenant that the inputs named. All of them must name the same one: the tenant that is
+    /// asked for is the tenant that is checked.
     mutating func resolveAskedTenant() -> Verdict? {
         var named = facts.asked
         if let id = facts.provider?.tenantID, !named.contains(where: { $0.source == .provider }) {
@@ -43,6 +43,6 @@ extension Evaluation {
         return nil
     }
 
-    /// A token, or the invite that a native sign-up reserved.
+    /// Whether there is a token, or an invite that a native sign-up reserved.
     var carriesInvite: Bool { attempt.hasInviteToken || facts.reservation?.inviteID != nil }
 }

@@ -1,8 +1,8 @@
 import Text
 
 extension Evaluation {
-    /// An operator unlinked this identity here: it stays out until an invite that was sent after
-    /// that, a link grant or an operator's hand link brings it back (the last ends the bar).
+    /// An operator unlinked this identity here. It is refused until a later invite, a link grant or
+    /// an operator's link by hand readmits it (the last removes the bar).
     mutating func barredIdentity(_ tenant: TenantFacts) -> Verdict? {
         guard isBarred(tenant) else { return nil }
         return refuse(

@@ -1,6 +1,6 @@
 import Text
 
-/// What a tenant knows about the attempt, first match.
+/// How a tenant knows the attempt; the first match counts.
 enum Knowledge: Equatable {
     case suspendedUser(UserFacts)
     case liveInvite
@@ -24,7 +24,7 @@ enum Knowledge: Equatable {
         }
     }
 
-    /// The order of rule 4.
+    /// The order in rule 4.
     var rank: Int {
         switch self {
         case .suspendedUser: 0
@@ -48,19 +48,19 @@ enum Knowledge: Equatable {
     }
 }
 
-/// A tenant that rule 4 found.
+/// A tenant that rule 4 considers.
 struct Candidate {
     var tenant: TenantFacts
     var knowledge: Knowledge
     var standing: Standing
 
-    /// What would become of the person there once the address is vouched for.
+    /// The outcome in the tenant if the address is proved.
     enum Standing {
-        /// Admitted, or a row is opened that waits for approval.
+        /// Admits the person, or creates a row that waits for approval.
         case admits
-        /// The account is there under another sign-in, which the person may link.
+        /// The account exists with another sign-in, which the person may link.
         case linkable
-        /// Refused whatever the person does.
+        /// Refuses, whatever the person does.
         case refuses
     }
 
@@ -78,9 +78,9 @@ struct Candidate {
 }
 
 extension Evaluation {
-    /// Rule 4: which tenants know this address. Nothing is picked silently, so that no hostile
-    /// invite captures a person whose domain belongs to another; who would only refuse is no
-    /// choice.
+    /// Rule 4: the tenants that know this address. With several the person must choose, so that a
+    /// hostile invite cannot capture a person whose domain belongs to another tenant; tenants that
+    /// would only refuse are no choice.
     mutating func candidateTenants() -> Verdict? {
         let found = candidates()
         let isAdmitted = found.contains { $0.standing == .admits }
@@ -159,8 +159,8 @@ extension Evaluation {
             case (.pending, .operator), (.pending, .import): return .pendingRow(user)
             case (.active, _): return .activeUser(user)
             case (.pending, .approval): return .awaitsApproval(user)
-            // A row by an invite counts only through that invite, and one that somebody signed up
-            // for without proof counts for nothing.
+            // An invite's row counts only through that invite; a row from an unproved sign-up does
+            // not count.
             case (.pending, _), (.suspended, _), (.deleted, _): break
             }
         }
@@ -173,8 +173,8 @@ extension Evaluation {
         attempt.email.map { tenant.domain?.covers($0.domain) == true } ?? false
     }
 
-    /// The domain's tenant is suspended: it admits nobody now, but beside it nothing is taken
-    /// silently.
+    /// The domain's tenant is suspended: it admits no one now, and other tenants need an explicit
+    /// choice.
     private var isDomainOfSuspended: Bool {
         asked == nil
             && facts.tenants.values.contains { $0.status == .suspended && ownsDomain($0) }
@@ -193,7 +193,7 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// What would become of the person in this tenant, by the rules behind rule 5.
+    /// The outcome in this tenant by the rules after rule 5.
     func standing(of tenant: TenantFacts, _ knowledge: Knowledge) -> Candidate.Standing {
         if let mine = facts.known.first(where: { $0.tenantID == tenant.id }) {
             switch mine.user.status {
@@ -227,8 +227,8 @@ extension Evaluation {
         tenant.user.map { mayTakeAnother($0, in: tenant) } ?? false ? .admits : .linkable
     }
 
-    /// Where live invites or further rows of this person are open, but for one tenant: what the
-    /// person may be asked to choose among. A choice that was offered once stays one.
+    /// Other tenants with live invites or rows of this person: the choices to offer. A choice that
+    /// was offered once remains one.
     func openElsewhere(than here: UUID?) -> [UUID] {
         guard addressTrust > .none, asked == nil else { return [] }
         let found = facts.tenants.values.filter { tenant in
@@ -243,13 +243,13 @@ extension Evaluation {
         return found.map(\.id).sorted()
     }
 
-    /// Without what the person has declined, unless that is all there is.
+    /// Without declined tenants, unless no other remains.
     private func offered(_ tenants: [UUID]) -> [UUID] {
         let left = tenants.filter { id in facts.tenants[id].map { !isDeclined($0) } ?? true }
         return left.isEmpty ? tenants : left
     }
 
-    /// Declined by the person, and not invited anew since.
+    /// The person declined it, and no later invite exists.
     func isDeclined(_ tenant: TenantFacts) -> Bool {
         guard let at = facts.declined[tenant.id] else { return false }
         guard let invite = tenant.invite, invite.invite.isLive(at: now) else { return true }

@@ -1,7 +1,7 @@
 import Text
 
 extension Evaluation {
-    /// Rule 7: a row that an operator or an import made waits for its person.
+    /// Rule 7: a pending row that an operator or an import made.
     mutating func pendingRow(_ tenant: TenantFacts) -> Verdict? {
         guard case .pendingRow(let row) = knowledge else {
             note(.pendingRow, "no pending row", "")
@@ -11,7 +11,7 @@ extension Evaluation {
         return attach(.pendingRow, tenant, row, .activateUser(user: row.id, role: row.role))
     }
 
-    /// Rule 8: an active user with another identity. A second sign-in needs both accounts.
+    /// Rule 8: an active user with another identity. A second sign-in needs proof of both accounts.
     mutating func activeUser(_ tenant: TenantFacts) -> Verdict? {
         guard let user = tenant.user, user.status == .active else {
             note(.activeUser, "no active user", "")
@@ -37,15 +37,16 @@ extension Evaluation {
         return refuse(.activeUser, .identityLinkRequired, "\(user.id)", user: user.id, about: about)
     }
 
-    /// By a grant, or by an issuer that owns the address; of an account whose address was never
-    /// proved it is not known whether the owner of the address is the person behind it.
+    /// Allowed by a grant, or by an issuer that owns the address. If the account's address was
+    /// never proved, its user may be another person than the address's owner.
     func mayTakeAnother(_ user: UserFacts, in tenant: TenantFacts) -> Bool {
         if let grant = facts.linkGrant, grant.opens(user.id, at: now) { return true }
         return tenant.policy.autoLink == .authoritative && addressTrust == .authoritative
             && user.isAddressProved
     }
 
-    /// Gives a row this identity. What nobody proved on the row dies first (pre-hijacking).
+    /// Links the identity to a row. Unproved credentials of the row are removed first
+    /// (pre-hijacking).
     mutating func attach(
         _ rule: Rule, _ tenant: TenantFacts, _ row: UserFacts, _ change: Effect?,
         invite: UUID? = nil, also: [Effect] = [], outcome: Outcome = .linked
@@ -55,11 +56,11 @@ extension Evaluation {
             return conflict(rule, mine)
         }
         var effects = tombstones(tenant)
-        // An active row is somebody's: a grant adds to what is there.
+        // An active row has a user: a grant only adds to it.
         let wipes = row.hasUnprovedCredential && row.status != .active
         if wipes { effects.append(.wipeUnverifiedCredentials(user: row.id)) }
         if let change { effects.append(change) }
-        // An identity that was proved for this very row stays where it is.
+        // An identity that was proved for this row stays linked.
         let isLinked = mine.map { !wipes || $0.isLinkedByHand } ?? false
         if !isLinked { effects.append(.linkIdentity(user: row.id)) }
         return succeed(
@@ -68,7 +69,7 @@ extension Evaluation {
             effects: effects + also)
     }
 
-    /// Makes the one row of this address; a row that no rule counts makes way or is taken over.
+    /// Creates the row of this address; a row that no rule counts is removed or taken over.
     mutating func create(
         _ rule: Rule, _ tenant: TenantFacts, role: UserRole, source: User.Source,
         status: User.Status, invite: UUID? = nil, also: [Effect] = []
@@ -86,7 +87,7 @@ extension Evaluation {
             }
             effects.append(.removeUnreachableRow(user: row.id))
         }
-        // A row that makes way takes its sign-ins along.
+        // Removing a row also removes its identities.
         if let mine = facts.known.first(where: {
             $0.tenantID == tenant.id && $0.user.status != .deleted
                 && $0.user.id != tenant.user?.id
@@ -105,8 +106,7 @@ extension Evaluation {
             about: [.user(mine.user.id, of: mine.tenantID)])
     }
 
-    /// A deleted user's row of this identity must not name anybody again, nor that of the person
-    /// who had this user name before.
+    /// Ends identities of deleted users, and of the person who had this user name before.
     private func tombstones(_ tenant: TenantFacts) -> [Effect] {
         let deleted = facts.known.filter { $0.user.status == .deleted }
         return (deleted + facts.formerHolders).filter { $0.tenantID == tenant.id }

@@ -1,7 +1,7 @@
 import Text
 
 extension Evaluation {
-    /// Rule 3: a token came along. A bad one never falls through to another rule.
+    /// Rule 3: the attempt has a token. A bad one refuses; no other rule runs.
     mutating func inviteToken() -> Verdict? {
         guard carriesInvite else {
             note(.inviteToken, "no token", "")
@@ -20,7 +20,7 @@ extension Evaluation {
         }
         if found.invite.email != attempt.email {
             let policy = facts.tenants[found.invite.tenantID]?.policy ?? TenantPolicy()
-            // Another address must be vouched for by itself: the token proves only its own.
+            // Another address needs its own proof: the token proves only the invited one.
             guard !policy.inviteEmailMustMatch,
                 addressTrust > .none || attempt.trigger.isUnprovedNative
             else { return refuse(.inviteToken, .inviteEmailMismatch, "\(id)", invite: id, about: about) }

@@ -1,7 +1,7 @@
 import Text
 
 extension Evaluation {
-    /// Rule 6: linked to the pre-provisioned row, accepted once, with the invite's role.
+    /// Rule 6: links the pre-provisioned row and accepts the invite once, with its role.
     mutating func liveInvite(_ tenant: TenantFacts) -> Verdict? {
         guard let found = invite, case .liveInvite = knowledge else {
             note(.liveInvite, "no live invite", "")
@@ -16,7 +16,7 @@ extension Evaluation {
                 .liveInvite, .notInvited, "outside the allowed domains", invite: id,
                 about: [.invite(found.invite)])
         }
-        // An active user takes a second sign-in by rule 8 only, invited or not.
+        // An active user gets a second sign-in by rule 8 only, invited or not.
         if let user = tenant.user, user.status == .active {
             note(.liveInvite, "the user is active", "\(user.id)", about: [.user(user.id, of: tenant.id)])
             return nil
@@ -39,7 +39,7 @@ extension Evaluation {
             .liveInvite, tenant, row, .activateUser(user: row.id, role: role), invite: id, also: closing)
     }
 
-    /// The role that the inviter may still give; a person who no longer may gives `member`.
+    /// The role that the inviter may still give; `member` if the inviter may give none.
     private func invitedRole(_ found: InviteFacts) -> (UserRole, downgraded: Bool) {
         let role = found.invite.role
         switch found.inviter {

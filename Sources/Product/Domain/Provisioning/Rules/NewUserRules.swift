@@ -1,8 +1,9 @@
 import Text
 
 extension Evaluation {
-    /// Rule 9: the tenant has proved the address's domain. Only a word that is authoritative for
-    /// that domain counts here: an account once verified survives the loss of its mailbox.
+    /// Rule 9: the tenant has verified the address's domain. Only an assertion that is
+    /// authoritative for that domain, or a proved mailbox, counts: a once verified account may
+    /// outlive its mailbox.
     mutating func verifiedDomain(_ tenant: TenantFacts) -> Verdict? {
         guard let email = attempt.email, tenant.domain?.covers(email.domain) == true else {
             note(.verifiedDomain, "no verified domain", "")
@@ -31,7 +32,7 @@ extension Evaluation {
         return create(.verifiedDomain, tenant, role: policy.givenRole, source: .signUp, status: .active)
     }
 
-    /// Rule 10: the asked tenant takes anybody whose address is vouched for.
+    /// Rule 10: the asked tenant admits every proved address.
     mutating func openTenant(_ tenant: TenantFacts) -> Verdict {
         let policy = tenant.policy
         guard asked != nil, policy.signUp == .open else {

@@ -1,8 +1,8 @@
 import Text
 
 extension Verdict {
-    /// A confirmation with another `sub` than the one that is bound: it binds and completes nothing.
-    /// `identity`: the one that the name stood for, once there is one.
+    /// A confirmation with another `sub` than the bound one: it binds and completes nothing.
+    /// `identity`: the identity of the name so far, if any.
     package static func anotherSub(in tenant: UUID?, of identity: UUID?) -> Verdict {
         var verdict = Verdict(.refused, reason: .identityConflict)
         verdict.tenantID = tenant
@@ -16,11 +16,11 @@ extension Verdict {
     }
 }
 
-/// What a pool's native user name may not do: look like a federated one, or stand for the person
-/// who had it before.
+/// Rules for a pool's native user name: it may neither look federated nor inherit the user of a
+/// previous holder.
 extension Evaluation {
-    /// A new native user may not take a name that begins as those of the pool's federated users do.
-    /// The two are apart by their keys; this keeps people and other systems from mistaking them.
+    /// A new native user may not take a name that begins like those of the pool's federated users.
+    /// Their keys differ; the rule prevents confusion by people and other systems.
     mutating func userName(_ provider: Provider) -> Verdict? {
         guard attempt.trigger == .nativeSignUp else { return nil }
         let upstreams = provider.upstreams.map(\.name) + facts.shownUpstreams
@@ -30,8 +30,8 @@ extension Evaluation {
         return refuse(.userName, .identityConflict, "begins with an upstream's name")
     }
 
-    /// A native name with another `sub` is another person. Who had it is not found by it any more,
-    /// and the newcomer gets nothing by it: only an invite lets them in.
+    /// A native name with another `sub` is another person. The name no longer finds the former
+    /// holder, and the newcomer needs an invite.
     mutating func formerHolder() -> Verdict? {
         guard let former = facts.formerHolders.first else { return nil }
         note(.knownIdentity, "name given anew", former.identityID.description)
@@ -42,7 +42,7 @@ extension Evaluation {
         return isInvited ? nil : refuseNewcomer(.knownIdentity, former)
     }
 
-    /// The same once rule 4 has found where the newcomer might go.
+    /// As `formerHolder`, after rule 4 has found the newcomer's tenants.
     mutating func formerHolderUninvited() -> Verdict? {
         guard let former = facts.formerHolders.first, knowledge != .liveInvite else { return nil }
         return refuseNewcomer(.candidateTenant, former)
@@ -55,8 +55,9 @@ extension Evaluation {
         return verdict
     }
 
-    /// To a stranger the refusals of rules 4 to 10 read alike while the address is only claimed:
-    /// else they would tell who is known where. Who the identity itself names is no stranger.
+    /// While the address is only claimed, a stranger gets one public reason for all refusals of
+    /// rules 4 to 10: different ones would reveal who is known where. A person whom the identity
+    /// itself names is no stranger.
     func publicReason(_ verdict: Verdict) -> Reason? {
         guard verdict.outcome == .refused, addressTrust == .none,
             let rule = refusingRule?.number, rule >= 4,
