@@ -11,8 +11,8 @@ package struct ProviderMetadata: Sendable {
     /// Connect Core section 9).
     package let takesSecretInHeader: Bool
 
-    /// Whether people or requests may be sent to a published address: the console links it, so it
-    /// must not be a `javascript:` URL.
+    /// Whether people or requests may be sent to a published address: pages link to it, so it must
+    /// not be a `javascript:` URL.
     private static func isAddress(_ text: String, publishedBy issuer: String) -> Bool {
         guard RelyingParty.isAddress(text) else { return false }
         let secure = "https://".utf8
