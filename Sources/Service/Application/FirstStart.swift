@@ -15,7 +15,7 @@ struct FirstStart: Sendable {
     func run(_ composition: Composition) async throws {
         let database = composition.database
         if let key = settings.setupAPIKey, try await database.installSetupKey(key.text) {
-            logger.log(.info, "the set-up key is installed")
+            logger.log(.info, "set-up key installed")
         }
         if try await database.hasOperator() { return }
         if let email = settings.setupOwnerEmail, let password = settings.setupOwnerPassword {
@@ -24,7 +24,7 @@ struct FirstStart: Sendable {
             _ = try await database.createOperator(
                 email: address.original, emailKey: address.key, name: nil, role: .owner,
                 tenant: nil, passwordHash: hash, by: .system)
-            logger.log(.info, "the first owner is made", [("email", .text(address.original))])
+            logger.log(.info, "first owner created", [("email", .text(address.original))])
             return
         }
         let token = TokenSecret.make()

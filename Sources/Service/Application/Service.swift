@@ -128,7 +128,7 @@ package final class Service: Sendable {
         housekeeping.start()
         let checks = composition.domainChecks
         var periodicTasks = [
-            PeriodicTask("domains are not looked at", every: 600, on: loops[0], logger: logger) {
+            PeriodicTask("domain check failed", every: 600, on: loops[0], logger: logger) {
                 try await checks.round()
             }
         ]
@@ -136,11 +136,11 @@ package final class Service: Sendable {
             let answers = composition.resetAnswers
             // A failed item is still there, so the next round finds it.
             periodicTasks.append(
-                PeriodicTask("mail is not sent", every: 1, on: loops[0], logger: logger) {
+                PeriodicTask("mail sending failed", every: 1, on: loops[0], logger: logger) {
                     try await mailSender.round()
                 })
             periodicTasks.append(
-                PeriodicTask("resets are not answered", every: 1, on: loops[0], logger: logger) {
+                PeriodicTask("password resets failed", every: 1, on: loops[0], logger: logger) {
                     try await answers.round()
                 })
         }
@@ -148,7 +148,7 @@ package final class Service: Sendable {
             let database = composition.database
             periodicTasks.append(
                 PeriodicTask(
-                    "the secret key in use is not known", every: 1, on: loops[0], logger: logger
+                    "secret key rotation check failed", every: 1, on: loops[0], logger: logger
                 ) {
                     _ = try await database.followSecrets(replica: database.replica.id)
                 })

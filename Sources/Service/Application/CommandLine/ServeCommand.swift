@@ -53,10 +53,10 @@ struct ServeCommand {
     private static func reload(_ service: Service, _ logger: Logger) {
         do {
             let isRead = try service.reloadTLS()
-            logger.log(.info, isRead ? "the certificate is read again" : "nothing to read again")
+            logger.log(.info, isRead ? "certificate reloaded" : "nothing to read again")
         } catch {
             logger.log(
-                .error, "the certificate cannot be read; the old one is served",
+                .error, "certificate reload failed; the old one stays in use",
                 [("fault", .text("\(error)"))])
         }
     }

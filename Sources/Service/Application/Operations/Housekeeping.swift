@@ -70,7 +70,7 @@ final class Housekeeping: Sendable {
         } catch {
             // The rows are still there, so the next round removes them.
             metrics.sweepEnded(failed: true)
-            logger.log(.warning, "ended rows are not removed", [("fault", .text("\(error)"))])
+            logger.log(.warning, "housekeeping failed", [("fault", .text("\(error)"))])
         }
     }
 }
