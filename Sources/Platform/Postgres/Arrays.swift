@@ -1,6 +1,6 @@
 import Text
 
-/// What may stand in a bound or decoded array, beside `UInt8`, which makes a `bytea`.
+/// A type that a bound or decoded array may contain, besides `UInt8`, which makes a `bytea`.
 package protocol PostgresElement: PostgresEncodable, PostgresDecodable {
     static var postgresArrayType: UInt32 { get }
 }
@@ -138,7 +138,7 @@ struct BoundArray {
 }
 
 extension [UInt8] {
-    /// What stands before an array's elements: one dimension, no NULL inside.
+    /// The header of an array: one dimension, no NULL inside.
     fileprivate mutating func appendArrayHead(of type: UInt32, count: Int32) {
         appendBigEndian(Int32(count == 0 ? 0 : 1))
         appendBigEndian(Int32(0))

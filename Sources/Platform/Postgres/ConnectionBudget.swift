@@ -2,8 +2,8 @@ import Synchronization
 
 /// How many connections the pools of one process may have open together.
 ///
-/// A pool opens what is reserved for it without asking, so that none starves; what is left is lent to
-/// whoever needs more, and shared evenly while several do.
+/// A pool opens its reserved connections without asking, so that none starves; the rest is lent on
+/// demand, and shared evenly while several pools need more.
 package final class ConnectionBudget: Sendable {
     private struct Wish {
         var pool: ObjectIdentifier
@@ -18,7 +18,7 @@ package final class ConnectionBudget: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Whether a pool waits for a connection to be given back; read without the lock.
+    /// Whether a pool waits for a connection to be returned; read without the lock.
     private let isWanted = Atomic<Bool>(false)
 
     /// `spare`: connections that are reserved for no pool.
@@ -38,7 +38,7 @@ package final class ConnectionBudget: Sendable {
         }
     }
 
-    /// Gives one back; the pool that waits longest is told.
+    /// Returns one; notifies the pool that has waited longest.
     func giveBack() {
         let wish = state.withLock { state -> Wish? in
             state.spare += 1
@@ -49,7 +49,7 @@ package final class ConnectionBudget: Sendable {
         wish?.call()
     }
 
-    /// Asks to be called when one is given back; a pool waits at most once.
+    /// Asks to be called when one is returned; a pool waits at most once.
     func wish(
         for pool: AnyObject, borrowed: Int, _ call: @escaping @Sendable () -> Void
     ) {
@@ -61,8 +61,8 @@ package final class ConnectionBudget: Sendable {
         }
     }
 
-    /// Whether a pool should give a borrowed connection back: another waits, and this one does not
-    /// need it or has at least two more than that one.
+    /// Whether a pool should return a borrowed connection: another pool waits, and this one does
+    /// not need it or has at least two more than that one.
     func shouldGiveBack(_ pool: AnyObject, borrowed: Int, isIdle: Bool) -> Bool {
         guard isWanted.load(ordering: .relaxed), borrowed > 0 else { return false }
         let id = ObjectIdentifier(pool)
@@ -85,14 +85,14 @@ package struct ConnectionPlan: Sendable, Equatable {
     package var lookups: [Int]
     /// Connections of the platform's role, by loop; 0: another loop's serve it.
     package var platform: [Int]
-    /// What is lent to whoever needs more.
+    /// Connections that are lent on demand.
     package var spare: Int
 
-    /// What a process of so many loops opens at most where nothing else is said.
+    /// The default limit of a process with this number of loops.
     package static func standard(loops: Int) -> Int { max(least, 4 * loops + 4) }
 
-    /// `limit`: all that the process may open, the listening one included; less than `least` is
-    /// taken for `least`. A loop that gets none of a role lets another loop's serve it.
+    /// `limit`: all connections of the process, the listening one included; at least `least`. A
+    /// loop without connections of a role uses another loop's.
     package init(limit: Int, loops: Int) {
         let loops = max(1, loops)
         var left = max(Self.least, limit) - 1

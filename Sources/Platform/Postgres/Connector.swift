@@ -38,9 +38,9 @@ struct ConnectFailure: Error, Sendable {
     let cause: String
 }
 
-/// A connection nobody uses yet.
+/// A newly opened connection.
 ///
-/// `@unchecked Sendable`: handed from the thread that opened it to the one that takes it.
+/// `@unchecked Sendable`: handed from the thread that opened it to the thread that takes it.
 final class Established: @unchecked Sendable {
     private var handle: OpaquePointer?
 
@@ -105,7 +105,7 @@ private final class Attempt: Sendable {
 
 /// Blocking connections; never called on a loop.
 package enum Conninfo {
-    /// Why this role cannot connect, in libpq's words, which hold no password; nil where it can.
+    /// Why this role cannot connect, as libpq reports it without passwords; nil if it can.
     package static func fault(_ conninfo: String) -> String? {
         let defaults = [("application_name", "gatehouse"), ("connect_timeout", "5")]
         switch connect(conninfo, defaults: defaults) {

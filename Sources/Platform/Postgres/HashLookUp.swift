@@ -1,9 +1,9 @@
 import Networking
 import Text
 
-/// Finds rows by a tenant and a hash where many ask at once: what is asked in one cycle of a loop
-/// becomes one statement. With a statement for each, most of the time of both sides went into
-/// describing the same columns again and again.
+/// Finds rows by tenant and hash for many callers: the look-ups of one loop cycle become one
+/// statement. With a statement for each, both sides spent most of the time describing the same
+/// columns again.
 package final class HashLookUp: Sendable {
     /// Receives the row, or nil if no row has the tenant and the hash; runs on the caller's loop if it has one.
     package typealias Finish = (Result<Row?, PostgresError>) -> Void
@@ -16,8 +16,8 @@ package final class HashLookUp: Sendable {
     /// One for each pool, in their order.
     private let batches: [Batch]
 
-    /// `columns` of the one row of `table` whose tenant and `hash` (a column of `bytea`, unique
-    /// within the tenant) are asked for. All three are trusted as SQL.
+    /// Reads `columns` of the one row of `table` with the tenant and the `hash` (a `bytea` column,
+    /// unique within the tenant). All three are trusted as SQL.
     package init(_ postgres: Postgres, columns: String, of table: String, by hash: String) {
         self.postgres = postgres
         text = """
@@ -29,7 +29,7 @@ package final class HashLookUp: Sendable {
         batches = postgres.pools.map { _ in Batch() }
     }
 
-    /// As `Postgres.read` that calls back: nil where there is no such row. Its columns are those of
+    /// Like `Postgres.read` with a callback: nil if there is no such row. Columns are those of
     /// `init`, counted from 0.
     package func find(
         _ tenant: UUID, _ hash: UnsafeRawBufferPointer, then finish: @escaping Finish
@@ -80,7 +80,7 @@ package final class HashLookUp: Sendable {
         }
     }
 
-    /// The rows come in any order and without those that are not there.
+    /// The rows arrive in any order, and missing rows are left out.
     private static func inOrder(_ rows: Rows, of count: Int) throws(PostgresError) -> [Row?] {
         var found = [Row?](repeating: nil, count: count)
         for row in rows {

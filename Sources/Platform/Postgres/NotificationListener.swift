@@ -1,10 +1,10 @@
 import Networking
 
 extension Postgres {
-    /// Listens on a channel (a trusted word) by a connection of its own, which comes back by
-    /// itself. All calls come on the first loop: `onReady` each time listening began, which is
-    /// when what was missed must be read again; `onLost` when it ended; `onNotify` with the
-    /// payload. A notification that the server sent before an answer is told before that answer.
+    /// Listens on a channel (trusted as SQL) with its own connection, which reconnects by itself.
+    /// All callbacks run on the first loop: `onReady` each time listening begins, when missed
+    /// changes must be read again; `onLost` when it ends; `onNotify` with the payload. A
+    /// notification that the server sent before an answer is delivered before that answer.
     @discardableResult
     package func listen(
         channel: String,
@@ -49,8 +49,8 @@ package final class NotificationListener: @unchecked Sendable {
         self.onReady = onReady
     }
 
-    /// A statement on the listening connection itself, on its loop; fails at once while there is
-    /// none. The server answers only after it has sent every notification made before.
+    /// A statement on the listening connection, on its loop; fails at once without a connection.
+    /// The server answers only after it has sent every earlier notification.
     package func send(
         _ sql: SQL, _ finish: @escaping @Sendable (Result<Rows, PostgresError>) -> Void
     ) {
@@ -60,7 +60,7 @@ package final class NotificationListener: @unchecked Sendable {
         connection.submitAlone(Statement(sql, .write) { finish($0) })
     }
 
-    /// Gives a connection up on which the server went silent; another is opened.
+    /// Closes a connection whose server is silent; another is opened.
     package func reconnect() {
         connection?.close("no answer")
     }

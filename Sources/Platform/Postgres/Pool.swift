@@ -17,7 +17,7 @@ final class Pool: @unchecked Sendable {
     var idle: [PostgresConnection] = []
     var writers: [PostgresConnection] = []
     var writersOpening = 0
-    /// Writers that are handed out no more, closed when what is on its way has been answered.
+    /// Writers that are not handed out again and close after their pending answers.
     var leaving: [PostgresConnection] = []
     var waitingWriters: [Waiter] = []
     var backoff = Backoff()
@@ -25,7 +25,7 @@ final class Pool: @unchecked Sendable {
     var nextAttempt: Int64 = 0
     var retryTimer: TimerID?
     var tick: TimerID?
-    /// No further reader is asked for before this loop time.
+    /// Do not request another reader before this loop time.
     var nextGrowth: Int64 = 0
     var faultLog = FaultLog()
     private(set) var closed = false
@@ -151,8 +151,8 @@ final class Pool: @unchecked Sendable {
         }
     }
 
-    /// Hands out a connection for its holder alone, or nil after the acquire timeout, or at `latest`
-    /// (loop time) where that is earlier.
+    /// Hands out a connection for exclusive use, or nil after the acquire timeout, or at `latest`
+    /// (loop time) if that is earlier.
     func acquire(until latest: Int64, _ finish: @escaping (PostgresConnection?) -> Void) {
         guard !closed else { return finish(nil) }
         while let connection = idle.popLast() {

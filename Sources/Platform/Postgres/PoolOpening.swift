@@ -2,11 +2,11 @@ import Networking
 import Observability
 import Synchronization
 
-/// How a pool gets its connections, and gives those up that it does not need.
+/// Opens a pool's connections, and closes those that it does not need.
 extension Pool {
     static let idleCause = "idle"
-    /// Reads on their way on every reader, from which another one is opened, where connections are
-    /// counted.
+    /// Pending reads on every reader above which another one is opened, if connections are
+    /// budgeted.
     private static let loadedAt = 8
     /// Nanoseconds between two tries to open a further reader.
     private static let growthPause: Int64 = 100_000_000
@@ -49,7 +49,7 @@ extension Pool {
         }
     }
 
-    /// Every reader has much on its way: one more, if one may be had and writers still find one.
+    /// Every reader is busy: opens one more if the budget allows it and writers still find one.
     func growReaders() {
         guard loop.now >= nextGrowth, loop.now >= nextAttempt, readersOpening == 0, !closed,
             readers.count < configuration.readsPerLoop
@@ -140,7 +140,7 @@ extension Pool {
         }
     }
 
-    /// One connection less than before: what had been borrowed for it goes back.
+    /// A connection was closed: returns what was borrowed for it.
     private func gaveUp(reader: Bool) {
         let left = reader ? readers.count + readersOpening : writers.count + writersOpening
         if left > 0 { configuration.budget?.giveBack() }

@@ -27,7 +27,8 @@ extension Pool {
             configuration.measures.refusals.increment(by: gone.count)
             for waiter in gone { waiter.finish(nil) }
         }
-        // The server ends a statement by itself at its timeout; past it, nobody is there.
+        // The server ends a statement at its timeout; silence beyond it means that the server is
+        // gone.
         let patience = Int64(configuration.statementTimeout + 1000) * 1_000_000
         if configuration.statementTimeout > 0 {
             for connection in readers + writers

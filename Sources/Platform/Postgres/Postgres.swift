@@ -2,9 +2,9 @@ import Deadlines
 import Networking
 import Text
 
-/// The database as one login role sees it: per event loop a few pipelined connections for reads
-/// and some for transactions. Called on a loop of `loops`, all happens on that loop, or on another's
-/// where that one has no connections; called from elsewhere, on the first.
+/// The database as one login role sees it: for each event loop a few pipelined connections for reads
+/// and some for transactions. A call on a loop of `loops` runs on that loop, or on another's if that
+/// one has no connections; other callers use the first.
 package final class Postgres: Sendable {
     /// As given to `init`; the pools of all loops share it.
     package let configuration: PostgresConfiguration
@@ -14,8 +14,8 @@ package final class Postgres: Sendable {
     private let homes: [Int]
 
     /// Connects at once, and again whenever the database comes back; `loops` must not be empty.
-    /// `reserved`: of the budget's connections those of each loop; a loop that has none gets what it
-    /// asks for by another's. Without a budget each loop has its own.
+    /// `reserved`: each loop's connections of the budget; a loop with none uses another's. Without a
+    /// budget each loop has its own.
     package init(
         configuration: PostgresConfiguration, loops: [EventLoop], reserved: [Int]? = nil
     ) {
@@ -33,8 +33,8 @@ package final class Postgres: Sendable {
 
     var firstPool: Pool { pools[0] }
 
-    /// Where the pool stands among `pools` that serves the calling loop: its own, or another that has
-    /// connections while its own can get none.
+    /// The index of the pool that serves the calling loop: its own, or another with connections while
+    /// its own can get none.
     func index(forReads: Bool) -> Int {
         guard let current = EventLoop.current else { return 0 }
         let home = loops.firstIndex { $0 === current }.map { homes[$0] } ?? 0
@@ -83,8 +83,8 @@ package final class Postgres: Sendable {
         return try await send(sql, .write, tenant: nil)
     }
 
-    /// As `query`, for what no answer tells of, a counter or a mark of use: where the connection is
-    /// lost, it is `.unavailable`.
+    /// Like `query`, for writes that no response depends on, such as counters: a lost connection
+    /// throws `.unavailable`.
     package func mark(_ sql: SQL) async throws(PostgresError) -> Rows {
         do {
             return try await send(sql, .write, tenant: nil)
@@ -116,13 +116,13 @@ package final class Postgres: Sendable {
         return try answer.get()
     }
 
-    /// Whether the server takes writes and a connection for them is there, or can be had within the
-    /// request's time. A standby and a read-only server do not.
+    /// Whether the server accepts writes and a connection for them is available within the
+    /// request's time. False for a standby and a read-only server.
     package func takesWrites() async throws(PostgresError) -> Bool {
         let sql: SQL = """
             SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'
             """
-        // One that answers shows it: where many wait for one, this need not wait with them.
+        // A writer that answered recently is proof enough: do not wait in its queue.
         let rows = try await hasActiveWriter() ? read(sql) : mark(sql)
         return try rows.first?.get(0, as: Bool.self) ?? false
     }
@@ -152,7 +152,7 @@ package final class Postgres: Sendable {
 }
 
 extension PostgresError {
-    /// Nothing is begun any more for a request that is answered by then.
+    /// No statement begins after the request was answered.
     static let requestIsOver = PostgresError(.timeout, "the request's time is over")
 }
 

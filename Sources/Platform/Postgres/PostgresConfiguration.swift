@@ -14,7 +14,7 @@ package struct PostgresConfiguration: Sendable {
     package var transactionsPerLoop = 8
     /// What all pools of the process share; nil: no other limits than the two above.
     package var budget: ConnectionBudget?
-    /// A connection is closed that nothing was asked on for so long.
+    /// A connection that is idle for so long is closed.
     package var idleTimeout = 30_000
     /// The server's `statement_timeout`, set when a connection opens.
     package var statementTimeout = 2500
@@ -30,7 +30,7 @@ package struct PostgresConfiguration: Sendable {
     package var pipelineLimit = 256
     /// Prepared statements kept on one connection.
     package var statementLimit = 256
-    /// Told of connections opened, lost and refused: an event's name and its cause.
+    /// Called when a connection is opened, lost or refused, with an event's name and its cause.
     package var log: @Sendable (_ event: StaticString, _ detail: String) -> Void = { _, _ in }
 
     /// What the pools of this role count.

@@ -3,8 +3,8 @@ import Glibc
 import Networking
 import Text
 
-/// One connection in pipeline mode. Statements are queued into libpq's buffer and sent at the next
-/// flush; answers come back in order and are matched to the queue of what was sent.
+/// One connection in pipeline mode. Statements are queued in libpq's buffer and sent at the next
+/// flush; answers arrive in order and are matched with the queue of sent statements.
 ///
 /// `@unchecked Sendable`: touched on its loop's thread only.
 final class PostgresConnection: @unchecked Sendable {
@@ -32,18 +32,18 @@ final class PostgresConnection: @unchecked Sendable {
     private var needsFlush = false
     /// Numbers the stretches between two syncs.
     private var batch = 0
-    /// Whose rows the statements of this batch see by now.
+    /// The `app.tenant` that the statements of this batch see.
     private var tenant: UUID?
     private var knowsTenants = false
-    /// When the server was last heard, or had nothing to answer; loop time.
+    /// When the server last sent something, or had nothing to answer; loop time.
     private(set) var lastProgress: Int64
 
     /// A read that a neighbour's failure took down, to be sent again.
     var onCollateral: (Statement) -> Void = { $0.complete(.failure(PostgresError(.unavailable))) }
-    /// A write to be sent again. Whoever holds the connection by now may be in a transaction on it,
-    /// so a pool takes one that is free; nil: nobody else sends on this one.
+    /// Receives a write that must be sent again: this connection may be in another holder's
+    /// transaction, so a pool uses a free one. nil: this connection has no other user.
     var onRepeat: ((Statement) -> Void)?
-    /// The server cannot do what it is there for, as an answer says.
+    /// The server reported that it cannot do its work.
     var onFault: (PostgresError) -> Void = { _ in }
     /// Some room came free in the pipeline.
     var onProgress: () -> Void = {}
@@ -117,8 +117,8 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Sets `app.tenant` for what follows in this batch. The statements between two syncs are one
-    /// implicit transaction, at whose end the server forgets a local setting.
+    /// Sets `app.tenant` for the rest of this batch. The statements between two syncs are one
+    /// implicit transaction, at whose end the server resets a local setting.
     private func enter(_ statement: Statement) {
         if !knowsTenants { learnTenants() }
         guard let handle else { return }
@@ -181,7 +181,7 @@ final class PostgresConnection: @unchecked Sendable {
             withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count + 1) {
                 pointers in
                 withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count + 2) { numbers in
-                    // An empty value has to be told from NULL by a pointer to anything.
+                    // A non-null pointer distinguishes an empty value from NULL.
                     let empty = UnsafeRawPointer(numbers.baseAddress)
                     for (index, slot) in slots.enumerated() {
                         let start = (values.baseAddress ?? empty).map { $0 + slot.offset }
@@ -238,7 +238,7 @@ final class PostgresConnection: @unchecked Sendable {
         if isIdle, let handle { _ = PQisBusy(handle) }
         while head < expected.count, let handle, PQisBusy(handle) == 0 {
             guard let result = PQgetResult(handle) else {
-                // NULL stands between two statements; many in a row, and there is nothing more.
+                // NULL separates two statements; several in a row mean that nothing is left.
                 silent += 1
                 if silent > 4 { return close("out of step") }
                 continue
@@ -246,9 +246,9 @@ final class PostgresConnection: @unchecked Sendable {
             silent = 0
             lastProgress = loop.now
             let answer = ResultHandle(result)
-            // In the order of the stream: what was notified before an answer is known before it.
+            // In the order of the stream: a notification before an answer is delivered before it.
             takeNotifications()
-            // Who was told may have written here and found the connection gone.
+            // The callback may have written here and found the connection closed.
             guard isOpen else { return }
             take(answer)
         }
@@ -268,7 +268,7 @@ final class PostgresConnection: @unchecked Sendable {
             return close("COPY is not supported")
         }
         let failed = status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE
-        // libpq's own failures have no SQLSTATE: the connection is gone, the outcome unknown.
+        // libpq's own failures have no SQLSTATE: the connection is lost, the outcome unknown.
         if failed, PQresultErrorField(result.pointer, Int32(UInt8(ascii: "C"))) == nil {
             return close("connection lost")
         }
@@ -362,8 +362,8 @@ final class PostgresConnection: @unchecked Sendable {
 
     // MARK: the end
 
-    /// Ends the connection and answers all that wait on it. Reads that were not yet sent twice go
-    /// to another connection; of a write nobody can tell whether it was committed.
+    /// Closes the connection and fails everything that waits on it. Reads that were not yet sent
+    /// twice move to another connection; a write's outcome is unknown.
     func close(_ cause: String) {
         guard let open = handle else { return }
         handle = nil

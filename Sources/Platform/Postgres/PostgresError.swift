@@ -1,6 +1,6 @@
 import CPostgres
 
-/// Why a statement or a connection failed. No bound value ever stands in it.
+/// Why a statement or a connection failed. Never contains a bound value.
 package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Says whether the statement can have taken effect, and whether it may be sent again.
     package enum Kind: Sendable, Equatable {
@@ -12,7 +12,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         case timeout
         /// The calling task was cancelled before the statement was sent.
         case cancelled
-        /// A column did not hold what was asked of it, or was not there.
+        /// A column did not have the requested type, or is missing.
         case decoding
         /// The connection was lost after a write was sent: it may have been committed, or not.
         case commitUnknown
@@ -22,7 +22,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     package let kind: Kind
     /// For the log: what happened, without data.
     package let detail: String
-    /// The log's name for what the server cannot do, where it says that it cannot.
+    /// The log's name for a failure that the server reports about itself.
     package let fault: StaticString?
 
     /// `detail` must hold no bound value: the log shows it.
@@ -42,7 +42,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         if case .server(let sqlstate, _, _) = kind { sqlstate } else { nil }
     }
 
-    /// The violated constraint or index, where the server named one.
+    /// The violated constraint or index, if the server named one.
     package var constraint: String? {
         if case .server(_, _, let constraint) = kind { constraint } else { nil }
     }
@@ -55,7 +55,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     package var isRetryable: Bool { sqlstate == "40001" || sqlstate == "40P01" }
     /// No connection in time, or lost before the statement took effect: it may be sent again.
     package var isUnavailable: Bool { kind == .unavailable }
-    /// The server said that it cannot write: a COMMIT that is answered so had no effect.
+    /// The server said that it cannot write: a COMMIT with this answer had no effect.
     package var saysNothingWritten: Bool {
         fault.map { ServerFault.namesOfRefusedWrites.contains($0.description) } ?? false
     }
@@ -73,7 +73,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// A failed result. Without an SQLSTATE it is libpq's own: the connection is gone.
+    /// A failed result. Without an SQLSTATE it is libpq's own: the connection is lost.
     init(result: OpaquePointer) {
         func field(_ code: Int32) -> String? {
             PQresultErrorField(result, code).map { String(cString: $0) }
@@ -97,13 +97,13 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// The prepared statement is gone or no longer fits its table.
+    /// The prepared statement is missing or no longer fits its table.
     var isStalePlan: Bool {
         guard case .server(let state, let message, _) = kind else { return false }
         return state == "26000" || (state == "0A000" && message.hasPrefix("cached plan"))
     }
 
-    /// Refused for a neighbour's or the cache's sake: not the statement's own fault.
+    /// Refused because of another statement or the plan cache: not the statement's own fault.
     var isCollateral: Bool { sqlstate == "25P02" || isStalePlan }
 }
 

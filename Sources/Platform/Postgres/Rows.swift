@@ -23,7 +23,7 @@ final class ResultHandle: @unchecked Sendable {
     }
 }
 
-/// What a statement answered: its rows, and how many rows it affected.
+/// The answer to a statement: its rows, and how many rows it affected.
 package struct Rows: RandomAccessCollection, Sendable {
     let result: ResultHandle
     /// Rows in the answer; 0 for a statement that returns none.
@@ -50,7 +50,7 @@ package struct Rows: RandomAccessCollection, Sendable {
         return Int(String(cString: digits)) ?? 0
     }
 
-    /// The server's word for what was done, such as `COMMIT`.
+    /// The server's command tag, such as `COMMIT`.
     var command: String {
         PQcmdStatus(result.pointer).map { String(cString: $0) } ?? ""
     }
@@ -74,7 +74,7 @@ package struct Row: Sendable {
         return value
     }
 
-    /// The same where the column may be NULL.
+    /// As `get`, for a column that may be NULL.
     package func get<T: PostgresDecodable>(
         _ column: Int, as type: T?.Type = T?.self
     ) throws(PostgresError) -> T? {
@@ -96,8 +96,8 @@ package struct Row: Sendable {
         throw PostgresError(.decoding, column)
     }
 
-    /// The bytes of a column that the statement has, where its answer holds them; nil for NULL.
-    /// Valid while the row is.
+    /// The bytes of an existing column, in the result's own memory; nil for NULL. Valid as long as
+    /// the row.
     package func bytes(_ column: Int) -> UnsafeRawBufferPointer? {
         let column = Int32(truncatingIfNeeded: column)
         let count = Int(PQgetlength(result.pointer, index, column))

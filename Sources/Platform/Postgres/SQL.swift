@@ -9,7 +9,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         var offset: Int
         /// -1 for NULL.
         var length: Int
-        /// Where its `$n` begins in the text, in UTF-8 bytes.
+        /// The offset of its `$n` in the text, in UTF-8 bytes.
         var mark: Int
     }
 
@@ -130,7 +130,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         return sum
     }
 
-    /// Gives a value to the next `$n` that stands in the text already; nothing is spliced after it.
+    /// Binds the next `$n` that the text contains already; do not splice anything after it.
     mutating func bindUnmarked(_ array: BoundArray) {
         let offset = values.count
         array.encode(into: &values)

@@ -2,14 +2,14 @@ import Text
 
 typealias Answer = Result<Rows, PostgresError>
 
-/// One statement on its way, and who waits for its answer. Confined to the loop of its pool.
+/// A statement in progress, and its completion. Confined to the loop of its pool.
 ///
-/// `@unchecked Sendable`: made by the caller, then handed to that loop and touched only there.
+/// `@unchecked Sendable`: created by the caller, then handed to that loop and touched only there.
 final class Statement: @unchecked Sendable {
     enum Role {
-        /// May be answered from any read connection, shares a sync, may be sent twice.
+        /// May run on any read connection, share a sync, and be sent twice.
         case read
-        /// Its own implicit transaction: answered when the server acknowledged the sync.
+        /// Its own implicit transaction: completes when the server has acknowledged the sync.
         case write
         /// Inside an explicit transaction.
         case inTransaction
@@ -17,7 +17,7 @@ final class Statement: @unchecked Sendable {
 
     let sql: SQL
     let role: Role
-    /// Whose rows the read may see: `app.tenant` while it runs.
+    /// The `app.tenant` while the read runs.
     let tenant: UUID?
     /// Loop time in nanoseconds at which it began to wait for a connection.
     var began: Int64 = 0
@@ -44,7 +44,7 @@ final class Statement: @unchecked Sendable {
         finish?(answer)
     }
 
-    /// Fails with what was found wrong with it, else as what cannot be answered now.
+    /// Fails with the fault that was found, else as unavailable.
     func abandon(_ cause: String) {
         complete(.failure(failure ?? PostgresError(.unavailable, cause)))
     }

@@ -51,7 +51,8 @@ final class TransactionSession: @unchecked Sendable {
         await finish("COMMIT") { answer in
             switch answer {
             case .success(let rows):
-                // After a failed statement the server answers COMMIT with ROLLBACK, and no error.
+                // After a failed statement the server answers COMMIT with ROLLBACK, and without an
+                // error.
                 if rows.command == "COMMIT" { return nil }
                 return PostgresError(
                     .server(
@@ -67,7 +68,7 @@ final class TransactionSession: @unchecked Sendable {
         _ = await finish("ROLLBACK") { _ in nil }
     }
 
-    /// Ends the transaction and gives the connection back, or discards it if that failed.
+    /// Ends the transaction and returns the connection, or closes it if that failed.
     private func finish(
         _ command: SQL, _ judge: @escaping @Sendable (Answer) -> PostgresError?
     ) async -> PostgresError? {
@@ -89,7 +90,7 @@ final class TransactionSession: @unchecked Sendable {
     }
 }
 
-/// A transaction whose end is its holder's to call, exactly once.
+/// A transaction that its holder must end exactly once.
 package struct OpenTransaction: Sendable {
     /// For statements; unusable after `commit` or `rollback`.
     package let transaction: Transaction

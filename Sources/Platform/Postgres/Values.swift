@@ -108,7 +108,7 @@ package struct JSONB: PostgresEncodable, PostgresDecodable, Hashable {
     }
 }
 
-/// Integers are bound as `bigint`; read from any integer column whose value fits.
+/// Integers are bound as `bigint`, and read from any integer column if the value fits.
 extension Int64: PostgresEncodable, PostgresDecodable {
     /// OID of `bigint`.
     package static var postgresType: UInt32 { TypeOID.int8 }
@@ -221,7 +221,7 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
     }
 }
 
-/// An enumeration of words opts in with an empty conformance; an unknown word fails to decode.
+/// A string enumeration opts in with an empty conformance; an unknown value fails to decode.
 extension PostgresEncodable where Self: RawRepresentable, RawValue == String {
     /// OID of `text`.
     package static var postgresType: UInt32 { TypeOID.text }

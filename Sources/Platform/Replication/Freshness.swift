@@ -1,16 +1,16 @@
 import Synchronization
 import Text
 
-/// Whether what this process remembers may still be answered: the pure part of the protocol.
+/// Decides whether this process may still answer from its cache: the pure part of the protocol.
 ///
-/// Every remembered answer carries a `Token`, taken *before* its query was sent, and the `Tags` of
-/// what it was made of. A notice stamps its tags with the next number; an answer whose token is
-/// older than a stamp of one of its tags is dead. So a fill that raced with a change is never
-/// taken for fresh, without any list of what was filled. Besides, nothing is fresh unless a lease
-/// is live: the lease counts from the moment before its renewal was sent, and for nine tenths of
-/// its length, which leaves room for clocks that run at different speeds.
+/// Every cached answer has a `Token`, taken *before* its query was sent, and the `Tags` of the
+/// objects it depends on. An invalidation stamps its tags with the next number; an answer whose
+/// token is older than the stamp of one of its tags is stale. So a fill that raced with a change is
+/// never taken for fresh, without a list of fills. In addition a lease must be active: it counts
+/// from the moment before its renewal was sent, for nine tenths of its length, which allows for
+/// clocks of different speeds.
 package final class Freshness: Sendable {
-    /// How far the notices had come when a query was sent.
+    /// The number of the latest invalidation when a query was sent.
     package struct Token: Sendable, Equatable {
         let number: UInt64
     }
@@ -84,7 +84,7 @@ package final class Freshness: Sendable {
         return true
     }
 
-    /// The state of another: what the exploration of all interleavings goes on from.
+    /// A copy of the state: the exploration of all interleavings continues from it.
     package init(copying other: Freshness, tags: [CacheTag]) {
         lease = other.lease
         cells = other.cells.map { _ in Cell() }
@@ -99,8 +99,8 @@ package final class Freshness: Sendable {
     }
 }
 
-/// What an answer depends on or a notice is about: an object's id. Several objects share a stamp,
-/// so that now and then too much is forgotten and never too little.
+/// The object that an answer depends on or an invalidation names. Several objects share a stamp, so
+/// that sometimes too much becomes stale, never too little.
 package struct CacheTag: Sendable, Hashable {
     package let id: UUID
 

@@ -4,7 +4,7 @@ import Text
 enum InvalidationMessage: Equatable {
     /// `change 17 <replica> <id> <id> …`: these were changed. No id: anything may have.
     case change(number: Int64, by: UUID, tags: [CacheTag])
-    /// `acknowledged 17 <replica>`: the replica answers nothing of before the change.
+    /// `acknowledged 17 <replica>`: the replica answers nothing from before the change.
     case acknowledged(number: Int64, by: UUID)
 
     /// More objects than this in one change, and everything is forgotten.

@@ -1,6 +1,7 @@
 import Text
 
-/// For one notice: which replicas have said that they obey it, and whom to wait for still.
+/// The acknowledgements of one invalidation: which replicas have sent theirs, and which are
+/// missing.
 package struct PendingAcknowledgements: Sendable, Hashable {
     private var acknowledged: Set<UUID> = []
     private var active: Set<UUID>?
@@ -12,7 +13,7 @@ package struct PendingAcknowledgements: Sendable, Hashable {
         acknowledged.insert(replica)
     }
 
-    /// Whose leases were live after the change was committed.
+    /// Replicas whose leases were active after the change was committed.
     package mutating func wait(for replicas: [UUID]) {
         active = Set(replicas)
     }

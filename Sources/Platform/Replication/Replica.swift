@@ -4,10 +4,10 @@ import Postgres
 import Synchronization
 import Text
 
-/// One process among several on one database: it holds a lease while it listens, obeys the notices
-/// of the others, and makes a change of its own wait until the others obey it.
+/// One of several processes on one database: it holds a lease while it listens, applies the
+/// invalidations of the others, and makes its own changes wait for their acknowledgements.
 ///
-/// The lease is renewed on the connection that listens. The server sends the notices of a change
+/// The lease is renewed on the listening connection. The server sends a change's invalidations
 /// before it answers a later renewal there, so a lease that was renewed after a change implies that
 /// the change is known; a connection that hangs renews nothing.
 package final class Replica: Sendable {
@@ -24,7 +24,7 @@ package final class Replica: Sendable {
     private struct State {
         var listener: NotificationListener?
         var isStopped = false
-        /// When the oldest renewal without an answer was sent.
+        /// When the oldest unanswered renewal was sent.
         var renewing: Int64?
         var renewals = 0
         var waiting: [Int64: Wait] = [:]
@@ -58,7 +58,7 @@ package final class Replica: Sendable {
     package var isTrusted: Bool { freshness.isTrusted(at: clock()) }
     package var token: Freshness.Token { freshness.token }
 
-    /// To be asked last, when the answer is composed: true if it may go out.
+    /// Check last, when the response is complete: true if it may be sent.
     package func isFresh(_ token: Freshness.Token, _ tags: CacheTags) -> Bool {
         freshness.isCurrent(token, tags) && freshness.isTrusted(at: clock())
     }
@@ -80,7 +80,7 @@ package final class Replica: Sendable {
         postgres.firstLoop.perform { [self] in beat() }
     }
 
-    /// Gives the lease back, so that nobody waits for this process any more.
+    /// Returns the lease, so that no replica waits for this process any more.
     package func stop() async {
         let listener = state.withLock { state in
             state.isStopped = true
@@ -140,10 +140,11 @@ package final class Replica: Sendable {
         ) { _ in }
     }
 
-    /// Listening has begun: whatever was changed before is read, by forgetting everything, and
-    /// those who wait for us are told.
+    /// Listening began: drops the whole cache, since earlier changes may have been missed, and
+    /// acknowledges to those that wait.
     private func catchUp() {
-        // By the clock of another server a living one's row could look old: nothing is tidied soon.
+        // By another server's clock the row of a running replica may look old: do not clean up
+        // soon.
         let listener = state.withLock { state in
             state.renewals = 0
             return state.listener
@@ -163,7 +164,7 @@ package final class Replica: Sendable {
 
     private func notified(_ text: String) {
         switch InvalidationMessage(text) {
-        // What is not understood comes from a newer version of the service.
+        // Unknown messages come from a newer version of the service.
         case nil: freshness.invalidateAll()
         case .change(let number, let replica, let tags):
             if tags.isEmpty { freshness.invalidateAll() } else { freshness.invalidate(tags) }
@@ -195,7 +196,7 @@ package final class Replica: Sendable {
 
     // MARK: changes of our own
 
-    /// A change that others must obey, announced and not yet committed.
+    /// A change that other replicas must acknowledge, announced and not yet committed.
     package struct PublishedInvalidation: Sendable {
         let number: Int64
         let tags: Set<CacheTag>
@@ -214,12 +215,12 @@ package final class Replica: Sendable {
         guard let number = try rows.first?.get(0, as: Int64.self) else {
             throw PostgresError(.decoding, "no number for a notice")
         }
-        // Before the commit, since an answer to it may come before the commit's own.
+        // Before the commit, since acknowledgements may arrive before the commit's own answer.
         state.withLock { $0.waiting[number] = Wait() }
         return PublishedInvalidation(number: number, tags: tags)
     }
 
-    /// The change was not committed, or nobody knows.
+    /// The change was not committed, or its outcome is unknown.
     package func cancel(_ published: PublishedInvalidation) {
         freshness.invalidate(Array(published.tags))
         state.withLock { _ = $0.waiting.removeValue(forKey: published.number) }
@@ -258,10 +259,11 @@ package final class Replica: Sendable {
         var remaining: Int64
     }
 
-    /// Who may still answer from memory. If the database cannot say, a stranger whose lease began
-    /// just now stands for them all. When a lease ends is told by the clock of the server that
-    /// granted it: after a failover or a restart that may be another, and such a lease is taken for
-    /// live until as long has passed as a lease lasts since the server now asked was first heard.
+    /// The replicas that may still answer from their caches. If the database cannot list them, an
+    /// unknown replica whose lease began just now represents them all. The clock of the server that
+    /// granted a lease decides its end: after a failover or a restart that may be another server,
+    /// so the lease counts as active until one lease's length has passed since the current server
+    /// was first heard.
     private func activeOthers() async -> [Other] {
         let unknown = [Other(id: UUID(high: 0, low: 0), remaining: lease)]
         guard
