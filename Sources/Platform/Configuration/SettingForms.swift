@@ -92,7 +92,7 @@ extension SettingsReader {
         }
     }
 
-    /// Only what is surely wrong: the address is read in full where it is used.
+    /// Rejects only certain mistakes: the address is parsed in full at its use.
     mutating func email(_ name: String) -> String? {
         checked(name, "must be one address such as owner@example.com") { text in
             let parts = text.utf8.split(

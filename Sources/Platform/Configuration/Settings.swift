@@ -34,7 +34,7 @@ package struct Settings: Sendable {
     package var signingKey: Secret?
     /// `GATEHOUSE_LEASE`: how long caches answer without contact to PostgreSQL; 3 s by default.
     package var lease: Duration
-    /// How long the server goes on after the signal to stop, so that balancers go elsewhere; nil: the
+    /// How long the server continues after the signal to stop, so that balancers notice; nil: the
     /// command's default.
     package var drain: Duration?
     /// Allows providers at 127.0.0.1 and over plain HTTP; for development only.
@@ -69,13 +69,13 @@ package struct Settings: Sendable {
     package var log: Log
     /// How long decisions are kept.
     package var decisionDays: Int
-    /// How long an answer is kept under its Idempotency-Key.
+    /// How long a response is stored under its Idempotency-Key.
     package var idempotencyHours: Int
     /// Addresses and CIDR blocks, each checked for its form.
     package var trustedProxies: [String]
 
-    /// Reads every `GATEHOUSE_*` name, or `NAME_FILE`, which names a file that holds the value.
-    /// `cores` is the default of `threads`; `readFile` gives nil where there is nothing to read.
+    /// Reads every `GATEHOUSE_*` variable, or `NAME_FILE`, which names a file with the value.
+    /// `cores` is the default of `threads`; `readFile` returns nil if the file cannot be read.
     package init(
         environment: [String: String], cores: Int, readFile: @escaping (String) -> [UInt8]?
     ) throws(SettingsFault) {

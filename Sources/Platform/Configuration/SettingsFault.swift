@@ -1,5 +1,5 @@
-/// One setting that stops the start, and what to do about it. Never holds the value, which may be
-/// a secret in the wrong place.
+/// One setting that prevents the start, and how to correct it. Never contains the value, which may
+/// be a misplaced secret.
 package struct SettingFault: Sendable, Equatable, CustomStringConvertible {
     /// The environment variable at fault.
     package var name: String

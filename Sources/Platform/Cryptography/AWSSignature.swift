@@ -55,8 +55,8 @@ package struct AWSSignature: Sendable {
         self.signature = signature
     }
 
-    /// `x-amz-date` of the request (`YYYYMMDD'T'HHMMSS'Z'`), where its fields are signed as they
-    /// have to be: the host, the date and every other `x-amz-` field, in the order of their names.
+    /// `x-amz-date` of the request (`YYYYMMDD'T'HHMMSS'Z'`) if the required fields are signed: the
+    /// host, the date and every other `x-amz-` field, in the order of their names.
     package func date(of request: Signed) -> String? {
         let dates = request.fields.filter { $0.name == "x-amz-date" }
         guard dates.count == 1, dates[0].value.utf8.starts(with: day.utf8) else { return nil }

@@ -1,5 +1,5 @@
 
-/// A stored password: an argon2id PHC string of version 1.3 within the bounds, whose parameter
+/// A stored password: an argon2id PHC string of version 1.3 within the cost bounds, whose parameter
 /// `keyid` names the secret key of its pepper (PHC string format; libargon2 does not read it).
 struct PasswordHash {
     /// What libargon2 reads: the string without `keyid`.
@@ -8,7 +8,7 @@ struct PasswordHash {
     /// 4 bytes.
     let pepper: [UInt8]
 
-    /// nil where it is no such string.
+    /// nil if the text is no such string.
     init?(_ phc: String) {
         let fields = phc.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
         guard fields.count == 6, fields[0].isEmpty, fields[1].elementsEqual("argon2id".utf8),
@@ -70,6 +70,6 @@ struct PasswordHash {
 }
 
 extension SecretKeys.Key {
-    /// What stands in a password's hash whose pepper comes from this key.
+    /// The part of a password's hash that names this key as the pepper's.
     package var passwordMark: String { PasswordHash.keyID(id) }
 }

@@ -2,16 +2,16 @@ import CArgon2
 import Workers
 
 package enum PasswordFault: Error, Sendable, Equatable {
-    /// The queue is full: answer 429 and let the caller come again.
+    /// The queue is full: answer 429, the caller may retry.
     case busy
     /// The stored text is no argon2id PHC string within the bounds.
     case badHash
     case libraryFailed
 }
 
-/// argon2id (RFC 9106) on threads of its own. A password is first put under an HMAC with the
-/// pepper, a key outside the database, which also brings it to 32 bytes without cutting it. The
-/// stored string names the secret key that the pepper comes from.
+/// argon2id (RFC 9106) on its own threads. A password is first hashed by HMAC with the pepper, a
+/// key outside the database; this also makes it 32 bytes without cutting it. The stored string
+/// names the secret key of the pepper.
 package final class PasswordHasher: Sendable {
     package struct Verdict: Sendable, Equatable {
         package var matches: Bool
@@ -134,7 +134,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// A hash of nothing: random bytes in its place match no password and cost as much to check.
+    /// A hash without a password: its random bytes match nothing and cost the same to check.
     private static func dummyHash(cost: Cost) -> String {
         "$argon2id$v=19$m=\(cost.kibibytes),t=\(cost.passes),p=\(cost.lanes)$"
             + PasswordHash.base64(RandomBytes.make(saltLength)) + "$"

@@ -48,8 +48,8 @@ enum PublicKeyData {
         return key
     }
 
-    /// OpenSSL keeps the pointer to a parameter's name, so it must outlive the list: a Swift
-    /// String's bytes would be gone when the call returns.
+    /// OpenSSL keeps the pointer to a parameter's name, so the name must outlive the list: a Swift
+    /// String's bytes would be freed when the call returns.
     private static func keyName(_ name: StaticString) -> UnsafePointer<CChar> {
         UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     }

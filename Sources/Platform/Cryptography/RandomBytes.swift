@@ -1,7 +1,7 @@
 import Glibc
 
 package enum RandomBytes {
-    /// The most that one call of getentropy gives.
+    /// The limit of one call of getentropy, in bytes.
     private static let chunk = 256
 
     /// Bytes from the kernel's generator, which blocks only until it is seeded.

@@ -14,7 +14,7 @@ package struct Sealer: Sendable {
         self.keys = keys
     }
 
-    /// `context` names the place of the secret (tenant, column) and must be given again to open.
+    /// `context` identifies the secret's row (tenant, column); `open` needs the same.
     package func seal(_ plain: [UInt8], context: [UInt8]) throws(CryptographyError) -> [UInt8] {
         try seal(plain, with: keys.secrets.sealing, context: context)
     }

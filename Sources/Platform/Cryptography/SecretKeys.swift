@@ -3,7 +3,7 @@ import Synchronization
 /// The server's secret key and, while it is being replaced, the one before it. Both open what was
 /// sealed; one of them seals.
 package final class SecretKeys: Sendable {
-    /// A key with the name that stands beside all that was made with it.
+    /// A key and its name, which is stored beside everything that the key made.
     package struct Key: Sendable {
         /// 4 bytes, derived from the key, so that equal keys have equal names on every replica.
         package let id: [UInt8]
@@ -21,8 +21,8 @@ package final class SecretKeys: Sendable {
     package let previous: Key?
     private let previousSeals = Atomic<Bool>(false)
 
-    /// Each key has at least 32 bytes. nil where both have the same name: they are the same key, or
-    /// (once in 2^32) another one has to be chosen.
+    /// Each key has at least 32 bytes. nil if both have the same name: they are equal, or (once in
+    /// 2^32) another key must be chosen.
     package init?(_ current: [UInt8], previous: [UInt8]?) {
         self.current = Key(current)
         self.previous = previous.map(Key.init)
@@ -37,14 +37,14 @@ package final class SecretKeys: Sendable {
     /// The key that new texts are sealed with.
     package var sealing: Key { all[0] }
 
-    /// Every key that opens; the one that seals stands first.
+    /// Every key that can open; the one that seals is first.
     package var all: [Key] {
         guard let previous else { return [current] }
         return previousSeals.load(ordering: .acquiring)
             ? [previous, current] : [current, previous]
     }
 
-    /// Seals with the key of this name from now on. False where it is none of these.
+    /// Seals with the named key from now on. False if there is no such key.
     package func seal(with id: [UInt8]) -> Bool {
         guard all.contains(where: { $0.id == id }) else { return false }
         previousSeals.store(id != current.id, ordering: .releasing)
@@ -69,7 +69,7 @@ package final class SecretKeys: Sendable {
     }
 }
 
-/// The keys of one purpose, by the names of the secret keys that they come from.
+/// The keys of one purpose, by the names of the secret keys from which they are derived.
 package struct DerivedKeys: Sendable {
     let secrets: SecretKeys
     let bytes: [[UInt8]: [UInt8]]

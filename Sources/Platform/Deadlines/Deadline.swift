@@ -1,17 +1,17 @@
 import Glibc
 import Synchronization
 
-/// The time that one request has, from its last byte to the first byte of its answer, and whether it
-/// may still change anything. All that a request waits for (queues, statements, calls to others) takes
-/// from this one time. Where it runs out, the server answers in place of the handler, and the handler
-/// can no longer commit.
+/// One request's time limit, from its last byte to the first byte of its response, and whether it may
+/// still commit. All waits of the request (queues, statements, outbound calls) share this limit. When
+/// it passes, the server answers instead of the handler, and the handler can no longer commit.
 package final class Deadline: Sendable {
     /// Of the request that is being handled; nil for work that no request waits for.
     @TaskLocal package static var current: Deadline?
 
-    /// Kept for composing the answer and sending it.
+    /// Reserved for composing and sending the response.
     private static let reserve: Int64 = 100_000_000
-    /// Besides, what a wait leaves for the handler to answer its failure in the client's own form.
+    /// Additionally reserved after a wait, so that the handler can report its failure in the
+    /// client's own format.
     private static let waitReserve: Int64 = 200_000_000
 
     private struct State {
@@ -40,7 +40,7 @@ package final class Deadline: Sendable {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// When the request is answered at the latest; monotonic nanoseconds.
+    /// The latest time of the response; monotonic nanoseconds.
     package var end: Int64 { state.withLock { $0.end } }
 
     /// When a wait for something else has to end.
@@ -51,13 +51,13 @@ package final class Deadline: Sendable {
         state.withLock { $0.isOver || Self.now >= $0.end - Self.waitReserve }
     }
 
-    /// Whether the server has answered in place of the handler.
+    /// Whether the server has answered instead of the handler.
     package var wasAnswered: Bool { state.withLock { $0.isOver } }
 
     /// What is left for a wait, never negative.
     package var left: Duration { .nanoseconds(max(0, endOfWaits - Self.now)) }
 
-    /// Gives the request another time than the one it began with, counted from its last byte too.
+    /// Replaces the request's time limit, also counted from its last byte.
     package func last(_ time: Duration) {
         let end = start + Self.nanoseconds(time) - Self.reserve
         state.withLock { $0.end = end }
@@ -65,7 +65,8 @@ package final class Deadline: Sendable {
 
     // MARK: writing
 
-    /// Asked before a COMMIT is sent: false where the request was answered as one that wrote nothing.
+    /// Called before a COMMIT is sent: false if the request was already answered as one that wrote
+    /// nothing.
     package func mayCommit() -> Bool {
         state.withLock { state in
             guard !state.isOver else { return false }
@@ -74,11 +75,12 @@ package final class Deadline: Sendable {
         }
     }
 
-    /// A statement that commits by itself is sent, and then answered.
+    /// Call before sending a statement that commits by itself; `endWriting` after its answer.
     package func beginWriting() { state.withLock { $0.writing += 1 } }
     package func endWriting() { state.withLock { $0.writing -= 1 } }
 
-    /// The time is over: nothing is committed any more. True where something may have been.
+    /// The time is over: no commit is allowed from now on. True if something may have been
+    /// committed.
     package func expire() -> Bool {
         state.withLock { state in
             state.isOver = true

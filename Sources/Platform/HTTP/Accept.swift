@@ -36,8 +36,8 @@ package struct WeightedItem: Sendable, Equatable {
 
 /// `Accept` (RFC 9110 §12.5.1).
 package enum Accept {
-    /// The offered media type that is wanted most: by weight, then the one that is named most
-    /// plainly, then the earlier offer. Nil where none is wanted, or the field is absent.
+    /// The preferred offered media type: by weight, then by specificity, then the earlier offer.
+    /// nil if none is acceptable, or the field is absent.
     package static func choice(among offers: [String], by values: [String]) -> Int? {
         let wanted = WeightedItem.all(in: values)
         var best: (offer: Int, weight: Int, plainness: Int)?
@@ -54,7 +54,7 @@ package enum Accept {
         return best?.offer
     }
 
-    /// 2 for the type itself, 1 for `text/*`, 0 for `*/*`, nil where the range leaves it out.
+    /// 2 for the type itself, 1 for `text/*`, 0 for `*/*`, nil if the range does not match.
     private static func plainness(_ range: String, of type: String) -> Int? {
         if range.utf8.elementsEqual(type.utf8) { return 2 }
         if range.utf8.elementsEqual("*/*".utf8) { return 0 }

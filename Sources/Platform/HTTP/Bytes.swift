@@ -37,7 +37,7 @@ func matches(_ bytes: UnsafePointer<UInt8>, _ count: Int, _ lower: StaticString)
     return true
 }
 
-/// An identifier that a client may give its request: 1 to 128 of `[A-Za-z0-9._-]`.
+/// Whether a client's request identifier is valid: 1 to 128 of `[A-Za-z0-9._-]`.
 package func isRequestID(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard !bytes.isEmpty, bytes.count <= 128 else { return false }
     return bytes.allSatisfy { isAlphanumeric($0) || $0 == 0x2E || $0 == 0x5F || $0 == 0x2D }

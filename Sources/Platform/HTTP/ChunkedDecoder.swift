@@ -112,7 +112,7 @@ package struct ChunkedDecoder: Sendable {
         try endSizePart(byte)
     }
 
-    /// After a size or an extension come another extension or the end of the line.
+    /// After a size or an extension follows another extension or the end of the line.
     private mutating func endSizePart(_ byte: UInt8) throws(HTTPError) {
         switch byte {
         case 0x3B: state = .extensionName

@@ -56,7 +56,8 @@ struct FramingFacts {
             if head.isHTTP10 || transferEncodings > 1 {
                 throw HTTPError(400, "Transfer-Encoding is not acceptable here.")
             }
-            // Where its end cannot be known, nothing that follows can be either (RFC 9112 §6.3).
+            // If the body's end is unknown, the following request cannot be found either (RFC 9112
+            // §6.3).
             guard endsChunked else {
                 throw HTTPError(400, "The last transfer coding must be chunked.")
             }

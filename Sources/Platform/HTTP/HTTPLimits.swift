@@ -13,7 +13,7 @@ package struct HTTPLimits: Sendable {
     package init() {}
 }
 
-/// Why a request is refused before anything is routed; the connection closes after the answer.
+/// Why a request is refused before routing; the connection closes after the response.
 package struct HTTPError: Error, Sendable, Equatable {
     /// 400, 413, 414, 417, 431, 501 or 505.
     package var status: Int

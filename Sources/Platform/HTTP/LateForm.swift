@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The answer to a request whose time is over, in the form of who handles it: whoever knows more
-/// about the request than the one before sets it anew.
+/// The format of the response to a request that exceeds its time limit. Each handler that knows
+/// more about the request replaces it.
 package final class LateForm: Sendable {
     /// `mayHaveWritten`: something may have been committed for the request.
     package typealias Form = @Sendable (_ mayHaveWritten: Bool) -> Response
@@ -16,7 +16,7 @@ package final class LateForm: Sendable {
         self.form.withLock { $0 = form }
     }
 
-    /// Nil where nothing was set.
+    /// nil if no format was set.
     package func response(mayHaveWritten: Bool) -> Response? {
         form.withLock { $0 }?(mayHaveWritten)
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A growable run of bytes to send; one per loop, reused for every answer.
+/// A growable buffer of bytes to send; one for each loop, reused for every response.
 package final class OutputBuffer {
     package private(set) var count = 0
     private var capacity: Int
@@ -22,7 +22,7 @@ package final class OutputBuffer {
     /// Keeps the memory unless it exceeds 1 MiB.
     package func removeAll() {
         count = 0
-        // One large answer must not hold its memory for ever.
+        // Free the memory of a large response.
         guard capacity > 1 << 20 else { return }
         start.deallocate()
         capacity = 16 << 10

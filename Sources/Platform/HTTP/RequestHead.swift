@@ -86,8 +86,8 @@ package struct RequestHead {
         return found
     }
 
-    /// Copies all out of the buffer. A field's value that is no UTF-8 is taken for ISO 8859-1, byte by
-    /// byte (RFC 9110 §5.5), so that no two values become one by a mark for what is not understood.
+    /// Copies everything out of the buffer. A field value that is not UTF-8 is read as ISO 8859-1,
+    /// byte by byte (RFC 9110 §5.5): replacement characters would make different values equal.
     package func request(
         body: [UInt8] = [], remoteAddress: String, isTLS: Bool, id: String
     ) -> Request {

@@ -150,8 +150,8 @@ package final class RequestParser {
         throw HTTPError(501, "This method is not served.")
     }
 
-    /// Absolute form (RFC 9112 §3.2.2): a proxy's way to ask. Its authority stands in the place of the
-    /// Host field's value.
+    /// Absolute form (RFC 9112 §3.2.2), as proxies send it. Its authority replaces the value of the
+    /// Host field.
     private func parseAbsolute(
         _ target: UnsafeBufferPointer<UInt8>, at start: Int, _ head: inout RequestHead
     ) throws(HTTPError) {
@@ -170,7 +170,7 @@ package final class RequestParser {
         guard FramingFacts.isHost(authority) else { throw Self.badTarget }
         head.authoritySpan = Span32(start + scheme, start + end)
         let pathEnd = Int(head.pathSpan.start + head.pathSpan.count)
-        // Without a path it is the root, whose one byte the scheme has too.
+        // Without a path it is the root: reuse a slash of the scheme as its one byte.
         let isRoot = end == target.count || target[end] == 0x3F
         head.pathSpan =
             isRoot

@@ -1,4 +1,4 @@
-/// An answer. `Date`, `Content-Length`, `Connection` and framing belong to the encoder.
+/// A response. The encoder writes `Date`, `Content-Length`, `Connection` and framing.
 package struct Response: Sendable {
     /// A final status, 200–599.
     package var status: Int

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Writes answers, one after the other, into a loop's output buffer: `begin`, `field`…, then one
-/// of the `finish` calls. A field that could split the answer (CR, LF, NUL, a bad name) makes it
-/// a plain 500 instead.
+/// Writes responses, one after the other, into a loop's output buffer: `begin`, `field`…, then one
+/// of the `finish` calls. A field that could split the response (CR, LF, NUL, a bad name) turns it
+/// into a plain 500.
 package final class ResponseWriter {
-    /// Holds the written answers until the loop sends them.
+    /// Holds the written responses until the loop sends them.
     package let out: OutputBuffer
     private var begun = 0
     private var status = 200
@@ -19,8 +19,8 @@ package final class ResponseWriter {
         self.out = out
     }
 
-    /// Says for whom the next answer is. `now` is monotonic, in nanoseconds; the Date field is
-    /// taken from the wall clock when a second of it has passed.
+    /// Sets the properties of the next response. `now` is monotonic, in nanoseconds; the Date field
+    /// is refreshed from the wall clock once a second.
     package func prepare(isHead: Bool, isHTTP10: Bool, closes: Bool, now: Int64) {
         self.isHead = isHead
         self.isHTTP10 = isHTTP10
@@ -53,7 +53,7 @@ package final class ResponseWriter {
         out.append("\r\n")
     }
 
-    /// A field with a value of bytes; one that holds CR, LF or NUL spoils the answer.
+    /// A checked field: a CR, LF or NUL in the value turns the response into a 500.
     package func field(_ name: StaticString, _ value: UnsafeRawBufferPointer) {
         out.append(name)
         out.append(": ")
@@ -62,7 +62,7 @@ package final class ResponseWriter {
         out.append("\r\n")
     }
 
-    /// A checked field: a bad name or a CR, LF or NUL turns the answer into a 500.
+    /// A checked field: a bad name or a CR, LF or NUL turns the response into a 500.
     package func field(_ name: String, _ value: String) {
         var name = name
         var value = value
@@ -78,7 +78,7 @@ package final class ResponseWriter {
         out.append("\r\n")
     }
 
-    /// Ends the answer with a body whose length is known.
+    /// Ends the response with a body of known length.
     package func finish(_ body: UnsafeRawBufferPointer) {
         if unsafeField { return replaceBy500() }
         let bodiless = status == 204 || status == 304 || status < 200
@@ -91,13 +91,13 @@ package final class ResponseWriter {
         if !bodiless, !isHead { out.append(body) }
     }
 
-    /// Ends the answer with a constant body.
+    /// Ends the response with a constant body.
     package func finish(_ body: StaticString = "") {
         finish(UnsafeRawBufferPointer(start: body.utf8Start, count: body.utf8CodeUnitCount))
     }
 
-    /// Ends the head of a streamed answer. False when no body may follow. HTTP/1.0 knows no
-    /// chunks: there the end of the connection ends the body.
+    /// Ends the head of a streamed response. False if no body may follow. HTTP/1.0 has no chunks:
+    /// closing the connection ends the body.
     package func finishStreamHead() -> Bool {
         if unsafeField {
             replaceBy500()
@@ -124,7 +124,7 @@ package final class ResponseWriter {
         if !isHTTP10 { out.append("0\r\n\r\n") }
     }
 
-    /// Writes a whole answer. True when its streamed body is to follow.
+    /// Writes a whole response. True if its streamed body must follow.
     package func write(_ response: Response) -> Bool {
         begin(response.status)
         for each in response.fields where !Self.isOurs(each.name) { field(each.name, each.value) }

@@ -51,8 +51,8 @@ extension JSONValue {
         if case .null = self { true } else { false }
     }
 
-    /// Equal on bytes: Swift's String equality would take a composed and a decomposed letter for
-    /// the same value, which the database does not.
+    /// Equality of bytes: Swift's String equality merges composed and decomposed letters, the
+    /// database does not.
     package static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true

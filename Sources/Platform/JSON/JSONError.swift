@@ -1,4 +1,4 @@
-/// Why a text is not JSON as this service reads it, and where.
+/// Why a text is not accepted as JSON, and at which byte.
 package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Offset in bytes from the start of the text.
     package var offset: Int

@@ -1,5 +1,5 @@
-/// A strict reader of RFC 8259 on bytes. Stricter than the grammar where two readers could see
-/// different documents: duplicate members, U+0000, lone surrogates and a leading BOM are refused.
+/// A strict parser of RFC 8259 on bytes. It refuses what two parsers could read differently:
+/// duplicate members, U+0000, lone surrogates and a leading BOM.
 struct JSONParser {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let limits: JSONLimits

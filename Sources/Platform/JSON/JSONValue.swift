@@ -1,5 +1,5 @@
-/// A JSON document (RFC 8259) as a tree that keeps the order of members and the text of numbers,
-/// so that what is echoed comes back as it came.
+/// A JSON document (RFC 8259) as a tree that keeps the order of members and the text of numbers, so
+/// that echoed values are unchanged.
 package indirect enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)

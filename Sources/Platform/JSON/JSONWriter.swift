@@ -15,7 +15,7 @@ package struct JSONWriter: ~Copyable {
         start = .allocate(capacity: self.capacity)
     }
 
-    /// Over memory of somebody else's.
+    /// Writes into memory that the caller owns.
     private init(lent start: UnsafeMutablePointer<UInt8>, _ capacity: Int) {
         self.start = start
         self.capacity = capacity
@@ -24,7 +24,7 @@ package struct JSONWriter: ~Copyable {
 
     deinit { if !isLent { start.deallocate() } }
 
-    /// What `write` writes, without a copy where it fits into `capacity` bytes.
+    /// The bytes that `write` produces, without a copy if they fit into `capacity` bytes.
     package static func bytes(
         reserving capacity: Int, _ write: (inout JSONWriter) -> Void
     ) -> [UInt8] {
@@ -99,8 +99,8 @@ package struct JSONWriter: ~Copyable {
         put(UInt8(ascii: "\""))
     }
 
-    /// A quoted string of `count` bytes known to need no escaping, as those of an id or a time,
-    /// that `write` puts into their place.
+    /// A quoted string of `count` bytes without escapes, such as an id or a time, which `write`
+    /// fills in.
     package mutating func ascii(
         _ length: Int, _ write: (UnsafeMutableBufferPointer<UInt8>) -> Void
     ) {
@@ -194,7 +194,7 @@ package struct JSONWriter: ~Copyable {
 
     // MARK: bytes
 
-    /// Where the next byte that may not stand in a string is, at or behind `from`.
+    /// The index of the next byte that must be escaped, from `from` on.
     private static func nextEscape(_ text: UnsafeBufferPointer<UInt8>, _ from: Int) -> Int? {
         var at = from
         let bytes = UnsafeRawBufferPointer(text)
@@ -226,7 +226,7 @@ package struct JSONWriter: ~Copyable {
             != 0
     }
 
-    /// Every `put` stands behind a `reserve` for it.
+    /// Every `put` needs an earlier `reserve`.
     @inline(__always)
     private mutating func put(_ byte: UInt8) {
         assert(count < capacity)

@@ -121,7 +121,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
 
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-    /// Runs at the end of every cycle: where batched work is flushed. Call on the loop.
+    /// Runs at the end of every cycle, to flush batched work. Call on the loop.
     package func atCycleEnd(_ call: @escaping () -> Void) {
         assertOnLoop()
         cycleEnds.append(call)
@@ -129,8 +129,8 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
 
     // MARK: descriptors
 
-    /// Watches a descriptor, level-triggered. A hang-up or an error reports as readable and, where
-    /// writing was asked for, writable. Call on the loop; a descriptor is watched once.
+    /// Watches a descriptor, level-triggered. A hang-up or an error reports as readable and, if
+    /// writing is watched, writable. Call on the loop; watch a descriptor once.
     package func watch(
         _ descriptor: Int32, readable: Bool = true, writable: Bool = false, ready: @escaping Ready
     ) {
@@ -150,7 +150,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         _ = gh_epoll_modify(epoll, descriptor, mask, token(descriptor, watch.generation))
     }
 
-    /// Must come before the descriptor is closed.
+    /// Call before closing the descriptor.
     package func unwatch(_ descriptor: Int32) {
         assertOnLoop()
         guard watches.removeValue(forKey: descriptor) != nil else { return }
@@ -176,8 +176,9 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
     private func run() {
         thread = pthread_self()
         pthread_setspecific(Self.currentKey, Unmanaged.passUnretained(self).toOpaque())
-        // Who shares the loop's core, PostgreSQL first of all, is not cut off in the middle of an
-        // answer by the first 8 KB of it: the loop comes when they wait, and finds more to do at once.
+        // A process on the same core, mainly PostgreSQL, is not interrupted in the middle of a
+        // response by its first 8 KB: the loop runs when that process waits, and finds more to do at
+        // once.
         gh_prefer_throughput()
         let capacity = 512
         let events = UnsafeMutablePointer<gh_event>.allocate(capacity: capacity)

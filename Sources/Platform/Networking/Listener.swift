@@ -23,7 +23,7 @@ package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
 /// A listening TCP socket. Several of one process may share an address (SO_REUSEPORT): one a loop.
 package struct Listener: Sendable {
     package let descriptor: Int32
-    /// The bound port: also when 0 was asked for.
+    /// The bound port, also if 0 was requested.
     package let port: Int
 
     private static let backlog: Int32 = 4096
@@ -32,7 +32,7 @@ package struct Listener: Sendable {
         try self.init(host, port, backlog: Self.backlog, isShared: true)
     }
 
-    /// `backlog` 0: bound alone, nobody can connect.
+    /// `backlog` 0: bound only, no client can connect.
     private init(
         _ host: String, _ port: Int, backlog: Int32, isShared: Bool
     ) throws(ListenError) {
@@ -42,7 +42,7 @@ package struct Listener: Sendable {
         self.port = Int(gh_local_port(made))
     }
 
-    /// Takes `host:port`, where host is numeric, `localhost`, or `*` for every address.
+    /// `address`: `host:port`, where host is numeric, `localhost`, or `*` for every address.
     package static func parse(
         _ address: String
     ) throws(ListenError) -> (host: String, port: Int) {
@@ -66,9 +66,9 @@ package struct Listener: Sendable {
         }
     }
 
-    /// One loop's listeners of one address: the first is bound, the others join its port. Refused
-    /// where another process listens there already: with a shared port each would get some of the
-    /// connections, and nobody would know.
+    /// One listener for each loop at one address: the first binds, the others share its port.
+    /// Throws if another process listens there: with a shared port each process would get some of
+    /// the connections unnoticed.
     package static func group(
         _ address: String, count: Int
     ) throws(ListenError) -> [Listener] {
@@ -86,14 +86,14 @@ package struct Listener: Sendable {
         return made
     }
 
-    /// Throws where the address cannot be listened at, as where another process does.
+    /// Throws if listening at the address is impossible, for example because another process does.
     package static func probe(_ address: String) throws(ListenError) {
         let (host, port) = try parse(address)
         try Listener(host, port, backlog: 0, isShared: false).close()
     }
 
-    /// From now on the kernel answers no one who wants to connect, so that they try again later, and
-    /// no connection waits unseen when the listener is closed: that one's request would be lost.
+    /// From now on the kernel answers no new connection, so that clients retry later and no
+    /// connection is lost in the queue when the listener closes.
     package func refuseNew() { _ = gh_refuse_new(descriptor) }
 
     package func close() { _ = Glibc.close(descriptor) }

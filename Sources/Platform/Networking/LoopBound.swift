@@ -1,8 +1,8 @@
-/// Carries what lives on one loop through code that may run anywhere.
+/// Carries a value of one loop through code on other threads.
 ///
-/// `@unchecked Sendable`: the value can be reached on its loop's own thread only, which `value`
-/// checks in every build; it must be made and may be released anywhere, so it must not own what
-/// only its loop may free.
+/// `@unchecked Sendable`: the value is accessible on its loop's thread only, which `value` checks
+/// in every build; it may be created and released anywhere, so it must not own anything that only
+/// its loop may free.
 package struct LoopBound<Value>: @unchecked Sendable {
     private let held: Value
     package let loop: EventLoop

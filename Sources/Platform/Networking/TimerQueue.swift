@@ -24,7 +24,8 @@ struct TimerQueue {
 
     mutating func cancel(_ timer: TimerID) {
         calls[timer.number] = nil
-        // Cancelled entries would pile up where every request sets and clears a far deadline.
+        // Otherwise cancelled entries would pile up, since every request sets and clears a distant
+        // deadline.
         if heap.count > 64, calls.count * 2 < heap.count { compact() }
     }
 

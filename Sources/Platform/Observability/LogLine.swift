@@ -71,7 +71,7 @@ struct LogLine {
         append("\"")
     }
 
-    /// A JSON string. DEL and the C1 controls are escaped too, since a terminal may obey them.
+    /// A JSON string. DEL and the C1 controls are escaped too, since terminals may interpret them.
     private mutating func quoted(_ text: String) {
         append("\"")
         if appendPlain(text) { return append("\"") }

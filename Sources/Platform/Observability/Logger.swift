@@ -27,21 +27,21 @@ package enum LogValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntege
     package init(integerLiteral value: Int) { self = .int(value) }
 }
 
-/// Where lines go in place of the descriptor.
+/// Receives the lines instead of the descriptor.
 package protocol LogSink: Sendable {
     /// A whole line, its end included.
     func write(_ line: [UInt8])
 }
 
 /// Writes one line for each event, as JSON or as text, by one write(2), so that lines of several
-/// threads and processes do not mix. Messages are literals: what varies goes into fields, where
-/// control characters are escaped, so that no input can forge a line.
+/// threads and processes do not mix. Messages are literals; variable parts are fields, whose
+/// control characters are escaped, so that input cannot forge a line.
 package struct Logger: Sendable {
     package enum Format: Sendable { case json, text }
 
     package var level: Level
     package var format: Format
-    /// Where lines go; standard error unless said otherwise.
+    /// The descriptor of the lines; standard error by default.
     package var descriptor: Int32
     private var sink: (any LogSink)?
 

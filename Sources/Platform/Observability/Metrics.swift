@@ -10,7 +10,7 @@ package final class Counter: Sendable {
     package var current: Int { value.load(ordering: .relaxed) }
 }
 
-/// A number that goes up and down.
+/// A number that rises and falls.
 package final class Gauge: Sendable {
     private let value = Atomic<Int>(0)
 
@@ -50,8 +50,8 @@ package final class Histogram: Sendable {
     }
 }
 
-/// The registry behind `/metrics`. Register at start and keep what is returned: registering takes
-/// a lock, counting does not. The same name and labels give the same metric.
+/// The registry behind `/metrics`. Register at start and keep the result: registering takes a lock,
+/// counting does not. The same name and labels return the same metric.
 package final class Metrics: Sendable {
     private enum Kind {
         case counter(Counter)
@@ -110,7 +110,7 @@ package final class Metrics: Sendable {
             }) ?? Gauge()
     }
 
-    /// Seconds that only grow, set in milliseconds from where they are counted already.
+    /// A counter in seconds, set in milliseconds from an existing total.
     package func seconds(_ name: StaticString, _ help: StaticString) -> Gauge {
         register(
             name, help, [], make: { .seconds(Gauge()) },

@@ -1,7 +1,7 @@
 import HTTP
 import Text
 
-/// The field lines of an answer's head, as libcurl handed them over.
+/// The field lines of a response head, as libcurl passes them.
 enum AnswerHead {
     static func fields(of head: [UInt8]) -> [Field] {
         head.split(separator: UInt8(ascii: "\n")).dropFirst().compactMap { line in

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Leaves alone for a while what has not answered in time: after `threshold` time-outs in a row calls
-/// to a key fail at once; when `pause` is over one call tries it again.
+/// Stops calls to a key that times out: after `threshold` timeouts in a row calls fail at once; after
+/// `pause` one call tries again.
 final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
     static var threshold: Int { 3 }
     static var pause: Duration { .seconds(10) }
@@ -28,7 +28,7 @@ final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
     func permits(_ key: Key, at now: ContinuousClock.Instant) -> Bool {
         states.withLock { states in
             guard let state = states[key], state.failures >= Self.threshold else { return true }
-            // A trial whose end was never told is over by now too.
+            // A trial that never reported its end has expired too.
             guard now - state.failedAt >= (state.isTrying ? Self.pause * 2 : Self.pause) else {
                 return false
             }
@@ -37,7 +37,7 @@ final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Any answer, a refusal too.
+    /// Call after any response, refusals included.
     func succeeded(_ key: Key) {
         states.withLock { _ = $0.removeValue(forKey: key) }
     }

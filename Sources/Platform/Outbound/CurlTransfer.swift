@@ -3,8 +3,8 @@ import Glibc
 import HTTP
 import Text
 
-/// One request and its answer, on the thread that calls `run`. libcurl calls back into this object
-/// during that call alone.
+/// One request and its response, on the thread that calls `run`. libcurl calls back into this
+/// object during that call only.
 final class CurlTransfer {
     private let request: OutboundRequest
     private let policy: OutboundPolicy
@@ -83,7 +83,7 @@ final class CurlTransfer {
             }
             let isLine = field.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
             guard isToken, isLine, !field.name.isEmpty else { throw .invalidRequest }
-            // A name with a semicolon is how libcurl is told of an empty value.
+            // A name with a semicolon makes libcurl send an empty value.
             lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
         return lines
@@ -109,7 +109,7 @@ final class CurlTransfer {
         object.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Fewer bytes than came make libcurl give up.
+    /// Returning fewer bytes than received makes libcurl abort.
     private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard body.count + bytes.count <= policy.bodyLimit else {
             isTooLarge = true
@@ -120,7 +120,7 @@ final class CurlTransfer {
     }
 
     private func takeHead(_ bytes: UnsafeRawBufferPointer) -> Int {
-        // A new status line ends an interim answer.
+        // A new status line ends an interim response.
         if bytes.starts(with: "HTTP/".utf8) { head = [] }
         guard head.count + bytes.count <= OutboundPolicy.headLimit else {
             isTooLarge = true

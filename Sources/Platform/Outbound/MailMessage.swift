@@ -11,7 +11,7 @@ package struct MailMessage: Sendable {
     package var subject: String
     package var text: String
     package var html: String
-    /// Names the message for good: a second delivery of it can be told.
+    /// The Message-ID: identifies a repeated delivery.
     package var id: UUID
     package var date: Timestamp
 
@@ -68,7 +68,7 @@ package struct MailMessage: Sendable {
         HTTPDate.text(date.microseconds / 1_000_000).dropLast(3) + "+0000"
     }
 
-    /// A display name: quoted where it is plain ASCII, else as encoded words.
+    /// A display name: quoted if it is plain ASCII, else as encoded words.
     private static func phrase(_ name: String) -> String {
         guard isPlain(name) else { return encoded(name) }
         let escaped = name.utf8.flatMap {

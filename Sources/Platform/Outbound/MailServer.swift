@@ -4,7 +4,7 @@ import Synchronization
 import Text
 import Workers
 
-/// Why a mail was not taken.
+/// Why the mail server did not accept a mail.
 package struct MailFailure: Error, Sendable {
     /// Trying again will not help: the server refused this mail (a code of 500 and above).
     package var isFinal: Bool
@@ -30,11 +30,11 @@ package final class MailServer: Sendable {
     private let workers = WorkerPool(
         threads: MailServer.connections, queueLimit: MailServer.queueLimit)
 
-    /// Of mails that were taken: the next ones go over the same connections.
+    /// Open connections for the next mails.
     private let idle = Mutex<[IdleHandle]>([])
 
-    /// `url` may name a user and a password, which then travel under TLS only, unless the server
-    /// is on this machine. `authorities`: PEM to trust in place of the system's.
+    /// `url` may contain a user and a password, which are sent under TLS only, unless the server is
+    /// on this machine. `authorities`: PEM to trust instead of the system's.
     package init(url: String, authorities: String? = nil) {
         self.url = url
         self.authorities = authorities
@@ -122,7 +122,7 @@ private final class MailTransfer {
         return piece.count
     }
 
-    /// A password in the clear goes to nobody but this machine.
+    /// A password without TLS is sent to this machine only.
     private static func needsTLS(_ text: String) -> Bool {
         guard let url = curl_url() else { return true }
         defer { curl_url_cleanup(url) }

@@ -2,13 +2,13 @@ import Deadlines
 import Text
 import Workers
 
-/// An HTTP client for servers that others name: identity providers, webhooks. Follows no
-/// redirects, takes no proxy from the environment, keeps no cookies and no connections.
+/// An HTTP client for servers that tenants configure: identity providers, webhooks. Follows no
+/// redirects, uses no proxy from the environment, keeps no cookies and no connections.
 ///
-/// Each owner has few transfers at once and fewer to one host, and a host that times out is left alone
-/// for a while: one that stalls holds up nobody but who named it.
+/// Each owner has few transfers at once and fewer to one host, and a host that times out is skipped
+/// for a while: a host that stalls delays only the owner that configured it.
 package final class OutboundHTTP: Sendable {
-    /// Who named the host, and the host: what one owner does to a host is no other owner's fault.
+    /// The owner that configured the host, and the host: owners do not affect each other.
     private struct Target: Hashable {
         var owner: UUID?
         var host: String
@@ -26,9 +26,9 @@ package final class OutboundHTTP: Sendable {
             threads: OutboundPolicy.threads, queueLimit: OutboundPolicy.queueLimit)
     }
 
-    /// `owner`: the tenant that named the host; nil: the platform. `end`: an earlier end than the
-    /// policy's, where several calls share one time; that of the request that waits for the answer
-    /// is kept too.
+    /// `owner`: the tenant that configured the host; nil: the platform. `end`: an earlier end than
+    /// the policy's, if several calls share one time limit; the waiting request's own limit applies
+    /// too.
     package func send(
         _ request: OutboundRequest, for owner: UUID?, until end: ContinuousClock.Instant? = nil
     ) async throws(OutboundFailure) -> OutboundResponse {
@@ -39,7 +39,7 @@ package final class OutboundHTTP: Sendable {
         guard !breaker.isOpen(target, at: .now) else { throw .suspended }
         let limits =
             owner == nil ? OutboundPolicy.platformTransfers : OutboundPolicy.tenantTransfers
-        // The host first: who waits for a slow one takes no place of the owner's others.
+        // The host's slot first: waiting for a slow host takes no slot of the owner's others.
         guard await targets.enter(target, limit: limits.toHost) else { throw .busy }
         defer { targets.leave(target) }
         guard await owners.enter(owner, limit: limits.all) else { throw .busy }
@@ -62,7 +62,7 @@ package final class OutboundHTTP: Sendable {
         }
         guard let result else { throw .busy }
         if case .failure(.timedOut) = result {
-            // Where the caller had hardly any time left, the host is not to blame.
+            // If the caller had hardly any time left, the timeout does not count against the host.
             if deadline - started >= policy.fairTime {
                 breaker.timedOut(target, at: .now)
             }
@@ -72,7 +72,7 @@ package final class OutboundHTTP: Sendable {
         return try result.get()
     }
 
-    /// With its port, in lower case; the whole text where it is no URL, which is refused later.
+    /// Host with port, in lower case; the whole text if it is no URL, which is refused later.
     private static func host(of url: String) -> String {
         var bytes = url.utf8[...]
         while let slash = bytes.firstIndex(of: UInt8(ascii: "/")) {

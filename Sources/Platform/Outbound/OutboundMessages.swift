@@ -1,6 +1,6 @@
 import HTTP
 
-/// What is asked of a server that is not ours.
+/// A request to an external server.
 package struct OutboundRequest: Sendable {
     package var method: Method
     /// Absolute, `https`; a user, a password and any other scheme are refused.
@@ -16,10 +16,10 @@ package struct OutboundRequest: Sendable {
     }
 }
 
-/// A whole answer, whatever its status; redirects are answers like others.
+/// A whole response, whatever its status; redirects are not followed.
 package struct OutboundResponse: Sendable {
     package var status: Int
-    /// Names in lower case, in the order of the answer.
+    /// Names in lower case, in the order of the response.
     package var fields: [Field]
     package var body: [UInt8]
 
@@ -29,14 +29,14 @@ package struct OutboundResponse: Sendable {
     }
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 package enum OutboundFailure: String, Error, Sendable {
     /// No absolute https URL, or a header field that would break out of its line.
     case invalidRequest
     /// The name leads only to addresses that are not public.
     case refusedAddress
     case unresolved
-    /// No connection, or it broke before the whole answer was there.
+    /// No connection, or it broke before the response was complete.
     case unreachable
     /// The certificate does not prove the name, or there was no handshake.
     case untrusted
@@ -47,10 +47,10 @@ package enum OutboundFailure: String, Error, Sendable {
     case malformed
     /// Too many calls are waiting already.
     case busy
-    /// The host did not answer several times in a row; it is asked again in a while.
+    /// The host timed out several times in a row; it is tried again later.
     case suspended
 
-    /// For who named the host: whether a name inside exists is not told.
+    /// For the owner that configured the host: whether an internal name exists is not disclosed.
     package var told: String {
         switch self {
         case .unresolved, .refusedAddress, .unreachable: "unreachable"

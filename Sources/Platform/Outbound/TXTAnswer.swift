@@ -2,8 +2,8 @@
 enum TXTAnswer {
     static let recordLimit = 64
 
-    /// Nil where the message breaks its form. Strings of one record are joined; those that are no
-    /// UTF-8 are left out.
+    /// nil if the message is malformed. Strings of one record are joined; those that are not UTF-8
+    /// are left out.
     static func records(in message: ArraySlice<UInt8>) -> [String]? {
         var reader = Reader(bytes: Array(message))
         guard reader.skip(4), let questions = reader.number(), let answers = reader.number(),
@@ -15,7 +15,7 @@ enum TXTAnswer {
             guard reader.skipName(), let type = reader.number(), let space = reader.number(),
                 reader.skip(4), let length = reader.number(), let data = reader.take(length)
             else { return nil }
-            // A CNAME on the way stands beside the records that it leads to.
+            // A CNAME in the response accompanies the records that it leads to.
             guard type == 16, space == 1 else { continue }
             guard let text = joined(data) else { return nil }
             if let text = String(validating: text, as: UTF8.self), found.count < recordLimit {

@@ -17,9 +17,9 @@ package final class TXTResolver: Sendable {
     }
 
     package enum Failure: String, Error, Sendable {
-        /// No server answered in time, or with a failure of its own.
+        /// No server responded in time, or all failed.
         case unavailable
-        /// The answer breaks the form of RFC 1035.
+        /// The response is malformed by RFC 1035.
         case malformed
         case busy
     }
@@ -40,8 +40,8 @@ package final class TXTResolver: Sendable {
 
     package init(server: Server? = nil) { self.server = server }
 
-    /// Each record as one text; empty where the name has none or does not exist. `name` is an
-    /// A-label name without a trailing dot. `owner`: the tenant that named it; nil: the platform.
+    /// Each record as one text; empty if the name has none or does not exist. `name` is an A-label
+    /// name without a trailing dot. `owner`: the tenant that configured it; nil: the platform.
     package func records(
         of name: String, for owner: UUID?
     ) async throws(Failure) -> [String] {

@@ -1,12 +1,12 @@
 import HTTP
 
-/// What stands at a path: its pattern, the values of its parameters, and a value a method.
+/// The route of a path: its pattern, the values of its parameters, and a value for each method.
 package struct RouteMatch<Value: Sendable>: Sendable {
     package let pattern: RoutePattern
     package let parameters: RouteParameters
     let values: [(method: Method, value: Value)]
 
-    /// HEAD is answered by GET when nothing else was declared for it (RFC 9110 §9.3.2).
+    /// GET answers HEAD unless HEAD is declared itself (RFC 9110 §9.3.2).
     package func value(for method: Method) -> Value? {
         if let found = values.first(where: { $0.method == method }) { return found.value }
         return method == .head ? value(for: .get) : nil

@@ -70,7 +70,7 @@ package struct RoutePattern: Sendable, Hashable, CustomStringConvertible {
 /// What is wrong with a table; found when it is built, never while serving.
 package enum RouteError: Error, Equatable, CustomStringConvertible {
     case malformed(String)
-    /// Two declarations answer the same requests, or name one path's parameters differently.
+    /// Two declarations match the same requests, or name one path's parameters differently.
     case conflict(String, String)
 
     package var description: String {

@@ -1,10 +1,10 @@
 import HTTP
 
-/// Every route, as a trie over path segments; built once at the start and then only read.
+/// All routes, as a trie over path segments; built once at start, then only read.
 ///
-/// A literal goes before a parameter, and a parameter before the rest of a path; where the literal
-/// leads nowhere the parameter is tried, so `/users/duplicates` and `/users/{id}/sessions` stand
-/// side by side. Literals are compared with the path's bytes as sent.
+/// A literal precedes a parameter, and a parameter the rest of a path; if the literal leads to no
+/// route the parameter is tried, so `/users/duplicates` and `/users/{id}/sessions` can coexist.
+/// Literals are compared with the path's bytes as sent.
 package struct RouteTable<Value: Sendable>: Sendable {
     private struct Leaf: Sendable {
         var pattern: RoutePattern
@@ -66,8 +66,8 @@ package struct RouteTable<Value: Sendable>: Sendable {
         return nodes.count - 1
     }
 
-    /// What stands at a path as sent (no query), or nil: no such path, or a parameter that is not
-    /// well percent-encoded.
+    /// The route of a path as sent (no query), or nil: no such path, or a parameter with bad
+    /// percent-encoding.
     package func match(_ path: String) -> RouteMatch<Value>? {
         var path = path
         return path.withUTF8 { bytes in

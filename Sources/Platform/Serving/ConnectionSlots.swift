@@ -12,7 +12,7 @@ final class ConnectionSlots: Sendable {
 
     var areTaken: Bool { taken.load(ordering: .relaxed) >= limit }
 
-    /// False where all are taken.
+    /// False if all slots are taken.
     func take() -> Bool {
         if taken.add(1, ordering: .relaxed).newValue <= limit { return true }
         give()

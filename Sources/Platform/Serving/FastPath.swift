@@ -2,8 +2,7 @@ import Deadlines
 import HTTP
 import Networking
 
-/// What a fast path sees of a request whose body has wholly arrived: a view into the receive
-/// buffer, not valid after the call returns.
+/// A fast path's view of a complete request in the receive buffer; invalid after the call returns.
 package struct FastRequest {
     package let head: RequestHead
     package let body: UnsafeRawBufferPointer
@@ -22,7 +21,7 @@ package struct FastRequest {
         }
     }
 
-    /// The answer is to follow: whoever calls this returns `.later`, and gives it exactly once.
+    /// Defers the response: the caller returns `.later` and completes it exactly once.
     package func later() -> LateAnswer {
         let turn = connection.beginTurn()
         let id = connection.requestID(of: head)
@@ -37,11 +36,11 @@ package struct FastRequest {
 
 /// What a fast path did with a request.
 package enum FastAnswer: Sendable {
-    /// Wrote the answer, by exactly one `begin` … `finish`.
+    /// The response is written, by exactly one `begin` … `finish`.
     case given
     /// Wrote nothing: the request takes the ordinary way.
     case declined
-    /// Took the place of the answer by `FastRequest.later`.
+    /// The response is deferred by `FastRequest.later`.
     case later
 }
 
@@ -49,11 +48,11 @@ package enum FastAnswer: Sendable {
 package typealias FastPath =
     @Sendable (_ request: FastRequest, _ writer: ResponseWriter) -> FastAnswer
 
-/// The place of an answer that still has to be found out; the connection reads nothing until it is
-/// given. Lost with its connection.
+/// A deferred response; the connection reads nothing until it is completed. Dropped with its
+/// connection.
 package struct LateAnswer: Sendable {
     package let requestID: String
-    /// How it is answered when its time is over.
+    /// The response if the time limit passes.
     package let whenLate: LateForm
     private let deadline: Deadline
     private let turn: UInt64
@@ -70,14 +69,14 @@ package struct LateAnswer: Sendable {
         self.connection = connection
     }
 
-    /// Whether the server has answered in place of who owes this.
+    /// Whether the server has answered instead.
     package var wasAnswered: Bool { deadline.wasAnswered }
 
     /// `write` makes exactly one `begin` … `finish`. Called on the connection's loop.
     ///
-    /// What is owed may be found out while another connection is served, such as when a look-up
-    /// for many is refused at once. That connection's answers then stand in the output buffer, and
-    /// its requests in the receive buffer, so this one waits for the loop's next cycle.
+    /// The response may be completed while another connection is served, for example when a look-up
+    /// for many fails at once. That connection's responses are then in the output buffer, and its
+    /// requests in the receive buffer, so this one waits for the loop's next cycle.
     package func give(_ write: @escaping (ResponseWriter) -> Void) {
         let worker = connection.value.worker
         guard worker.serving else { return connection.value.answer(turn: turn, by: write) }

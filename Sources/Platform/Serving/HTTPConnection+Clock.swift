@@ -2,13 +2,13 @@ import Deadlines
 import HTTP
 import Networking
 
-/// One deadline for each request: when it is over, the server answers in place of the handler, whose
-/// own answer is dropped when it comes.
+/// The deadline of each request: when it passes, the server answers instead of the handler, whose
+/// own response is dropped.
 extension HTTPConnection {
     /// A handler may shorten its time to this: the first look at the clock.
     private static let firstLook: Int64 = 900_000_000
 
-    /// A request begins to be handled. Its number tells its answer from one that comes too late.
+    /// A request's handling begins. Its number distinguishes its response from a late one.
     func beginTurn() -> UInt64 {
         phase = .handling
         hasAnswered = false
@@ -37,7 +37,7 @@ extension HTTPConnection {
         }
     }
 
-    /// What follows of the answer may take longer.
+    /// The rest of the response may take longer.
     func stopClock() {
         hasAnswered = true
         if let clock { worker.loop.cancel(clock) }

@@ -2,18 +2,18 @@ import Deadlines
 import HTTP
 import Networking
 
-/// A client that holds its body back until it is told to send it (RFC 9110 section 10.1.1).
+/// A client that waits for `100 Continue` before it sends its body (RFC 9110 section 10.1.1).
 extension HTTPConnection {
     func awaitBody() {
         phase = .body
         deadline = worker.loop.now + worker.configuration.bodyTime
     }
 
-    /// Tells it to send the body, unless the head says that it would be in vain.
+    /// Sends `100 Continue`, unless the head shows that the body would be refused.
     func precheck() {
         guard let precheck = worker.precheck, let request = incoming?.request else { return goOn() }
         let closes = closesAfterAnswer
-        // Who is refused may send the body all the same, and that must not be read as a request.
+        // A refused client may send the body anyway, and it must not be parsed as a request.
         closesAfterAnswer = true
         let turn = beginTurn()
         let bound = LoopBound(self, loop: worker.loop)

@@ -87,7 +87,7 @@ extension HTTPConnection {
             id: requestID(of: head))
     }
 
-    /// The client's own where it is well-formed, else a new one.
+    /// The client's own identifier if it is well-formed, else a new one.
     func requestID(of head: RequestHead) -> String {
         if let given = head.first("x-request-id"), isRequestID(given) {
             return String(decoding: given, as: UTF8.self)
@@ -131,7 +131,7 @@ extension HTTPConnection {
         refuse(request, error)
     }
 
-    /// As `refuse(_:)`, in the words of who serves the request.
+    /// As `refuse(_:)`, in the format of the request's handler.
     private func refuse(_ request: Request, _ error: HTTPError) {
         closesAfterAnswer = true
         let refuse = worker.refuse
@@ -160,7 +160,7 @@ extension HTTPConnection {
             else { return }
             await Self.stream(next, to: bound)
         }
-        // Most that needs no other is answered by now.
+        // Most requests without a wait are answered by now.
         if !hasAnswered { startClock(deadline, form, id: request.id) }
     }
 }

@@ -9,7 +9,7 @@ extension HTTPConnection {
             now: worker.loop.now)
     }
 
-    /// Writes the handler's answer; true when its stream is to follow.
+    /// Writes the handler's response; true if its stream must follow.
     func answer(_ response: Response, turn: UInt64) -> Bool {
         assert(!worker.serving || ingesting, "the output buffer is another's")
         guard phase == .handling, turn == self.turn else { return false }
@@ -25,7 +25,7 @@ extension HTTPConnection {
         return false
     }
 
-    /// Writes the answer that a fast path owed.
+    /// Writes a fast path's deferred response.
     func answer(turn: UInt64, by write: (ResponseWriter) -> Void) {
         assert(!worker.serving, "the output buffer is another's")
         guard phase == .handling, turn == self.turn else { return }
@@ -65,7 +65,7 @@ extension HTTPConnection {
     }
 
     private func finishRequest() {
-        // What was begun for this request and comes later is not for the next one.
+        // Late results of this request must not reach the next one.
         turn &+= 1
         endAnswer()
         guard !ingesting else { return }
@@ -73,7 +73,7 @@ extension HTTPConnection {
         proceed()
     }
 
-    /// The answer stands in the output buffer: what comes next on this connection?
+    /// The response is in the output buffer: decides what this connection does next.
     func endAnswer() {
         phase = closesAfterAnswer ? .lingering : .head
         let configuration = worker.configuration
@@ -82,7 +82,7 @@ extension HTTPConnection {
             + (closesAfterAnswer ? configuration.lingerTime : configuration.idleTime)
     }
 
-    /// One answer, then the end: after a parse error nothing that follows can be trusted.
+    /// One response, then close: after a parse error the rest of the input cannot be trusted.
     func refuse(_ error: HTTPError) {
         answersHead = false
         answersHTTP10 = false
@@ -92,7 +92,7 @@ extension HTTPConnection {
         endAnswer()
     }
 
-    /// Goes on with what has come in meanwhile.
+    /// Continues with the input that arrived meanwhile.
     func proceed() {
         guard outgoing.isEmpty, phase == .head || phase == .body else { return }
         takePending()

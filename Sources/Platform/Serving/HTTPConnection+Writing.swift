@@ -35,7 +35,7 @@ extension HTTPConnection {
         proceed()
     }
 
-    /// Sends our end once the last answer is out.
+    /// Closes our sending side after the last response.
     func endIfDone() {
         guard phase == .lingering, outgoing.isEmpty, !outgoing.ended, !ingesting else { return }
         outgoing.ended = true

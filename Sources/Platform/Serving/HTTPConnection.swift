@@ -2,7 +2,7 @@ import HTTP
 import Networking
 
 /// One client's connection: a state machine that serves one request at a time. While a handler is
-/// suspended nothing is read on: answers keep their order, and a fast sender waits in its socket.
+/// suspended it reads nothing: responses keep their order, and a fast sender waits in its socket.
 /// It holds no buffer while idle. Confined to its loop.
 final class HTTPConnection {
     enum Phase {
@@ -10,7 +10,7 @@ final class HTTPConnection {
         case head
         case body
         case handling
-        /// The last answer is out; input is thrown away so that the peer can read that answer.
+        /// The last response is sent; input is discarded so that the peer can read that response.
         case lingering
         case closed
     }
@@ -39,7 +39,7 @@ final class HTTPConnection {
     /// Counts the requests of this connection.
     var turn: UInt64 = 0
     var clock: TimerID?
-    /// Whether the head of the answer to this one stands in the output buffer or is out.
+    /// Whether the head of this request's response is in the output buffer or sent.
     var hasAnswered = false
     /// Whether a head has begun to arrive, so that its deadline runs.
     var inHead = false
@@ -64,7 +64,7 @@ final class HTTPConnection {
         guard readable, phase != .closed else { return }
         switch phase {
         case .handling:
-            // The peer sent more, or is gone: a second report with reading off tells which.
+            // The peer sent more, or closed: a second report with reading off shows which.
             if readPaused { return close() }
             setReading(false)
         case .lingering: discard()
@@ -79,8 +79,8 @@ final class HTTPConnection {
     }
 
     func receive() {
-        // TLS may hold decrypted bytes that epoll knows nothing of, so read until it has none; but
-        // a client that sends as fast as it is answered would hold the loop for itself alone.
+        // TLS may hold decrypted bytes that epoll does not report, so read until none are left; but
+        // a client that sends as fast as it is answered must not occupy the loop.
         guard !waitsForTurn else { return }
         var records = 0
         while phase == .head || phase == .body, outgoing.isEmpty {

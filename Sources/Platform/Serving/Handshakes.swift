@@ -1,5 +1,5 @@
-/// The connections of one loop whose TLS handshake is not done, the oldest first. Each holds some 34 KB
-/// before it is known whether there is anybody who wants to ask.
+/// The connections of one loop with an unfinished TLS handshake, oldest first. Each holds about 34 KB
+/// before its client has sent a request.
 struct Handshakes {
     private struct Entry {
         weak var connection: HTTPConnection?

@@ -1,13 +1,13 @@
 import Networking
 
-/// What a connection has written and its socket has not yet taken.
+/// Bytes that a connection has written and its socket has not yet accepted.
 struct Outgoing {
     private var bytes: [UInt8] = []
     private var start = 0
     private var waiter: UnsafeContinuation<Void, Never>?
     /// Monotonic nanoseconds; moves on as the peer takes bytes.
     var deadline: Int64 = 0
-    /// Whether the loop is asked to report writability.
+    /// Whether the loop watches for writability.
     var waits = false
     /// Whether our end has been sent.
     var ended = false
@@ -47,7 +47,7 @@ struct Outgoing {
         waiting?.resume()
     }
 
-    /// Returns when the socket has taken all, or the connection is closed.
+    /// Returns when the socket has accepted everything, or the connection is closed.
     static func drained(_ connection: LoopBound<HTTPConnection>) async {
         guard !connection.value.outgoing.isEmpty else { return }
         await withUnsafeContinuation { connection.value.outgoing.waiter = $0 }

@@ -1,7 +1,7 @@
 import HTTP
 
 extension Response {
-    /// The server's own answer to a request whose time is over.
+    /// The server's own response to a request that exceeded its time limit.
     static func late(mayHaveWritten: Bool, id: String) -> Response {
         let detail =
             mayHaveWritten
@@ -13,8 +13,8 @@ extension Response {
         return response
     }
 
-    /// The server's own answer to a request that it could not read (RFC 9457). Title and detail
-    /// are our own text, so nothing in them needs escaping.
+    /// The server's own response to a request that it could not parse (RFC 9457). Title and detail
+    /// are our own text, so nothing needs escaping.
     static func refusal(_ error: HTTPError, id: String) -> Response {
         let code = error.status == 413 ? "payload_too_large" : "invalid_request"
         var response = problem(error.status, code, error.detail, id: id)

@@ -7,10 +7,10 @@ import Synchronization
 package final class Server: Sendable {
     private let workers: [LoopBound<Worker>]
 
-    /// `loops` are started by the caller. `respond` runs on the connection's loop for one request
-    /// at a time of each connection; `fast` may answer before a request is copied. `refuse` words
-    /// the refusal of a request whose head could be read, after which its connection closes. `judge`
-    /// is asked before a client is told to send the body that it holds back; nil lets it.
+    /// The caller starts `loops`. `respond` runs on the connection's loop for one request at a time
+    /// of each connection; `fast` may answer before a request is copied. `refuse` formats the
+    /// refusal of a request with a readable head, after which its connection closes. `judge` runs
+    /// before `100 Continue` is sent; nil permits the body.
     package init(
         loops: [EventLoop], configuration: ServerConfiguration = ServerConfiguration(),
         respond: @escaping @Sendable (Request) async -> Response, fast: FastPath? = nil,
@@ -29,8 +29,8 @@ package final class Server: Sendable {
         }
     }
 
-    /// Listens at `host:port` (`[v6]:port`, `localhost:port`, `*:port`) and returns the bound
-    /// port, also when 0 was asked for. May be called for several addresses.
+    /// Listens at `host:port` (`[v6]:port`, `localhost:port`, `*:port`) and returns the bound port,
+    /// also if 0 was requested. May be called for several addresses.
     package func start(
         address: String, tls: TLSContext? = nil
     ) async throws(ListenError) -> Int {
@@ -46,14 +46,15 @@ package final class Server: Sendable {
         for worker in workers { worker.loop.perform { worker.value.replaceTLS(tls) } }
     }
 
-    /// Goes on as before, but each answer is its connection's last: whoever asks goes elsewhere.
+    /// Continues to serve, but closes each connection after its response, so that clients go
+    /// elsewhere.
     package func prepareToLeave() {
         for worker in workers { worker.loop.perform { worker.value.prepareToLeave() } }
     }
 
-    /// Stops accepting, answers what is in flight with `Connection: close`, and returns when all
+    /// Stops accepting, answers requests in flight with `Connection: close`, and returns when all
     /// connections are closed; those still open after `deadline` are cut. New connections are refused
-    /// for `grace` before the listener closes, so that none that has begun is lost.
+    /// for `grace` before the listener closes, so that none in progress is lost.
     package func drain(deadline: Duration, grace: Duration = .zero) async {
         let time = Self.nanoseconds(deadline)
         let grace = Self.nanoseconds(grace)

@@ -8,16 +8,17 @@ package struct ServerConfiguration: Sendable {
     /// From the first byte of a head, or from the connection's start, to the head's end.
     package var headTime: Int64 = 10_000_000_000
     package var bodyTime: Int64 = 30_000_000_000
-    /// The least bytes of body a second, asked for after `rateGrace`.
+    /// The lowest rate of a body in bytes per second, enforced after `rateGrace`.
     package var bodyRate: Int64 = 1024
     package var rateGrace: Int64 = 5_000_000_000
-    /// From a request's last byte to its answer's first, unless its handler asks for another time.
+    /// From a request's last byte to its response's first, unless its handler sets another limit.
     package var answerTime: Duration = .seconds(5)
     package var idleTime: Int64 = 60_000_000_000
-    /// What a peer has to take an answer, and besides a second for each `writeRate` bytes taken.
+    /// The time in which a peer must accept a response, plus a second for each `writeRate` bytes
+    /// accepted.
     package var writeTime: Int64 = 30_000_000_000
     package var writeRate: Int64 = 1024
-    /// How long input is thrown away after the answer to an unreadable request.
+    /// How long input is discarded after the response to an unreadable request.
     package var lingerTime: Int64 = 2_000_000_000
     package var sweepInterval: Int64 = 1_000_000_000
     /// Connections of the whole server; further ones wait unaccepted.

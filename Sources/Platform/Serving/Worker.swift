@@ -3,8 +3,8 @@ import HTTP
 import Networking
 import Observability
 
-/// What one loop keeps for all its connections. Confined to that loop, except that it is made
-/// before the loop hands it anything.
+/// The state that one loop's connections share. Confined to that loop, except that it is created
+/// before the loop uses it.
 final class Worker {
     static let receiveBytes = 64 << 10
     private static let acceptsPerTurn = 64
@@ -21,7 +21,7 @@ final class Worker {
     let writer = ResponseWriter()
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: receiveBytes, alignment: 16)
     var ids = RequestIDs()
-    /// Whether each answer is its connection's last.
+    /// Whether each connection closes after its response.
     private(set) var isLeaving = false
     private var isRefusing = false
     private(set) var draining = false
@@ -30,7 +30,7 @@ final class Worker {
     var serving = false
     private var connections: [Int32: HTTPConnection] = [:]
     private var handshakes: Handshakes
-    /// The most connections since free memory was given back.
+    /// The most connections since free memory was last returned.
     private var most = 0
     private var listeners: [(listener: Listener, tls: TLSContext?)] = []
     private let slots: ConnectionSlots
@@ -77,7 +77,7 @@ final class Worker {
     private func accept(_ index: Int) {
         guard listeners.indices.contains(index) else { return }
         let (listener, tls) = listeners[index]
-        // Of a listener that takes no more, all that wait are taken.
+        // If the listener stopped, accept all that wait.
         for _ in 0..<(isRefusing ? configuration.connections : Self.acceptsPerTurn) {
             guard slots.take() else { return pauseAccepting() }
             switch listener.accept() {

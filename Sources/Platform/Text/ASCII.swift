@@ -1,4 +1,4 @@
-/// Bytes of ASCII, where protocols are compared.
+/// Operations on ASCII bytes, for protocol comparisons.
 package enum ASCII {
     package static func lower(_ byte: UInt8) -> UInt8 {
         (0x41...0x5A).contains(byte) ? byte | 0x20 : byte

@@ -15,14 +15,14 @@ package enum DisplayText {
         !text.unicodeScalars.contains(where: isDeceptive)
     }
 
-    /// Cleaned, and cut to so many scalars where it is longer, with an ellipsis at its end.
+    /// Cleaned, and cut to this number of scalars with an ellipsis at its end if it is longer.
     package static func shortened(_ text: String, to limit: Int) -> String {
         let clean = cleaned(text)
         guard clean.unicodeScalars.count > limit else { return clean }
         return String(String.UnicodeScalarView(clean.unicodeScalars.prefix(limit - 1))) + "…"
     }
 
-    /// With a space in the place of each deceptive scalar.
+    /// Replaces each deceptive scalar by a space.
     package static func cleaned(_ text: String) -> String {
         if isPlain(text) { return text }
         var clean = String.UnicodeScalarView()

@@ -5,7 +5,7 @@ package enum DomainFault: Error, Sendable, Equatable {
     case malformed
     /// One label only, such as `localhost`.
     case singleLabel
-    /// An address where a name is wanted.
+    /// An address was given instead of a name.
     case address
 }
 
@@ -16,8 +16,8 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
 
     package init(_ text: String, allowSingleLabel: Bool = false) throws(DomainFault) {
         var input = text
-        // One trailing dot is the root; it may also come from another script's full stop, which
-        // only the mapping shows.
+        // One trailing dot is the root; it may also be another script's full stop, which only the
+        // mapping reveals.
         let dotted = input.utf8.last == UInt8(ascii: ".")
         if dotted { input = String(input.dropLast()) }
         guard var bytes = IDNA.ascii(input) else { throw .malformed }
@@ -41,7 +41,7 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
         PublicSuffixList.shared.map { psl_is_public_suffix($0, ascii) == 1 } ?? false
     }
 
-    /// A domain where anyone gets a mailbox: never a proof of belonging together.
+    /// A public mail domain, where anyone gets a mailbox: proves no common organisation.
     package var isPublicMail: Bool { PublicMailDomains.all.contains(ascii) }
 
     private static func isNumeric(_ label: some Collection<UInt8>) -> Bool {

@@ -24,7 +24,7 @@ package enum EmailFault: Error, Sendable, Equatable {
 /// A mailbox with the one key under which it is looked up. Tags and dots are left alone: only the
 /// provider knows what they mean.
 package struct EmailAddress: Hashable, Sendable, CustomStringConvertible {
-    /// As it was given, without spaces around it.
+    /// As given, without surrounding spaces.
     package let original: String
     /// Lower-case local part, `@`, A-label domain. ASCII only, so that string equality is equality
     /// of bytes here and in the database.

@@ -40,8 +40,8 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
     }
 
-    /// Reachable across the internet and nobody's inside: what IANA's special-purpose registries
-    /// reserve, and every transition form that hides an IPv4 address, is not.
+    /// Publicly routable: false for all ranges that IANA's special-purpose registries reserve, and
+    /// for every transition form that embeds an IPv4 address.
     package var isGlobal: Bool {
         if bytes.count == 4 { return !Self.reserved4.contains { $0.contains(self) } }
         return bytes[0] & 0xE0 == 0x20 && !Self.reserved6.contains { $0.contains(self) }

@@ -14,7 +14,7 @@ package struct IPRange: Hashable, Sendable, CustomStringConvertible {
         var prefix = width
         if parts.count == 2 {
             guard let number = ASCII.number(parts[1], digits: 3) else { return nil }
-            // A prefix written for the mapped form counts 96 bits that are gone.
+            // A prefix of the mapped form includes 96 bits that were dropped.
             let mapped = width == 32 && first.contains(UInt8(ascii: ":"))
             prefix = mapped ? number - 96 : number
             guard (0...width).contains(prefix) else { return nil }

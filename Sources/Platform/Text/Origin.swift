@@ -31,7 +31,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     package let scheme: String
     /// The A-label name, the address (IPv6 in brackets), or the domain below a wildcard.
     package let host: String
-    /// Nil where it is the scheme's own.
+    /// nil if it is the scheme's default.
     package let port: Int?
     /// For the operator to see; empty if the text was canonical.
     package let changes: [Change]

@@ -68,7 +68,7 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         buffer[23] = UInt8(ascii: "-")
     }
 
-    /// The two halves of eight digits, each to its place.
+    /// Moves each half of eight digits into position.
     @inline(__always)
     private static func store(
         _ digits: UInt64, _ out: UnsafeMutableRawBufferPointer, _ first: Int, _ second: Int
@@ -78,8 +78,8 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         out.storeBytes(of: halves.1.bigEndian, toByteOffset: second, as: UInt32.self)
     }
 
-    /// The lowest eight hexadecimal digits of a word, a byte each: the nibbles are spread out, and
-    /// all become ASCII at once.
+    /// The lowest eight hexadecimal digits of a word, one byte each: spreads the nibbles, then
+    /// makes all of them ASCII at once.
     @inline(__always)
     private static func digits(_ word: UInt64) -> UInt64 {
         var spread = word & 0xFFFF_FFFF

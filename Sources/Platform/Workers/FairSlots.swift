@@ -16,7 +16,7 @@ package final class FairSlots<Key: Hashable & Sendable>: Sendable {
         self.waitingLimit = waitingLimit
     }
 
-    /// Waits for a slot of the key, of which there are `limit`; false where too many wait already.
+    /// Waits for a slot of the key, of which there are `limit`; false if too many wait already.
     /// After true call `leave`.
     package func enter(_ key: Key, limit: Int) async -> Bool {
         var isIn = false
@@ -27,7 +27,7 @@ package final class FairSlots<Key: Hashable & Sendable>: Sendable {
                     line.running += 1
                     isIn = true
                 } else if line.waiting.count < waitingLimit {
-                    // Who leaves hands the slot over.
+                    // A leaving holder hands its slot over.
                     line.waiting.append(continuation)
                     isIn = true
                     lines[key] = line

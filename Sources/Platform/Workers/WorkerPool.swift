@@ -1,10 +1,10 @@
 import Glibc
 
-/// A fixed number of threads for work that holds a core or waits in a C library, so that neither
-/// the event loop nor the concurrency pool stalls under it. The queue is bounded.
+/// A fixed number of threads for work that occupies a core or blocks in a C library, so that it
+/// stalls neither the event loop nor the concurrency pool. The queue is bounded.
 ///
 /// `@unchecked`: `jobs` and `stopping` are touched only with `mutex` held, and the two pthread
-/// objects live at fixed addresses until the last thread and the pool have let go.
+/// objects have fixed addresses until the last thread and the pool have ended.
 package final class WorkerPool: @unchecked Sendable {
     package typealias Job = @Sendable () -> Void
 
