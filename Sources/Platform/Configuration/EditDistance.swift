@@ -1,4 +1,4 @@
-/// Levenshtein's distance, for the likeliest name of a mistyped one.
+/// Levenshtein's distance, to suggest a name for a mistyped one.
 package enum EditDistance {
     /// Single-byte insertions, deletions and substitutions between the UTF-8 forms.
     package static func between(_ left: String, _ right: String) -> Int {

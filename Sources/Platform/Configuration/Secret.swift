@@ -1,4 +1,4 @@
-/// Bytes that never show in a log or a message by accident.
+/// Bytes that cannot appear in a log or a message by accident.
 package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {

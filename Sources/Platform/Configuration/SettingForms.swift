@@ -1,6 +1,6 @@
 import Glibc
 
-/// The form of each kind of setting, with the words that mend it.
+/// The format of each kind of setting, with the text that explains it.
 extension SettingsReader {
     mutating func databaseURL(_ name: String) -> Secret? {
         checked(name, "must be a URL such as postgresql://user:password@host:5432/name") { text in

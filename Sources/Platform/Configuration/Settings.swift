@@ -1,4 +1,4 @@
-/// What the environment says, typed and checked.
+/// The environment's settings, typed and checked.
 package struct Settings: Sendable {
     /// `host:port` of a listening socket.
     package struct Address: Sendable, Equatable {
@@ -28,7 +28,7 @@ package struct Settings: Sendable {
     package var platformDatabaseURL: Secret?
     /// At least 32 bytes; sealing keys and the pepper are derived from it.
     package var secretKey: Secret?
-    /// The key before, while it is being replaced; at least 32 bytes.
+    /// The previous key during a rotation; at least 32 bytes.
     package var previousSecretKey: Secret?
     /// PEM of an EC P-256 private key.
     package var signingKey: Secret?
@@ -49,7 +49,7 @@ package struct Settings: Sendable {
     package var tlsKey: String?
     /// Event loops, 1–256; by default one for each core.
     package var threads: Int
-    /// Connections to PostgreSQL that the process opens at most, of all roles; nil: by its threads.
+    /// Limit of PostgreSQL connections of the process, all roles together; nil: by its threads.
     package var databaseConnections: Int?
     /// Path; `.gatehouse` by default.
     package var dataDirectory: String

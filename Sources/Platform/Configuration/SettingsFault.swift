@@ -10,7 +10,7 @@ package struct SettingFault: Sendable, Equatable, CustomStringConvertible {
     package var description: String { "\(name): \(mend)" }
 }
 
-/// All that is wrong, at once.
+/// All faults at once.
 package struct SettingsFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// In the order in which the settings are read.
     package var faults: [SettingFault]

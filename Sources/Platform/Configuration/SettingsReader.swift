@@ -1,4 +1,4 @@
-/// Takes settings out of the environment by name, and gathers what is wrong until the end.
+/// Reads settings from the environment by name, and collects faults until the end.
 struct SettingsReader {
     private static let prefix = "GATEHOUSE_"
     private static let fileSuffix = "_FILE"
@@ -67,7 +67,7 @@ struct SettingsReader {
         return value
     }
 
-    /// One of a pair without the other is a slip.
+    /// Setting only one of a pair is a mistake.
     mutating func requireBoth(_ one: String, _ other: String) {
         if set.contains(one) != set.contains(other) {
             note(

@@ -1,13 +1,13 @@
 import Text
 
-/// A request signed by AWS Signature Version 4 ("Create a signed AWS API request", AWS IAM user
-/// guide), checked by making the signature again.
+/// Verifies a request signed by AWS Signature Version 4 ("Create a signed AWS API request", AWS IAM
+/// user guide), by computing the signature again.
 package struct AWSSignature: Sendable {
     package static let scheme = "AWS4-HMAC-SHA256"
-    /// Seconds that the request's date may be off.
+    /// Seconds by which the request's date may differ.
     package static let window: Int64 = 300
 
-    /// What of the request is signed; the path as it was sent, the fields' names in lower case.
+    /// The signed parts of the request; the path as sent, the fields' names in lower case.
     package struct Signed: Sendable {
         package var method: String
         package var path: String
@@ -68,7 +68,7 @@ package struct AWSSignature: Sendable {
         return dates[0].value
     }
 
-    /// Compared in constant time. A payload hash that came along must be the body's own.
+    /// Compares in constant time. If the request has a payload hash, it must be the body's.
     package func matches(_ request: Signed, secret: [UInt8]) -> Bool {
         guard let date = date(of: request), let canonical = canonical(request) else { return false }
         let scope = [day, region, service, "aws4_request"]
@@ -109,7 +109,7 @@ package struct AWSSignature: Sendable {
         return pairs.sorted { $0 < $1 }.map { $0.0 + "=" + $0.1 }.joined(separator: "&")
     }
 
-    /// Without outer spaces, runs of inner ones as one.
+    /// Without outer spaces; inner runs become one space.
     private static func trimmed(_ value: String) -> String {
         value.split(separator: " ").joined(separator: " ")
     }

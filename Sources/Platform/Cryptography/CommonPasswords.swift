@@ -1,6 +1,6 @@
 import CCommonPasswords
 
-/// The passwords that are guessed first (NIST SP 800-63B section 3.1.1.2).
+/// A list of the most frequently guessed passwords (NIST SP 800-63B section 3.1.1.2).
 package enum CommonPasswords {
     /// Whether a password is on the list, in any ASCII case. All entries have 8 or more bytes.
     package static func contains(_ password: some Sequence<UInt8>) -> Bool {

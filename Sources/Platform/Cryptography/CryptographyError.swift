@@ -1,4 +1,4 @@
-/// Why a cryptographic operation gave nothing. None says more than the caller may tell anyone.
+/// Why a cryptographic operation failed. No case reveals more than callers may disclose.
 package enum CryptographyError: Error, Sendable, Equatable {
     /// A key of the wrong length, kind or strength (RSA below 2048 bits, a point off its curve).
     case badKey

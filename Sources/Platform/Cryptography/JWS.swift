@@ -1,6 +1,6 @@
 
-/// The compact serialization of RFC 7515: three base64url parts with dots between them. What the
-/// header and payload say is the caller's to read; nothing here trusts them.
+/// The compact serialization of RFC 7515: three base64url parts with dots between them. The caller
+/// interprets header and payload; nothing here trusts them.
 package struct JWS: Sendable {
     /// Longer tokens are refused before they are decoded.
     package static let lengthLimit = 16 * 1024
@@ -11,7 +11,7 @@ package struct JWS: Sendable {
     private let signature: [UInt8]
     private let signed: [UInt8]
 
-    /// Nil if it is no compact form; a true result says nothing of the signature.
+    /// nil if it is no compact form; success does not verify the signature.
     package init?(compact text: [UInt8]) {
         guard text.count <= Self.lengthLimit else { return nil }
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

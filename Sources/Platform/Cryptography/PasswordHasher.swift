@@ -37,7 +37,7 @@ package final class PasswordHasher: Sendable {
 
         /// 19 MiB, two passes, one lane.
         package static let standard = Cost(kibibytes: 19 * 1024, passes: 2, lanes: 1)
-        /// The most that a stored hash may ask of this process.
+        /// The highest cost that a stored hash may demand.
         static let most = Cost(kibibytes: 256 * 1024, passes: 16, lanes: 8)
     }
 
@@ -70,7 +70,7 @@ package final class PasswordHasher: Sendable {
         return PasswordHash.naming(id, in: encoded)
     }
 
-    /// A hash under a pepper that is not known any more matches no password.
+    /// A hash under an unknown pepper matches no password.
     package func verify(
         _ password: [UInt8], against phc: String
     ) async throws(PasswordFault) -> Verdict {
@@ -83,7 +83,7 @@ package final class PasswordHasher: Sendable {
         return Verdict(matches: matches, needsRehash: matches && needsRehash(stored))
     }
 
-    /// Costs what a true check costs, so that time does not tell whether a user is known.
+    /// Takes the time of a real check, so that timing does not reveal whether a user exists.
     package func verifyUnknown(_ password: [UInt8]) async throws(PasswordFault) {
         _ = try await matches(password, peppers.sealing, dummy)
     }

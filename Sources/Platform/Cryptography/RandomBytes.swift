@@ -9,7 +9,8 @@ package enum RandomBytes {
         [UInt8](unsafeUninitializedCapacity: count) { out, initialized in
             while initialized < count, let start = out.baseAddress {
                 let length = min(chunk, count - initialized)
-                // It cannot fail within the limit; without it there is nothing to trust.
+                // getentropy cannot fail within the limit; without randomness the process must not
+                // continue.
                 precondition(getentropy(start + initialized, length) == 0)
                 initialized += length
             }
@@ -17,7 +18,7 @@ package enum RandomBytes {
     }
 }
 
-/// Equal in a time that depends on the lengths alone.
+/// Equality in a time that depends on the lengths alone.
 package func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     var difference: UInt8 = 0
@@ -25,7 +26,7 @@ package func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     return difference == 0
 }
 
-/// A bearer secret: 256 random bits in base64url. Only its hash is kept.
+/// A bearer secret: 256 random bits in base64url. Only its hash is stored.
 package enum TokenSecret {
     /// 43 characters.
     package static func make() -> String { Base64URL.encode(RandomBytes.make(32)) }

@@ -19,7 +19,7 @@ package struct Sealer: Sendable {
         try seal(plain, with: keys.secrets.sealing, context: context)
     }
 
-    /// With a certain one of the keys.
+    /// Seals with the named key.
     package func seal(
         _ plain: [UInt8], with secret: SecretKeys.Key, context: [UInt8]
     ) throws(CryptographyError) -> [UInt8] {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The server's secret key and, while it is being replaced, the one before it. Both open what was
-/// sealed; one of them seals.
+/// The server's secret key and, during a rotation, the previous one. Both open sealed texts; one of
+/// them seals.
 package final class SecretKeys: Sendable {
     /// A key and its name, which is stored beside everything that the key made.
     package struct Key: Sendable {
@@ -83,7 +83,7 @@ package struct DerivedKeys: Sendable {
             })
     }
 
-    /// The one that new texts are made with.
+    /// The key for new texts.
     package var sealing: [UInt8] { bytes[secrets.sealing.id] ?? [] }
 
     package subscript(id: [UInt8]) -> [UInt8]? { bytes[id] }
@@ -98,7 +98,7 @@ package struct DerivedKeys: Sendable {
         secrets.all.flatMap { $0.id + SHA256.authenticate(message, key: bytes[$0.id] ?? []) }
     }
 
-    /// Whether some key made this code of the message; `length`: of how many bytes codes are.
+    /// Whether a key made this code of the message; `length`: the code's length in bytes.
     package func made(_ code: [UInt8], of message: [UInt8], length: Int = 32) -> Bool {
         bytes.values.contains {
             constantTimeEqual(code, Array(SHA256.authenticate(message, key: $0).prefix(length)))

@@ -75,7 +75,7 @@ package final class SigningKey: @unchecked Sendable {
         return raw
     }
 
-    /// PKCS #8, to be kept in a file that its owner alone may read.
+    /// PKCS #8, for a file that only its owner may read.
     package func privatePEM() throws(CryptographyError) -> String {
         try Self.pem { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) == 1 }
     }

@@ -5,7 +5,7 @@ import Synchronization
 /// still commit. All waits of the request (queues, statements, outbound calls) share this limit. When
 /// it passes, the server answers instead of the handler, and the handler can no longer commit.
 package final class Deadline: Sendable {
-    /// Of the request that is being handled; nil for work that no request waits for.
+    /// The current request's deadline; nil for work that no request waits for.
     @TaskLocal package static var current: Deadline?
 
     /// Reserved for composing and sending the response.
@@ -17,7 +17,7 @@ package final class Deadline: Sendable {
     private struct State {
         /// Monotonic nanoseconds.
         var end: Int64
-        /// Statements on their way that may write by themselves.
+        /// Statements in flight that commit by themselves.
         var writing = 0
         /// Whether a COMMIT was sent.
         var hasCommitted = false
@@ -43,7 +43,7 @@ package final class Deadline: Sendable {
     /// The latest time of the response; monotonic nanoseconds.
     package var end: Int64 { state.withLock { $0.end } }
 
-    /// When a wait for something else has to end.
+    /// When a wait must end.
     package var endOfWaits: Int64 { end - Self.waitReserve }
 
     /// Whether it is too late to begin anything.
@@ -54,7 +54,7 @@ package final class Deadline: Sendable {
     /// Whether the server has answered instead of the handler.
     package var wasAnswered: Bool { state.withLock { $0.isOver } }
 
-    /// What is left for a wait, never negative.
+    /// The time left for a wait, never negative.
     package var left: Duration { .nanoseconds(max(0, endOfWaits - Self.now)) }
 
     /// Replaces the request's time limit, also counted from its last byte.

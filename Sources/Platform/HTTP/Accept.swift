@@ -2,10 +2,10 @@
 package struct WeightedItem: Sendable, Equatable {
     /// In lower case, without its parameters.
     package var name: String
-    /// In thousandths; 0 refuses it. A weight that cannot be read is 1,000, as one left out.
+    /// In thousandths; 0 refuses. A malformed weight counts as 1,000, like a missing one.
     package var weight: Int
 
-    /// Those of all the field's lines. A quoted comma ends an item too: no name has one.
+    /// The items of all the field's lines. A quoted comma ends an item too: no name has one.
     package static func all(in values: [String]) -> [WeightedItem] {
         values.flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }.compactMap { item in
             let parts = item.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
@@ -23,7 +23,7 @@ package struct WeightedItem: Sendable, Equatable {
         return end.reversed().map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 
-    /// `q=0.25` in thousandths; nil for what is no weight.
+    /// `q=0.25` in thousandths; nil if malformed.
     private static func weight(_ parameter: [UInt8]) -> Int? {
         guard parameter.starts(with: "q=".utf8) else { return nil }
         let digits = parameter.dropFirst(2).filter { $0 != UInt8(ascii: ".") }

@@ -1,7 +1,7 @@
 import Text
 
-/// What the fields say about framing and the connection (RFC 9112 §6.3, §7, §9.3). Anything that
-/// two readers could frame differently is refused rather than repaired.
+/// What the fields say about framing and connection (RFC 9112 §6.3, §7, §9.3). Anything that two
+/// parsers could frame differently is refused rather than repaired.
 struct FramingFacts {
     private var hosts = 0
     private var length: Int?
@@ -72,7 +72,7 @@ struct FramingFacts {
         if close { head.keepAlive = false }
     }
 
-    /// Digits alone. A leading zero is refused: some readers take it for octal.
+    /// Digits only. A leading zero is refused: some parsers read octal.
     private mutating func readLength(
         _ value: UnsafeBufferPointer<UInt8>
     ) throws(HTTPError) {

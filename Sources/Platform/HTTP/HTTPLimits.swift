@@ -1,4 +1,4 @@
-/// The most that one request may take, in bytes except `fields`.
+/// Limits of one request, in bytes except `fields`.
 package struct HTTPLimits: Sendable {
     /// Method, target and version; longer is 414.
     package var requestLine = 8 << 10

@@ -29,7 +29,7 @@ package final class OutputBuffer {
         start = .allocate(capacity: capacity)
     }
 
-    /// Forgets what was written after `length`.
+    /// Drops everything after `length`.
     package func truncate(to length: Int) { count = min(count, length) }
 
     /// Appends one byte.

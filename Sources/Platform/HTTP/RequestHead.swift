@@ -17,16 +17,16 @@ struct FieldSpan {
     var value: Span32
 }
 
-/// How the end of the body is known (RFC 9112 §6).
+/// How the body's end is found (RFC 9112 §6).
 package enum BodyFraming: Sendable, Equatable {
     case none
     case length(Int)
     case chunked
 }
 
-/// A view of one parsed head inside a receive buffer. It is offsets only, so copying it costs
-/// nothing; it is valid until that buffer is read into again or the parser parses the next head,
-/// and so must not outlive a synchronous call.
+/// A view of one parsed head inside a receive buffer: offsets only, so copying is free. Valid until
+/// that buffer is read into again or the parser parses the next head, so it must not outlive a
+/// synchronous call.
 package struct RequestHead {
     package internal(set) var method = Method.get
     package internal(set) var framing = BodyFraming.none
@@ -41,7 +41,7 @@ package struct RequestHead {
     var fieldCount = 0
     var pathSpan = Span32()
     var querySpan = Span32()
-    /// Of a target in absolute form.
+    /// The authority of a target in absolute form.
     var authoritySpan = Span32()
 
     @inline(__always)
@@ -54,7 +54,7 @@ package struct RequestHead {
     /// The bytes after `?`, without it.
     package var query: UnsafeBufferPointer<UInt8> { bytes(querySpan) }
 
-    /// Whether the path is these bytes.
+    /// Whether the path equals these bytes.
     @inline(__always)
     package func pathIs(_ text: StaticString) -> Bool {
         guard Int(pathSpan.count) == text.utf8CodeUnitCount else { return false }

@@ -1,15 +1,15 @@
 import Glibc
 import Text
 
-/// A strict parser of request heads (RFC 9112), on bytes: whatever two readers could understand
-/// differently is refused. It keeps no state but scratch room for field offsets, so one parser
-/// serves all connections of a loop.
+/// A strict parser of request heads (RFC 9112), on bytes: it refuses what two parsers could read
+/// differently. Its only state is scratch room for field offsets, so one parser serves all
+/// connections of a loop.
 package final class RequestParser {
     /// The result for the bytes so far.
     package enum Outcome {
         case incomplete
         case head(RequestHead)
-        /// Every line was read, and yet the request cannot be served.
+        /// The head is well-formed, but the request cannot be served.
         case refused(RequestHead, HTTPError)
         case failed(HTTPError)
     }
@@ -26,8 +26,8 @@ package final class RequestParser {
 
     deinit { fields.deallocate() }
 
-    /// Reads one head at the start of `bytes`. `scanned` is 0 for a new head and carries between
-    /// calls how far its end was looked for, so that a sender of single bytes costs linear time.
+    /// Reads one head at the start of `bytes`. `scanned` is 0 for a new head and remembers between
+    /// calls how far the end was searched, so that single bytes take linear time.
     package func parse(_ bytes: UnsafeRawBufferPointer, scanned: inout Int) -> Outcome {
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return .incomplete }
         let base = start.assumingMemoryBound(to: UInt8.self)
@@ -207,7 +207,7 @@ package final class RequestParser {
         while at < end {
             let name = at
             while isToken(base[at]) { at += 1 }
-            // Folded lines, a space before the colon and an empty name all stop here.
+            // Folded lines, a space before the colon and an empty name all fail here.
             guard at > name, base[at] == 0x3A else { throw Self.malformedField }
             let nameEnd = at
             at += 1

@@ -109,7 +109,8 @@ package final class ResponseWriter {
         return !bodiless && !isHead
     }
 
-    /// One piece of a streamed body; an empty piece is nothing, since an empty chunk would end it.
+    /// One piece of a streamed body; an empty piece is skipped, since an empty chunk would end the
+    /// body.
     package func chunk(_ piece: [UInt8], isHTTP10: Bool) {
         if piece.isEmpty { return }
         if isHTTP10 { return out.append(piece) }
@@ -136,7 +137,7 @@ package final class ResponseWriter {
         return false
     }
 
-    /// Fields that the writer alone sets.
+    /// Fields that only the writer sets.
     package static func isOurs(_ name: String) -> Bool {
         switch name.utf8.count {
         case 4: name == "date"

@@ -1,4 +1,4 @@
-/// The status lines that are sent (RFC 9110 §15); nil for a code without a phrase here.
+/// The status lines (RFC 9110 §15); nil for a code without a phrase here.
 func statusLine(_ status: Int) -> StaticString? {
     switch status {
     case 200: "HTTP/1.1 200 OK\r\n"
@@ -54,7 +54,7 @@ private func errorLine(_ status: Int) -> StaticString? {
     }
 }
 
-/// The phrase of a status, as titles of problems use it.
+/// The phrase of a status, for titles of problems.
 package func reasonPhrase(_ status: Int) -> String {
     guard let line = statusLine(status) else { return "Status \(status)" }
     return String(line.description.dropFirst(13).dropLast(1))

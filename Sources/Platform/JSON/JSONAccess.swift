@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// Reads one whole document; nothing may follow it but white space.
+    /// Parses one whole document; only white space may follow it.
     package init(parsing bytes: [UInt8], limits: JSONLimits = .standard) throws(JSONError) {
         self = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
             var parser = JSONParser(buffer, limits: limits)
@@ -7,7 +7,7 @@ extension JSONValue {
         }
     }
 
-    /// The document without white space, members in their order, numbers as they came.
+    /// The document without white space, members in order, numbers as written.
     package func encoded() -> [UInt8] {
         var writer = JSONWriter()
         writer.value(self)
@@ -30,7 +30,7 @@ extension JSONValue {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// An integer written as one: `1.0`, `1e3` and `-0` are not, nor is what overflows.
+    /// An integer written as one: nil for `1.0`, `1e3`, `-0` and overflow.
     package var int: Int? {
         guard case .number(let text) = self, let value = Int(text) else { return nil }
         return value == 0 && text.utf8.count != 1 ? nil : value

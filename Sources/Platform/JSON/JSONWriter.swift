@@ -1,7 +1,7 @@
-/// Writes JSON straight into bytes and places the commas. The caller keeps the nesting: a name
+/// Writes JSON directly into bytes and adds the commas. The caller ensures the nesting: a name
 /// before each member's value, an end for each begin.
 ///
-/// It owns its memory and cannot be copied: an array would ask at each byte whether it is shared.
+/// It owns its memory and cannot be copied: an array would check for sharing at each byte.
 package struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
     private var capacity: Int
@@ -38,14 +38,14 @@ package struct JSONWriter: ~Copyable {
         return larger ?? bytes
     }
 
-    /// What was written, copied out.
+    /// A copy of the written bytes.
     package var bytes: [UInt8] { Array(written) }
 
     private var written: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: start, count: count)
     }
 
-    /// Lends what was written.
+    /// Lends the written bytes.
     package func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
         body(UnsafeRawBufferPointer(written))
     }
@@ -55,7 +55,7 @@ package struct JSONWriter: ~Copyable {
     package mutating func beginArray() { open(UInt8(ascii: "[")) }
     package mutating func endArray() { close(UInt8(ascii: "]")) }
 
-    /// A member name that needs no escaping, as those in the source do not.
+    /// A member name that needs no escaping, as in source code.
     package mutating func name(_ text: StaticString) {
         let length = text.utf8CodeUnitCount
         reserve(length + 4)
@@ -82,7 +82,7 @@ package struct JSONWriter: ~Copyable {
         text.withUTF8 { string($0) }
     }
 
-    /// Text that is valid UTF-8 already, as what the database sends.
+    /// Text known to be valid UTF-8, such as the database's.
     package mutating func string(_ text: UnsafeBufferPointer<UInt8>) {
         // No byte becomes more than six.
         reserve(text.count * 6 + 3)
@@ -142,7 +142,7 @@ package struct JSONWriter: ~Copyable {
         text.withUTF8 { encoded($0) }
     }
 
-    /// One value encoded already, without white space around it.
+    /// One encoded value, without white space around it.
     package mutating func raw(_ value: [UInt8]) {
         value.withUnsafeBufferPointer { encoded($0) }
     }

@@ -1,6 +1,6 @@
 import CLinux
 
-/// Nanoseconds since the machine started, those it slept through included.
+/// Nanoseconds since the machine started, sleep included.
 package enum BootClock {
     package static var now: Int64 { gh_boottime() }
 }

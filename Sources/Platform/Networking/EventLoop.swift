@@ -86,7 +86,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
     // MARK: work
 
     /// Starts an async function on this loop. Called on the loop it runs at once, up to its first
-    /// real suspension; from elsewhere it is handed over.
+    /// suspension; from elsewhere it is queued.
     package func spawn(_ operation: @escaping @Sendable () async -> Void) {
         if isCurrent {
             Task.immediateDetached(executorPreference: self) { await operation() }

@@ -42,13 +42,14 @@ package struct Socket {
         }
     }
 
-    /// Sends our end (with TLS its alert first), so that the peer can read what is on its way.
+    /// Closes our sending side (with TLS after its alert), so that the peer can read what is in
+    /// flight.
     package func shutdownWrite() {
         tls?.shutdown()
         _ = shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Makes `close` an error to the peer (RST) instead of an end.
+    /// Makes `close` reset the connection (RST).
     package func reset() {
         var wait = linger(l_onoff: 1, l_linger: 0)
         _ = setsockopt(

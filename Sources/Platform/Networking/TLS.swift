@@ -30,7 +30,7 @@ package final class TLSContext: @unchecked Sendable {
         context = made
         _ = gh_ssl_ctx_min_version(made, TLS1_2_VERSION)
         _ = SSL_CTX_set_cipher_list(made, "ECDHE+AESGCM:ECDHE+CHACHA20")
-        // A write that is tried again may start at another address: buffers move as they grow.
+        // A repeated write may start at another address: buffers move as they grow.
         _ = gh_ssl_ctx_set_mode(
             made,
             Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ENABLE_PARTIAL_WRITE)

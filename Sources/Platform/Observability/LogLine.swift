@@ -54,7 +54,8 @@ struct LogLine {
         }
     }
 
-    /// Nearly every text of a line: as it is, in one piece. False, and nothing, for any other.
+    /// The fast path for texts without escapes: appends in one piece. Otherwise appends nothing and
+    /// returns false.
     private mutating func appendPlain(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { run in

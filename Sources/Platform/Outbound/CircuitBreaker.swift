@@ -5,7 +5,7 @@ import Synchronization
 final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
     static var threshold: Int { 3 }
     static var pause: Duration { .seconds(10) }
-    /// Keys beyond it push out the one that failed longest ago.
+    /// Beyond this number the key that failed longest ago is dropped.
     static var keyLimit: Int { 1024 }
 
     private struct State {
@@ -16,7 +16,7 @@ final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
 
     private let states = Mutex<[Key: State]>([:])
 
-    /// Whether a call would be refused now, so that it need not wait for its turn.
+    /// Whether a call would be refused now, so that it need not wait for a slot.
     func isOpen(_ key: Key, at now: ContinuousClock.Instant) -> Bool {
         states.withLock { states in
             guard let state = states[key], state.failures >= Self.threshold else { return false }
@@ -24,7 +24,7 @@ final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Whether a call may be made now. Report what came of it with `succeeded` or `timedOut`.
+    /// Whether a call may be made now. Report its result with `succeeded` or `timedOut`.
     func permits(_ key: Key, at now: ContinuousClock.Instant) -> Bool {
         states.withLock { states in
             guard let state = states[key], state.failures >= Self.threshold else { return true }

@@ -5,17 +5,17 @@ final class CurlHandle {
     let raw: UnsafeMutableRawPointer
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
 
-    /// libcurl wants this once, before any handle.
+    /// libcurl requires this once, before any handle.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// Nil if libcurl has no memory.
+    /// nil if libcurl has no memory.
     init?() {
         guard Self.isReady, let made = curl_easy_init() else { return nil }
         raw = made
         setDefaults()
     }
 
-    /// As if it were new, with its open connections kept.
+    /// Resets all options and keeps open connections.
     func reset() {
         curl_easy_reset(raw)
         for list in lists { curl_slist_free_all(list) }
@@ -24,7 +24,7 @@ final class CurlHandle {
     }
 
     private func setDefaults() {
-        // Time-outs by signals would hit any thread, and a resolver that hangs must not hold the
+        // Timeouts by signals would hit any thread, and a resolver that hangs must not block the
         // worker beyond the deadline.
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)
@@ -71,7 +71,7 @@ final class CurlHandle {
         _ = gh_curl_function(raw, option, function)
     }
 
-    /// False when nothing is left until `deadline`.
+    /// False if no time is left until `deadline`.
     func setTimeouts(until deadline: ContinuousClock.Instant, connecting: Duration) -> Bool {
         let left = Self.milliseconds(deadline - .now)
         guard left > 0 else { return false }

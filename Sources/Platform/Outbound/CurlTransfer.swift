@@ -36,7 +36,7 @@ final class CurlTransfer {
             status: status, fields: AnswerHead.fields(of: head), body: body)
     }
 
-    /// By libcurl's own parser, so that what is checked is what is connected to.
+    /// Parsed by libcurl, so that the checked host is the one that is connected to.
     private func checkURL() throws(OutboundFailure) {
         let isClean = request.url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isClean, let url = curl_url() else { throw .invalidRequest }

@@ -1,11 +1,11 @@
 import HTTP
 import Text
 
-/// A mail with a plain and an HTML part, as bytes for SMTP (RFC 5322, 2045, 2047). Whatever its
-/// texts hold, they add no header line.
+/// A mail with a plain and an HTML part, as bytes for SMTP (RFC 5322, 2045, 2047). No text can add
+/// a header line.
 package struct MailMessage: Sendable {
     package var from: EmailAddress
-    /// Shown before the address.
+    /// The sender's display name.
     package var fromName: String
     package var to: EmailAddress
     package var subject: String
@@ -83,7 +83,7 @@ package struct MailMessage: Sendable {
             && !text.contains("=?")
     }
 
-    /// RFC 2047: words so short that a line has room for its field's name, none of which cuts a
+    /// RFC 2047 encoded words, short enough for a line with its field name; none splits a
     /// character.
     private static func encoded(_ text: String) -> String {
         if isPlain(text) { return text }
@@ -102,7 +102,7 @@ package struct MailMessage: Sendable {
     }
 
     private static func base64Lines(_ text: String) -> String {
-        // Base64 carries line ends as they are, and those of a mail are CRLF.
+        // Base64 keeps line ends, and a mail's are CRLF.
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             if byte == 0x0A, bytes.last != 0x0D { bytes.append(0x0D) }

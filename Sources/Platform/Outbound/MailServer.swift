@@ -6,9 +6,9 @@ import Workers
 
 /// Why the mail server did not accept a mail.
 package struct MailFailure: Error, Sendable {
-    /// Trying again will not help: the server refused this mail (a code of 500 and above).
+    /// A retry will not help: the server refused this mail (a code of 500 and above).
     package var isFinal: Bool
-    /// The server's own last words, or what hindered; one line, without control characters.
+    /// The server's last reply, or the obstacle; one line, without control characters.
     package var words: String
 
     package init(isFinal: Bool, words: String) {
@@ -19,7 +19,7 @@ package struct MailFailure: Error, Sendable {
 
 /// The SMTP server of the settings (RFC 5321): `smtp://` with STARTTLS, `smtps://`.
 package final class MailServer: Sendable {
-    /// Mails at once, each over a connection of its own.
+    /// Concurrent mails, each over its own connection.
     package static let connections = 4
     package static let queueLimit = 64
     /// For one mail, connecting included.
@@ -61,10 +61,10 @@ package final class MailServer: Sendable {
 }
 
 extension MailServer {
-    /// Ends the connections that wait for further mails.
+    /// Closes the idle connections.
     package func closeIdle() { idle.withLock { $0 = [] } }
 
-    /// `@unchecked`: a handle is used by the one thread that took it out of the list.
+    /// `@unchecked`: only the thread that took a handle out of the list uses it.
     private struct IdleHandle: @unchecked Sendable { let handle: CurlHandle }
 }
 
@@ -73,7 +73,7 @@ private final class MailTransfer {
     private let from: String
     private let to: String
     private var rest: ArraySlice<UInt8>
-    /// The last line that refuses; what is said after it is goodbye.
+    /// The last refusing line of the server; what follows is goodbye.
     private var refusal: [UInt8] = []
 
     init(_ message: MailMessage) {
@@ -105,7 +105,7 @@ private final class MailTransfer {
         }
         let code = curl_easy_perform(handle.raw)
         guard code != CURLE_OK else { return }
-        // A password that does not fit is the settings' fault, and may be mended meanwhile.
+        // Wrong credentials are a fault of the settings and may be corrected meanwhile, so retry.
         let isFinal = refusal.first == UInt8(ascii: "5") && !refusal.starts(with: "535".utf8)
         throw MailFailure(isFinal: isFinal, words: words(code))
     }

@@ -50,7 +50,7 @@ package final class OutboundHTTP: Sendable {
     private func transfer(
         _ request: OutboundRequest, _ target: Target, until deadline: ContinuousClock.Instant
     ) async throws(OutboundFailure) -> OutboundResponse {
-        // It may have stalled others while this one waited.
+        // The host may have stalled others while this call waited.
         guard breaker.permits(target, at: .now) else { throw .suspended }
         let started = ContinuousClock.now
         guard started < deadline else { throw .busy }

@@ -31,7 +31,7 @@ package struct OutboundResponse: Sendable {
 
 /// Why there is no response.
 package enum OutboundFailure: String, Error, Sendable {
-    /// No absolute https URL, or a header field that would break out of its line.
+    /// No absolute https URL, or a header field with a line break.
     case invalidRequest
     /// The name leads only to addresses that are not public.
     case refusedAddress
@@ -43,7 +43,7 @@ package enum OutboundFailure: String, Error, Sendable {
     case timedOut
     /// Head or body beyond the limit.
     case tooLarge
-    /// What came is no HTTP.
+    /// The response is no HTTP.
     case malformed
     /// Too many calls are waiting already.
     case busy

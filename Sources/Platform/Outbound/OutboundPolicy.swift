@@ -4,14 +4,14 @@ import Text
 package struct OutboundPolicy: Sendable {
     package static let bodyLimit = 256 * 1024
     package static let headLimit = 32 * 1024
-    /// More than a few stalling owners can hold.
+    /// More than a few stalling owners can occupy.
     package static let threads = 24
     package static let queueLimit = 64
-    /// Transfers at once of one tenant, and of it to one host.
+    /// Concurrent transfers of one tenant, and of one tenant to one host.
     package static let tenantTransfers = (all: 2, toHost: 2)
     /// The limit for the platform, whose providers all tenants use.
     package static let platformTransfers = (all: 8, toHost: 4)
-    /// Calls of one owner, and of one owner to one host, that wait for a transfer to end.
+    /// Calls of one owner, and of one owner to one host, that wait for a slot.
     package static let waitingLimit = 32
 
     /// From the call to the complete response, waiting for a thread included.
@@ -22,8 +22,8 @@ package struct OutboundPolicy: Sendable {
     var fairTime: Duration { min(.seconds(1), total / 2) }
     /// Bytes.
     package var bodyLimit = OutboundPolicy.bodyLimit
-    /// Lets 127.0.0.0/8 and ::1 through, there also over plain http: for a provider on this
-    /// machine during development.
+    /// Allows 127.0.0.0/8 and ::1, there also over plain http: for a provider on this machine
+    /// during development.
     package var allowsLoopback: Bool
     /// PEM of the authorities to trust; nil: the system's.
     package var authorities: String?

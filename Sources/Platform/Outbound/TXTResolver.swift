@@ -2,11 +2,11 @@ import CResolv
 import Text
 import Workers
 
-/// TXT records of a name, by the system's name servers or one that is named.
+/// Looks up TXT records with the system's name servers or a given one.
 package final class TXTResolver: Sendable {
     /// A name server instead of those of `/etc/resolv.conf`.
     package struct Server: Sendable {
-        /// Of IPv4.
+        /// IPv4 only.
         package var address: IPAddress
         package var port: UInt16
 
@@ -26,7 +26,7 @@ package final class TXTResolver: Sendable {
 
     package static let threads = 8
     package static let queueLimit = 32
-    /// Questions of one owner at once, and more that wait.
+    /// Concurrent look-ups of one owner, and how many more may wait.
     package static let questionsOfOwner = 2
     package static let waitingLimit = 4
     /// Seconds for each of two tries.

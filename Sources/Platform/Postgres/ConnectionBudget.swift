@@ -73,10 +73,10 @@ package final class ConnectionBudget: Sendable {
     }
 }
 
-/// How a process divides its connections among its pools: what each has for itself, by loop.
+/// How a process divides its connections among its pools: the reserved ones of each, by loop.
 package struct ConnectionPlan: Sendable, Equatable {
-    /// The fewest that a process can work with: one that listens, and on one loop two of the app's
-    /// role, one for look-ups and one of the platform's role; and one to lend.
+    /// The fewest connections that a process can work with: one that listens, and on one loop two
+    /// of the app's role, one for look-ups and one of the platform's role; and one to lend.
     package static let least = 6
 
     /// Connections of the app's role: a reader and a writer for each loop that has any.

@@ -2,8 +2,8 @@ import CPostgres
 import Glibc
 import Networking
 
-/// Opens connections, each on a thread of its own: libpq's handshake is non-blocking, but its
-/// name resolution is not, and neither may hold up a loop.
+/// Opens connections, each on its own thread: libpq's handshake is non-blocking, but its name
+/// resolution is not, and neither may block a loop.
 struct Connector: Sendable {
     let configuration: PostgresConfiguration
 
@@ -118,7 +118,7 @@ package enum Conninfo {
         }
     }
 
-    /// The conninfo's own words win over the defaults, but `options` are joined.
+    /// The conninfo's own settings override the defaults, but `options` are joined.
     static func connect(
         _ conninfo: String, defaults: [(String, String)]
     ) -> Result<OpaquePointer, ConnectFailure> {

@@ -12,9 +12,9 @@ package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertib
     package var description: String { "migration \(name): \(reason)" }
 }
 
-/// Applies `NNNN_name.sql` files in order, each once, each in a transaction of its own. What was
-/// applied is recorded with its SHA-256; an applied file that was changed or is missing stops it.
-/// Synchronous: not for an event loop.
+/// Applies `NNNN_name.sql` files in order, each once, each in its own transaction. Records each
+/// file's SHA-256; stops if an applied file was changed or is missing. Synchronous: not for an
+/// event loop.
 package enum Migrator {
     /// A session advisory lock: replicas that start together take turns.
     private static let lock = 4_725_921_866_352_441_345
@@ -29,7 +29,7 @@ package enum Migrator {
         var name: String
     }
 
-    /// The names of the files applied now. `log` hears each before it is applied.
+    /// Returns the names of the files applied now. Calls `log` before each.
     @discardableResult
     package static func migrate(
         conninfo: String, directory: String, log: (_ name: String) -> Void = { _ in }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The connections of one login role on one loop.
 ///
-/// `@unchecked Sendable`: touched on its loop's thread only, except for the atomics; others get to it
-/// by `perform`.
+/// `@unchecked Sendable`: touched on its loop's thread only, except for the atomics; other threads
+/// use `perform`.
 final class Pool: @unchecked Sendable {
     let loop: EventLoop
     let configuration: PostgresConfiguration
@@ -29,9 +29,9 @@ final class Pool: @unchecked Sendable {
     var nextGrowth: Int64 = 0
     var faultLog = FaultLog()
     private(set) var closed = false
-    /// Connections kept by others, ended with the pool.
+    /// Connections that others hold, closed with the pool.
     var companions: [PostgresConnection] = []
-    /// What other loops look at to find one that can serve them.
+    /// Read by other loops to find a pool that can serve them.
     let openReaders = Atomic<Int>(0)
     let openWriters = Atomic<Int>(0)
     /// Whether the last attempt to connect failed.
@@ -118,7 +118,7 @@ final class Pool: @unchecked Sendable {
     }
 
     private func endCycle() {
-        // What is refused at once may ask again.
+        // A caller that is refused may call again at once.
         while let call = gathering.popLast() { call() }
         if !waitingReads.isEmpty { sendWaitingReads() }
         for reader in readers {

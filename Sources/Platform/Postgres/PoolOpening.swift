@@ -8,7 +8,7 @@ extension Pool {
     /// Pending reads on every reader above which another one is opened, if connections are
     /// budgeted.
     private static let loadedAt = 8
-    /// Nanoseconds between two tries to open a further reader.
+    /// Nanoseconds between two attempts to open a further reader.
     private static let growthPause: Int64 = 100_000_000
 
     var growsAt: Int { configuration.budget == nil ? 1 : Self.loadedAt }
@@ -97,7 +97,7 @@ extension Pool {
         isRefused.store(true, ordering: .relaxed)
         gaveUp(reader: reader)
         configuration.log("postgres.refused", cause)
-        // Attempts made side by side fail together and count as one.
+        // Parallel attempts fail together and count as one.
         if loop.now >= nextAttempt { nextAttempt = loop.now + backoff.next() }
         openMissing()
     }
@@ -151,14 +151,15 @@ extension Pool {
         configuration.log(name, error.detail)
     }
 
-    // MARK: giving up
+    // MARK: closing
 
-    /// Ends a connection on which nothing is on its way.
+    /// Closes a connection that has nothing in flight.
     func retire(_ connection: PostgresConnection) {
         connection.close(Self.idleCause)
     }
 
-    /// Closes what was not needed for a while, and at once what another pool waits for.
+    /// Closes connections that were idle for a while, and at once those that another pool waits
+    /// for.
     func closeIdle(_ now: Int64) {
         let patience = Int64(configuration.idleTimeout) * 1_000_000
         for reader in readers
@@ -174,7 +175,7 @@ extension Pool {
     }
 }
 
-/// Says of each fault of the server once a second that it is there, however many statements meet it.
+/// Logs each fault of the server once a second, however many statements meet it.
 struct FaultLog {
     private static let pause: Int64 = 1_000_000_000
     private var told: [String: Int64] = [:]

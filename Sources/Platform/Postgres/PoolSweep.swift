@@ -1,7 +1,7 @@
 import Networking
 import Observability
 
-/// The pool's deadlines, looked at every 50 ms.
+/// The pool's deadlines, checked every 50 ms.
 extension Pool {
     func startTick() {
         guard tick == nil, !closed else { return }
@@ -11,7 +11,7 @@ extension Pool {
         }
     }
 
-    /// Refuses what waited too long, and drops connections on which the server went silent.
+    /// Fails what waited too long, and closes connections whose server is silent.
     private func sweep() {
         let now = loop.now
         let late = waitingReads.filter { $0.deadline <= now }
@@ -20,7 +20,7 @@ extension Pool {
             configuration.measures.refusals.increment(by: late.count)
             for statement in late { statement.complete(.failure(unavailable)) }
         }
-        // Requests have times of different lengths, so the first in the line need not be due first.
+        // Requests have different time limits, so the first in the queue need not be due first.
         let gone = waitingWriters.filter { $0.deadline <= now }
         if !gone.isEmpty {
             waitingWriters.removeAll { $0.deadline <= now }

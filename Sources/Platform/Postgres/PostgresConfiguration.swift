@@ -12,7 +12,7 @@ package struct PostgresConfiguration: Sendable {
     package var readsAtRest = 1
     /// Connections for writes and transactions, opened when needed, for each event loop.
     package var transactionsPerLoop = 8
-    /// What all pools of the process share; nil: no other limits than the two above.
+    /// The budget that all pools of the process share; nil: only the two limits above.
     package var budget: ConnectionBudget?
     /// A connection that is idle for so long is closed.
     package var idleTimeout = 30_000
@@ -48,7 +48,7 @@ package struct PostgresMeasures: Sendable {
     package var connections = Gauge()
     /// How long a statement or a transaction waited that found no connection free.
     package var waits = Histogram()
-    /// Those that got none in time, or found the queue full.
+    /// Statements that got no connection in time, or found the queue full.
     package var refusals = Counter()
 
     /// Counts from zero.

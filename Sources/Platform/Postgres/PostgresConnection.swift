@@ -10,7 +10,7 @@ import Text
 final class PostgresConnection: @unchecked Sendable {
     private enum Expected {
         case control(Statement?)
-        /// Without which the connection is of no use.
+        /// A failure of this one makes the connection useless.
         case essential
         case prepare(Statement, name: String)
         case answer(Statement)
@@ -30,7 +30,7 @@ final class PostgresConnection: @unchecked Sendable {
     private(set) var inFlight = 0
     private(set) var needsSync = false
     private var needsFlush = false
-    /// Numbers the stretches between two syncs.
+    /// Numbers the batches between two syncs.
     private var batch = 0
     /// The `app.tenant` that the statements of this batch see.
     private var tenant: UUID?
@@ -38,14 +38,14 @@ final class PostgresConnection: @unchecked Sendable {
     /// When the server last sent something, or had nothing to answer; loop time.
     private(set) var lastProgress: Int64
 
-    /// A read that a neighbour's failure took down, to be sent again.
+    /// Receives a read that failed with its batch, to be sent again.
     var onCollateral: (Statement) -> Void = { $0.complete(.failure(PostgresError(.unavailable))) }
     /// Receives a write that must be sent again: this connection may be in another holder's
     /// transaction, so a pool uses a free one. nil: this connection has no other user.
     var onRepeat: ((Statement) -> Void)?
     /// The server reported that it cannot do its work.
     var onFault: (PostgresError) -> Void = { _ in }
-    /// Some room came free in the pipeline.
+    /// Called when the pipeline has room again.
     var onProgress: () -> Void = {}
     var onLost: (_ cause: String) -> Void = { _ in }
     var onNotify: ((_ channel: String, _ payload: String) -> Void)?
@@ -88,7 +88,7 @@ final class PostgresConnection: @unchecked Sendable {
         needsSync = true
     }
 
-    /// Ends the batch: an error in it reaches no further than here.
+    /// Ends the batch: an error affects statements up to here only.
     func seal(_ statement: Statement? = nil) {
         guard let handle, needsSync else { return }
         needsSync = false
@@ -99,7 +99,7 @@ final class PostgresConnection: @unchecked Sendable {
         needsFlush = true
     }
 
-    /// Sends a statement in a batch of its own.
+    /// Sends a statement in its own batch.
     func submitAlone(_ statement: Statement, before prelude: [String] = []) {
         seal()
         submit(statement, before: prelude)
@@ -132,7 +132,7 @@ final class PostgresConnection: @unchecked Sendable {
         expected.append(.control(statement))
     }
 
-    /// In a batch of its own, which no neighbour's failure takes down.
+    /// Sends a read in its own batch, so that no other statement's failure affects it.
     private func learnTenants() {
         seal()
         guard let handle else { return }
@@ -209,7 +209,7 @@ final class PostgresConnection: @unchecked Sendable {
         return true
     }
 
-    /// libpq took nothing: out of memory, over 65,535 values, or a broken connection.
+    /// libpq refused it: out of memory, over 65,535 values, or a broken connection.
     private func refuse(_ statement: Statement) {
         let cause = handle.map { String(cString: PQerrorMessage($0)) } ?? ""
         inFlight -= 1
@@ -274,7 +274,7 @@ final class PostgresConnection: @unchecked Sendable {
         }
         let error = failed ? PostgresError(result: result.pointer) : nil
         if let error, error.fault != nil { onFault(error) }
-        // The server hangs up after a FATAL; what would be sent again must not meet it here.
+        // The server closes after a FATAL; repeated statements must not be sent here.
         defer { if failed, result.isFatal { close("ended by the server") } }
         if case .sync(let statement) = waiting {
             // A commit that fails at the sync (a deferred constraint) reports before the sync does.

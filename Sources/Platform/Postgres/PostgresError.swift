@@ -107,9 +107,9 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     var isCollateral: Bool { sqlstate == "25P02" || isStalePlan }
 }
 
-/// What a server says it cannot do, as the log names it.
+/// Faults that a server reports about itself, by the log's names.
 enum ServerFault {
-    /// By SQLSTATE (PostgreSQL's appendix A); nil for what is no state of the server.
+    /// By SQLSTATE (PostgreSQL's appendix A); nil if the code is no fault of the server.
     static func name(of state: String) -> StaticString? {
         switch state {
         case "25006": "postgres.read_only"
@@ -123,7 +123,7 @@ enum ServerFault {
         }
     }
 
-    /// Those that end the statement and leave the connection as it was.
+    /// Faults that fail the statement and leave the connection usable.
     static let namesOfRefusedWrites: Set<String> = [
         "postgres.read_only", "postgres.disk_full", "postgres.out_of_memory",
     ]

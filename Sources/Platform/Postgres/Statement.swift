@@ -19,11 +19,11 @@ final class Statement: @unchecked Sendable {
     let role: Role
     /// The `app.tenant` while the read runs.
     let tenant: UUID?
-    /// Loop time in nanoseconds at which it began to wait for a connection.
+    /// Loop time in nanoseconds when it began to wait for a connection.
     var began: Int64 = 0
     /// Loop time after which it is not sent any more.
     var deadline: Int64 = .max
-    /// The end of what its request may wait for; `deadline` is never later.
+    /// The end of the request's waits; `deadline` is never later.
     var latest: Int64 = .max
     var retried = false
     /// The first failure of a message sent for this statement, such as its Parse.

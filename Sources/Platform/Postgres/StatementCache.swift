@@ -10,7 +10,7 @@ struct StatementCache {
 
     enum Found {
         case name(String)
-        /// Its Parse is under way in an earlier batch, and may yet fail.
+        /// Its Parse is in flight in an earlier batch, and may still fail.
         case unconfirmed
     }
 
@@ -28,7 +28,7 @@ struct StatementCache {
         guard let index = entries.index(forKey: text) else { return nil }
         entries.values[index].used = clock
         let entry = entries.values[index]
-        // Within one batch a failed Parse takes down its users, which are then sent again.
+        // In one batch a failed Parse also fails its users, which are then sent again.
         if let sent = entry.batch, sent != batch { return .unconfirmed }
         return .name(entry.name)
     }
@@ -54,7 +54,7 @@ struct StatementCache {
         return (name, evicted)
     }
 
-    /// Forgets a text, unless it was meanwhile prepared under another name.
+    /// Removes a text, unless it was meanwhile prepared under another name.
     mutating func remove(_ text: String, name: String? = nil) {
         if let name, entries[text]?.name != name { return }
         entries[text] = nil

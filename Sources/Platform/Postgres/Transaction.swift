@@ -46,7 +46,7 @@ final class TransactionSession: @unchecked Sendable {
         }
     }
 
-    /// COMMIT; nil when the server said so.
+    /// COMMIT; nil if the server confirmed it.
     func commit() async -> PostgresError? {
         await finish("COMMIT") { answer in
             switch answer {

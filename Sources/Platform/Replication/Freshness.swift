@@ -23,10 +23,10 @@ package final class Freshness: Sendable {
     private let lease: Int64
     private let cells: [Cell]
     private let sequence = Atomic<UInt64>(0)
-    /// Older tokens are dead whatever their tags.
+    /// Tokens below this number are stale, whatever their tags.
     private let floor = Atomic<UInt64>(0)
     private let trustedUntil = Atomic<Int64>(.min)
-    /// Stamps must not overtake one another.
+    /// Serialises stamping: stamps must not overtake one another.
     private let stamping = Mutex(())
 
     /// `lease` in nanoseconds; `cells`: how many stamps, a power of two up to 1,024.
@@ -37,12 +37,12 @@ package final class Freshness: Sendable {
 
     // MARK: the lease
 
-    /// The database took a renewal that was sent at this time.
+    /// The database acknowledged a renewal that was sent at this time.
     package func renewed(sentAt: Int64) {
         trustedUntil.store(sentAt + lease / 10 * 9, ordering: .sequentiallyConsistent)
     }
 
-    /// Notices may be missed from now on.
+    /// Invalidations may be missed from now on: nothing is fresh.
     package func lost() {
         trustedUntil.store(.min, ordering: .sequentiallyConsistent)
     }
@@ -51,11 +51,11 @@ package final class Freshness: Sendable {
         now < trustedUntil.load(ordering: .sequentiallyConsistent)
     }
 
-    // MARK: notices
+    // MARK: invalidations
 
     package var token: Token { Token(number: sequence.load(ordering: .sequentiallyConsistent)) }
 
-    /// Something of these was changed, and the change is committed.
+    /// These objects were changed, and the change is committed.
     package func invalidate(_ tags: [CacheTag]) {
         stamping.withLock { _ in
             let stamp = sequence.add(1, ordering: .sequentiallyConsistent).newValue
@@ -66,7 +66,7 @@ package final class Freshness: Sendable {
         }
     }
 
-    /// Anything may have changed.
+    /// Every object may have changed.
     package func invalidateAll() {
         stamping.withLock { _ in
             let stamp = sequence.add(1, ordering: .sequentiallyConsistent).newValue
@@ -74,7 +74,7 @@ package final class Freshness: Sendable {
         }
     }
 
-    /// Whether no notice since the token touched one of the tags.
+    /// True if no invalidation since the token named one of the tags.
     package func isCurrent(_ token: Token, _ tags: CacheTags) -> Bool {
         guard token.number >= floor.load(ordering: .sequentiallyConsistent) else { return false }
         for lane in tags.indices.indices {

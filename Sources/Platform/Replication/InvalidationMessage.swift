@@ -1,13 +1,13 @@
 import Text
 
-/// What replicas tell one another, as text of at most 8,000 bytes.
+/// Messages between replicas, as text of at most 8,000 bytes.
 enum InvalidationMessage: Equatable {
-    /// `change 17 <replica> <id> <id> …`: these were changed. No id: anything may have.
+    /// `change 17 <replica> <id> <id> …`: these objects were changed. Without an id: any may have.
     case change(number: Int64, by: UUID, tags: [CacheTag])
     /// `acknowledged 17 <replica>`: the replica answers nothing from before the change.
     case acknowledged(number: Int64, by: UUID)
 
-    /// More objects than this in one change, and everything is forgotten.
+    /// A change of more objects than this invalidates the whole cache.
     static let tagLimit = 150
 
     init?(_ text: String) {
@@ -25,7 +25,7 @@ enum InvalidationMessage: Equatable {
         }
     }
 
-    /// The words after the number of a change.
+    /// The fields after the number of a change.
     static func suffix(by replica: UUID, _ tags: Set<CacheTag>) -> String {
         let named = tags.count > tagLimit ? [] : tags
         return ([replica] + named.map(\.id)).map(\.description).joined(separator: " ")

@@ -8,7 +8,7 @@ package struct PendingAcknowledgements: Sendable, Hashable {
 
     package init() {}
 
-    /// It said so itself, or its lease has ended.
+    /// The replica acknowledged, or its lease has ended.
     package mutating func acknowledged(_ replica: UUID) {
         acknowledged.insert(replica)
     }

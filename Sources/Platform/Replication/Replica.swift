@@ -16,7 +16,7 @@ package final class Replica: Sendable {
     private let freshness: Freshness
     /// Nanoseconds.
     private let lease: Int64
-    /// How long changes wait from their commit until the others have acknowledged.
+    /// Nanoseconds from a change's commit until the other replicas have acknowledged.
     private let waits: Histogram
     private let clock: @Sendable () -> Int64
     private let state = Mutex(State())
@@ -53,7 +53,7 @@ package final class Replica: Sendable {
         freshness = Freshness(lease: self.lease)
     }
 
-    // MARK: what is remembered
+    // MARK: the cache
 
     package var isTrusted: Bool { freshness.isTrusted(at: clock()) }
     package var token: Freshness.Token { freshness.token }
@@ -63,10 +63,10 @@ package final class Replica: Sendable {
         freshness.isCurrent(token, tags) && freshness.isTrusted(at: clock())
     }
 
-    // MARK: being one of them
+    // MARK: membership
 
-    /// Until it is started, a process remembers nothing, and its changes wait for the others'
-    /// leases to end.
+    /// Before the start, a process caches nothing, and its changes wait for the end of all other
+    /// leases.
     package func start() {
         let listener = postgres.listen(
             channel: Self.channel,
@@ -160,7 +160,7 @@ package final class Replica: Sendable {
         }
     }
 
-    // MARK: notices of others
+    // MARK: invalidations of others
 
     private func notified(_ text: String) {
         switch InvalidationMessage(text) {
@@ -202,7 +202,7 @@ package final class Replica: Sendable {
         let tags: Set<CacheTag>
     }
 
-    /// Puts the notice into the transaction of the change. `settle` or `withdraw` must follow.
+    /// Adds the invalidation to the change's transaction. Call `settle` or `withdraw` afterwards.
     package func publish(
         _ tags: Set<CacheTag>, in transaction: Transaction
     ) async throws -> PublishedInvalidation {
@@ -283,10 +283,10 @@ package final class Replica: Sendable {
                 let isOfThisServer = try? row.get(2, as: Bool.self),
                 let startedAt = try? row.get(3, as: Int64.self)
             else { return unknown }
-            // A millisecond for what the division cut off.
+            // A millisecond more, for what the division cut off.
             var remaining = (microseconds + 1000) * 1000
             if !isOfThisServer {
-                // One of an older version renews here without saying so.
+                // An older version's replica renews here without a server mark.
                 remaining = max(remainingElsewhere(startedAt), min(lease, remaining))
             }
             if remaining > 0 { others.append(Other(id: other, remaining: remaining)) }
@@ -294,7 +294,7 @@ package final class Replica: Sendable {
         return others
     }
 
-    /// Nanoseconds until every lease has ended that another server granted than the one that was
+    /// Nanoseconds until the end of every lease that another server granted before the one that
     /// started then.
     private func remainingElsewhere(_ startedAt: Int64) -> Int64 {
         let now = clock()

@@ -2,7 +2,7 @@ import Deadlines
 import HTTP
 import Networking
 
-/// From received bytes to a handled request.
+/// Turns received bytes into handled requests.
 extension HTTPConnection {
     /// Serves what it can of `bytes` and returns how many it used.
     func ingest(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -124,7 +124,7 @@ extension HTTPConnection {
         return consumed
     }
 
-    /// The rest of the body is not waited for.
+    /// The rest of the body is not read.
     func refuseBody(_ error: HTTPError) {
         guard let request = incoming?.request else { return }
         incoming = nil

@@ -1,7 +1,7 @@
 import HTTP
 import Networking
 
-/// From a response to the output buffer.
+/// Turns responses into bytes of the output buffer.
 extension HTTPConnection {
     func prepareWriter() {
         worker.writer.prepare(
@@ -46,7 +46,7 @@ extension HTTPConnection {
             }
             bound.value.endStream()
         } catch {
-            // The client must not take a cut body for a whole one: no last chunk.
+            // Omit the last chunk, so that the client does not take a cut body for a complete one.
             bound.value.close()
         }
     }

@@ -1,7 +1,7 @@
 import HTTP
 import Networking
 
-/// From the output buffer to the socket.
+/// Sends the output buffer to the socket.
 extension HTTPConnection {
     func flush() {
         let out = worker.writer.out

@@ -6,7 +6,7 @@ import Networking
 /// It holds no buffer while idle. Confined to its loop.
 final class HTTPConnection {
     enum Phase {
-        /// Between requests, or within a head.
+        /// Between requests, or in a head.
         case head
         case body
         case handling
@@ -15,7 +15,7 @@ final class HTTPConnection {
         case closed
     }
 
-    /// Records of TLS, of 16 KB at most, that are served before others have their turn.
+    /// TLS records, of 16 KB at most, that are processed before other connections have their turn.
     private static let recordsPerTurn = 4
 
     let worker: Worker
@@ -27,7 +27,7 @@ final class HTTPConnection {
     var pending: [UInt8] = []
     var pendingStart = 0
     var scanned = 0
-    /// Monotonic nanoseconds; looked at by the sweep.
+    /// Monotonic nanoseconds; the sweep compares it.
     var deadline: Int64
     var ingesting = false
     var closesAfterAnswer = false
@@ -122,7 +122,7 @@ final class HTTPConnection {
 
     func takePending() {
         guard !pending.isEmpty else { return }
-        // Held apart, since closing empties `pending` while its bytes are still being read.
+        // A separate copy: closing empties `pending` while its bytes are still being read.
         let held = pending
         let consumed = held.withUnsafeBytes {
             ingest(UnsafeRawBufferPointer(rebasing: $0[pendingStart...]))
@@ -162,7 +162,7 @@ final class HTTPConnection {
         flush()
     }
 
-    /// Takes what has already arrived, and closes when that is nothing.
+    /// Reads what has already arrived, and closes if there is nothing.
     func drain() {
         closesAfterAnswer = true
         guard phase == .head, outgoing.isEmpty else { return }
@@ -172,7 +172,8 @@ final class HTTPConnection {
 
     func close() {
         guard phase != .closed else { return }
-        // Over HTTP/1.0 the end of the connection ends a stream: a part would pass for the whole.
+        // Over HTTP/1.0 the end of the connection ends a stream, so a cut stream would look
+        // complete.
         let isCut = answersHTTP10 && (phase == .handling || !outgoing.isEmpty)
         phase = .closed
         stopClock()

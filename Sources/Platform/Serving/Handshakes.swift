@@ -12,7 +12,7 @@ struct Handshakes {
         self.limit = limit
     }
 
-    /// With too many half done, the oldest are closed: a handshake takes milliseconds.
+    /// If too many are unfinished, the oldest are closed: a handshake takes milliseconds.
     mutating func begin(_ connection: HTTPConnection) {
         entries.append(Entry(connection: connection))
         guard entries.count > limit else { return }

@@ -37,7 +37,7 @@ struct IncomingBody {
         return remaining == 0 ? .complete : .incomplete
     }
 
-    /// A body that trickles is refused before its whole time is over.
+    /// Refuses a body that arrives too slowly, before its whole time is over.
     func isSlow(_ now: Int64, _ configuration: ServerConfiguration) -> Bool {
         let elapsed = now - startedAt
         guard elapsed > configuration.rateGrace else { return false }

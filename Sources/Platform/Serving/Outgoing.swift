@@ -5,11 +5,11 @@ struct Outgoing {
     private var bytes: [UInt8] = []
     private var start = 0
     private var waiter: UnsafeContinuation<Void, Never>?
-    /// Monotonic nanoseconds; moves on as the peer takes bytes.
+    /// Monotonic nanoseconds; extended as the peer accepts bytes.
     var deadline: Int64 = 0
     /// Whether the loop watches for writability.
     var waits = false
-    /// Whether our end has been sent.
+    /// Whether our side of the connection is closed.
     var ended = false
 
     var isEmpty: Bool { bytes.isEmpty }
@@ -18,7 +18,7 @@ struct Outgoing {
         bytes.append(contentsOf: more)
     }
 
-    /// Sends what the socket takes; false when the connection is lost.
+    /// Sends what the socket accepts; false if the connection is lost.
     mutating func send(to socket: Socket, rate: Int64) -> Bool {
         while start < bytes.count {
             let result = bytes.withUnsafeBytes {

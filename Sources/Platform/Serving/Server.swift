@@ -2,7 +2,7 @@ import HTTP
 import Networking
 import Synchronization
 
-/// An HTTP/1.1 server over a set of loops. Each loop accepts for itself (SO_REUSEPORT), and a
+/// An HTTP/1.1 server over a set of loops. Each loop has its own listener (SO_REUSEPORT), and a
 /// connection stays on the loop that accepted it.
 package final class Server: Sendable {
     private let workers: [LoopBound<Worker>]
@@ -41,7 +41,7 @@ package final class Server: Sendable {
         return listeners[0].port
     }
 
-    /// Uses another certificate for new connections; open ones are not disturbed.
+    /// Uses another certificate for new connections; open ones keep theirs.
     package func replaceTLS(_ tls: TLSContext) {
         for worker in workers { worker.loop.perform { worker.value.replaceTLS(tls) } }
     }

@@ -1,7 +1,7 @@
 import HTTP
 import Observability
 
-/// Limits of a server. Times are in nanoseconds of the monotonic clock and are looked at once each
+/// Limits of a server. Times are nanoseconds of the monotonic clock and are checked once each
 /// `sweepInterval`, so that a deadline costs a request one store.
 package struct ServerConfiguration: Sendable {
     package var limits = HTTPLimits()
@@ -21,10 +21,10 @@ package struct ServerConfiguration: Sendable {
     /// How long input is discarded after the response to an unreadable request.
     package var lingerTime: Int64 = 2_000_000_000
     package var sweepInterval: Int64 = 1_000_000_000
-    /// Connections of the whole server; further ones wait unaccepted.
+    /// Connections of the whole server; further ones wait in the kernel.
     package var connections = 16_384
 
-    /// TLS handshakes of the whole server that are half done; with more, the oldest are closed.
+    /// Unfinished TLS handshakes of the whole server; with more, the oldest are closed.
     package var handshakes = 1024
 
     package var measures = ServerMeasures()
@@ -32,7 +32,7 @@ package struct ServerConfiguration: Sendable {
     package init() {}
 }
 
-/// What a server counts of its connections.
+/// The server's metrics of its connections.
 package struct ServerMeasures: Sendable {
     package var open = Gauge()
     package var accepted = Counter()

@@ -8,7 +8,7 @@ import Observability
 final class Worker {
     static let receiveBytes = 64 << 10
     private static let acceptsPerTurn = 64
-    /// From so many connections on, what they leave behind is worth giving back.
+    /// From this number of connections on, freed memory is returned to the system.
     private static let crowd = 500
 
     let loop: EventLoop
@@ -25,8 +25,8 @@ final class Worker {
     private(set) var isLeaving = false
     private var isRefusing = false
     private(set) var draining = false
-    /// Whether a connection's bytes are being served: until they are, the writer and the receive
-    /// buffer are that connection's alone.
+    /// Whether a connection's bytes are being processed: until then the writer and the receive
+    /// buffer belong to that connection.
     var serving = false
     private var connections: [Int32: HTTPConnection] = [:]
     private var handshakes: Handshakes
@@ -167,7 +167,7 @@ final class Worker {
 
     func prepareToLeave() { isLeaving = true }
 
-    /// Stops accepting, lets what is in flight finish, and calls once no connection is left or
+    /// Stops accepting, lets requests in flight finish, and calls back once no connection is left or
     /// `time` nanoseconds have passed. Before that it refuses new connections for `grace` nanoseconds.
     func drain(within time: Int64, after grace: Int64, done: @escaping () -> Void) {
         guard !isRefusing else { return done() }
@@ -180,7 +180,7 @@ final class Worker {
 
     private func close(within time: Int64, _ done: @escaping () -> Void) {
         for (index, entry) in listeners.enumerated() {
-            // What the kernel has already accepted for us would otherwise be reset.
+            // Accept what the kernel has queued: closing the listener would reset it.
             accept(index)
             loop.unwatch(entry.listener.descriptor)
             entry.listener.close()

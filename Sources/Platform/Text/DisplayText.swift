@@ -1,7 +1,7 @@
-/// Names that people see beside others' texts: in a mail's sender, in lists.
+/// Names that are shown among others' texts: in a mail's sender, in lists.
 package enum DisplayText {
-    /// Whether a scalar makes text look other than it is: control characters, line and paragraph
-    /// separators, what turns the direction of the text around it (UAX #9), and invisible tags.
+    /// Whether a scalar makes text misleading: control characters, line and paragraph separators,
+    /// changes of text direction (UAX #9), and invisible tags.
     package static func isDeceptive(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x61C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069,

@@ -1,7 +1,7 @@
 import CPsl
 
 package enum DomainFault: Error, Sendable, Equatable {
-    /// No name by UTS #46 and STD3, or too long.
+    /// No valid name by UTS #46 and STD3, or too long.
     case malformed
     /// One label only, such as `localhost`.
     case singleLabel
@@ -49,7 +49,7 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The newest list on this machine, or the one built into the library. Read only once loaded.
+/// The newest list on this machine, or the library's own. Read it only once loaded.
 private enum PublicSuffixList {
     nonisolated(unsafe) static let shared: OpaquePointer? = psl_latest(nil)
 }

@@ -5,11 +5,11 @@ package enum EmailFault: Error, Sendable, Equatable {
     case badLocalPart
     /// More than 254 bytes, or a local part of more than 64.
     case tooLong
-    /// The domain is no name: an address literal, empty labels, forbidden characters.
+    /// The domain is invalid: an address literal, empty labels, forbidden characters.
     case badDomain
     case singleLabelDomain
 
-    /// What to do about it, after the name of what holds the address.
+    /// How to correct it; follows the field's name.
     package var mend: String {
         switch self {
         case .noSingleAt: "must be an email address: a name, one @ and a domain"
@@ -21,8 +21,8 @@ package enum EmailFault: Error, Sendable, Equatable {
     }
 }
 
-/// A mailbox with the one key under which it is looked up. Tags and dots are left alone: only the
-/// provider knows what they mean.
+/// A mailbox with the one key under which it is looked up. Tags and dots are kept: only the
+/// provider knows their meaning.
 package struct EmailAddress: Hashable, Sendable, CustomStringConvertible {
     /// As given, without surrounding spaces.
     package let original: String

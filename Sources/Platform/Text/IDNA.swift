@@ -1,7 +1,7 @@
 import CIdn2
 
-/// UTS #46, non-transitional. STD3 is left to the caller's check of the labels: under its flag the
-/// library drops `/`, `_` or a space instead of refusing them, and `a/b.com` would be `ab.com`.
+/// UTS #46, non-transitional. The caller checks the labels for STD3: under its flag the library
+/// drops `/`, `_` or a space instead of refusing them, so that `a/b.com` would become `ab.com`.
 enum IDNA {
     /// The lower-case A-label form of a host name; nil if it has none. Its labels are unchecked.
     static func ascii(_ name: String) -> [UInt8]? {
@@ -16,7 +16,7 @@ enum IDNA {
         return ASCII.lower(bytes(output))
     }
 
-    /// The U-label form, for people's eyes; the name itself if it has none.
+    /// The U-label form, for display; the name itself if it has none.
     static func unicode(_ name: String) -> String {
         var output: UnsafeMutablePointer<CChar>?
         guard idn2_to_unicode_8z8z(name, &output, 0) == IDN2_OK.rawValue, let output else {

@@ -7,7 +7,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     package let bytes: [UInt8]
 
     package init?(_ text: some StringProtocol) {
-        // inet_pton stops at a zero byte, and takes no zone.
+        // inet_pton stops at a zero byte, and accepts no zone.
         let text = String(text)
         guard text.utf8.count <= 45, !text.utf8.contains(0) else { return nil }
         var four = [UInt8](repeating: 0, count: 4)

@@ -1,5 +1,5 @@
-/// A block of addresses: `10.0.0.0/8`, `2001:db8::/32`, or one address alone. Bits beyond the
-/// prefix are cleared, so that a block has one spelling.
+/// A block of addresses: `10.0.0.0/8`, `2001:db8::/32`, or a single address. Bits beyond the prefix
+/// are cleared, so that a block has one spelling.
 package struct IPRange: Hashable, Sendable, CustomStringConvertible {
     package let base: IPAddress
     /// Bits that count: 0–32 or 0–128.

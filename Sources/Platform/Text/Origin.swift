@@ -1,5 +1,5 @@
-/// A web origin (RFC 6454) as it is stored: what an operator enters is brought to the form that
-/// browsers send, and a request is then compared byte by byte. ASCII only: string equality is safe.
+/// A web origin (RFC 6454) as stored: an operator's text is normalised to the form that browsers
+/// send, and requests are compared byte by byte. ASCII only: string equality is safe.
 package struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// Whether the origin matches one text or every label below a domain.
     package enum Kind: String, Sendable {
@@ -8,7 +8,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         case wildcard
     }
 
-    /// What was changed on the way from the operator's text.
+    /// Changes made to the operator's text.
     package enum Change: String, Sendable {
         case lowerCased = "lower-cased"
         case asciiHost = "host written in its A-label form"
@@ -18,7 +18,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         case trailingSlash = "trailing slash dropped"
     }
 
-    /// Schemes of app frameworks. Every app of one has the same origin, so it proves nothing.
+    /// Schemes of app frameworks. All apps of a framework share one origin, so it proves nothing.
     package static let customSchemes = [
         "capacitor", "ionic", "tauri", "app", "chrome-extension", "moz-extension",
     ]
@@ -39,17 +39,17 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// The canonical form.
     package var description: String { canonical }
 
-    /// Cookies may go with it: never with a wildcard, an app's scheme, or plain http elsewhere
-    /// than on this machine.
+    /// Whether cookies are allowed: never with a wildcard, an app's scheme, or plain http except on
+    /// this machine.
     package var mayCarryCredentials: Bool {
         guard kind == .exact else { return false }
         return scheme == "https"
             || scheme == "http" && ["localhost", "127.0.0.1", "[::1]"].contains(host)
     }
 
-    /// The domain that must be the tenant's own, for a wildcard.
+    /// The domain of a wildcard, which the tenant must own; nil for others.
     package var wildcardBase: DomainName? {
-        // The host of a wildcard was a domain name when it was parsed; nil is never seen then.
+        // The parser has checked that a wildcard's host is a domain name, so nil never occurs.
         kind == .wildcard ? try? DomainName(host) : nil
     }
 
@@ -73,8 +73,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(canonical) }
 
-    /// True if the bytes of a request's `Origin` are this one, or one label below its domain. No
-    /// case folding, no trailing slash: browsers send one form.
+    /// True if a request's `Origin` is this one, or one label below its domain. No case folding, no
+    /// trailing slash: browsers send one form.
     package func matches(_ request: [UInt8]) -> Bool {
         switch kind {
         case .exact: return request.elementsEqual(canonical.utf8)
@@ -88,7 +88,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// `http://` and a loopback name with any explicit port: what a development server sends.
+    /// `http://` and a loopback name with an explicit port, as development servers send.
     package static func isLoopbackDevelopment(_ request: [UInt8]) -> Bool {
         for host in ["http://localhost:", "http://127.0.0.1:", "http://[::1]:"] {
             guard request.starts(with: host.utf8) else { continue }

@@ -1,4 +1,4 @@
-/// Why what an operator entered is no origin that may be listed.
+/// Why an operator's text is no origin that may be listed.
 package enum OriginFault: String, Error, Sendable, Equatable {
     case empty
     case whitespaceOrControl

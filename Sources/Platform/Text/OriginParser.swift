@@ -1,4 +1,4 @@
-/// Reads what an operator enters as an origin. Forgiving in spelling, strict in kind.
+/// Parses an operator's text as an origin. Tolerates spellings, not other kinds of URL.
 struct OriginParser {
     private let bytes: [UInt8]
     private(set) var scheme = ""
@@ -50,7 +50,7 @@ struct OriginParser {
         return bytes[(colon + separator.count)...]
     }
 
-    /// The authority, and all from the first `/ \ ? #` on.
+    /// The authority, and the rest from the first `/ \ ? #` on.
     private static func split(_ rest: ArraySlice<UInt8>) -> (ArraySlice<UInt8>, ArraySlice<UInt8>) {
         let ends = Set("/\\?#".utf8)
         let end = rest.firstIndex { ends.contains($0) } ?? rest.endIndex

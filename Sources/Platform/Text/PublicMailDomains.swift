@@ -1,5 +1,5 @@
-/// Domains of mail for everyone. No list is whole: this one stops the usual mistakes, and proof of
-/// the domain stops the rest.
+/// Public mail domains. No list is complete: this one prevents the usual mistakes, and the proof of
+/// a domain prevents the rest.
 enum PublicMailDomains {
     static let all: Set<String> = [
         "10minutemail.com", "126.com", "139.com", "163.com", "21cn.com", "abv.bg", "addy.io",

@@ -10,7 +10,7 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
         self.microseconds = microseconds
     }
 
-    /// The machine's clock. Only the composition root calls this; all else is handed a clock.
+    /// The machine's clock. Only the composition root calls this; other code receives a clock.
     package static func systemClock() -> Timestamp {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Lets so many at once in for each key, so that one that is slow holds up its own work alone. The
-/// rest waits in order, at most so many for a key.
+/// Limits how many tasks run at once for each key, so that a slow key delays its own work only. The
+/// rest waits in order, up to a limit for each key.
 package final class FairSlots<Key: Hashable & Sendable>: Sendable {
     private struct Line {
         var running = 0

@@ -78,7 +78,7 @@ package final class WorkerPool: @unchecked Sendable {
         return true
     }
 
-    /// Waits without holding a thread; nil if the queue is full, and `work` then never runs.
+    /// Waits without blocking a thread; nil if the queue is full, and `work` then never runs.
     package func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value? {
         await withCheckedContinuation { continuation in
             if !submit({ continuation.resume(returning: work()) }) {
