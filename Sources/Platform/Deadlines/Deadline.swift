@@ -1,9 +1,10 @@
 import Glibc
 import Synchronization
 
-/// One request's time limit, from its last byte to the first byte of its response, and whether it may
-/// still commit. All waits of the request (queues, statements, outbound calls) share this limit. When
-/// it passes, the server answers instead of the handler, and the handler can no longer commit.
+/// One request's time limit, from its last byte to the first byte of its response, and whether it
+/// may still commit. All waits of the request (queues, statements, outbound calls) share this
+/// limit. When it passes, the server answers instead of the handler, and the handler can no longer
+/// commit.
 package final class Deadline: Sendable {
     /// The current request's deadline; nil for work that no request waits for.
     @TaskLocal package static var current: Deadline?

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Stops calls to a key that times out: after `threshold` timeouts in a row calls fail at once; after
-/// `pause` one call tries again.
+/// Stops calls to a key that times out: after `threshold` timeouts in a row calls fail at once;
+/// after `pause` one call tries again.
 final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
     static var threshold: Int { 3 }
     static var pause: Duration { .seconds(10) }

@@ -5,7 +5,8 @@ import Text
 /// statement. With a statement for each, both sides spent most of the time describing the same
 /// columns again.
 package final class HashLookUp: Sendable {
-    /// Receives the row, or nil if no row has the tenant and the hash; runs on the caller's loop if it has one.
+    /// Receives the row, or nil if no row has the tenant and the hash; runs on the caller's loop if
+    /// it has one.
     package typealias Finish = (Result<Row?, PostgresError>) -> Void
 
     /// The most that one statement asks for.

@@ -2,9 +2,9 @@ import Deadlines
 import Networking
 import Text
 
-/// The database as one login role sees it: for each event loop a few pipelined connections for reads
-/// and some for transactions. A call on a loop of `loops` runs on that loop, or on another's if that
-/// one has no connections; other callers use the first.
+/// The database as one login role sees it: for each event loop a few pipelined connections for
+/// reads and some for transactions. A call on a loop of `loops` runs on that loop, or on another's
+/// if that one has no connections; other callers use the first.
 package final class Postgres: Sendable {
     /// As given to `init`; the pools of all loops share it.
     package let configuration: PostgresConfiguration
@@ -14,8 +14,8 @@ package final class Postgres: Sendable {
     private let homes: [Int]
 
     /// Connects at once, and again whenever the database comes back; `loops` must not be empty.
-    /// `reserved`: each loop's connections of the budget; a loop with none uses another's. Without a
-    /// budget each loop has its own.
+    /// `reserved`: each loop's connections of the budget; a loop with none uses another's. Without
+    /// a budget each loop has its own.
     package init(
         configuration: PostgresConfiguration, loops: [EventLoop], reserved: [Int]? = nil
     ) {
@@ -33,8 +33,8 @@ package final class Postgres: Sendable {
 
     var firstPool: Pool { pools[0] }
 
-    /// The index of the pool that serves the calling loop: its own, or another with connections while
-    /// its own can get none.
+    /// The index of the pool that serves the calling loop: its own, or another with connections
+    /// while its own can get none.
     func index(forReads: Bool) -> Int {
         guard let current = EventLoop.current else { return 0 }
         let home = loops.firstIndex { $0 === current }.map { homes[$0] } ?? 0

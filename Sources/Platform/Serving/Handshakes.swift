@@ -1,5 +1,5 @@
-/// The connections of one loop with an unfinished TLS handshake, oldest first. Each holds about 34 KB
-/// before its client has sent a request.
+/// The connections of one loop with an unfinished TLS handshake, oldest first. Each holds about 34
+/// KB before its client has sent a request.
 struct Handshakes {
     private struct Entry {
         weak var connection: HTTPConnection?

@@ -53,8 +53,8 @@ package final class Server: Sendable {
     }
 
     /// Stops accepting, answers requests in flight with `Connection: close`, and returns when all
-    /// connections are closed; those still open after `deadline` are cut. New connections are refused
-    /// for `grace` before the listener closes, so that none in progress is lost.
+    /// connections are closed; those still open after `deadline` are cut. New connections are
+    /// refused for `grace` before the listener closes, so that none in progress is lost.
     package func drain(deadline: Duration, grace: Duration = .zero) async {
         let time = Self.nanoseconds(deadline)
         let grace = Self.nanoseconds(grace)

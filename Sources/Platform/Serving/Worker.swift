@@ -167,8 +167,9 @@ final class Worker {
 
     func prepareToLeave() { isLeaving = true }
 
-    /// Stops accepting, lets requests in flight finish, and calls back once no connection is left or
-    /// `time` nanoseconds have passed. Before that it refuses new connections for `grace` nanoseconds.
+    /// Stops accepting, lets requests in flight finish, and calls back once no connection is left
+    /// or `time` nanoseconds have passed. Before that it refuses new connections for `grace`
+    /// nanoseconds.
     func drain(within time: Int64, after grace: Int64, done: @escaping () -> Void) {
         guard !isRefusing else { return done() }
         isLeaving = true

@@ -49,8 +49,8 @@ package struct ConsoleFiles: Sendable {
     }
 
     /// The response for `/`, `/console`, `/console/…`, `/invite`, `/reset`, `/email` and
-    /// `/favicon.svg`; nil for any other path. For HEAD it has the body of GET: the encoder omits it
-    /// after counting its length (RFC 9110 §9.3.2).
+    /// `/favicon.svg`; nil for any other path. For HEAD it has the body of GET: the encoder omits
+    /// it after counting its length (RFC 9110 §9.3.2).
     package func response(for request: Request) -> Response? {
         guard let file = file(of: request.path) else { return nil }
         guard request.method == .get || request.method == .head else {

@@ -8,8 +8,8 @@ extension Response {
     /// bytes.
     ///
     /// The length reveals nothing to an attacker whose text is mirrored in it (BREACH): the
-    /// browser's `Sec-Fetch-Site` proves that no other site asked, and no response to GET contains a
-    /// secret.
+    /// browser's `Sec-Fetch-Site` proves that no other site asked, and no response to GET contains
+    /// a secret.
     package func compressed(for request: Request) -> Response {
         guard case .bytes(let bytes) = body, bytes.count >= Self.isLong, request.method == .get,
             request.first("sec-fetch-site")?.utf8.elementsEqual("same-origin".utf8) ?? false,

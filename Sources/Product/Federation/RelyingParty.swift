@@ -47,8 +47,8 @@ package struct RelyingParty: Sendable, Equatable {
             ? endpoints[.issuer] ?? Self.cognitoIssuer(pool: issuer) : issuer
     }
 
-    /// The same provider for another of our clients: accepts its tokens and those of the clients that
-    /// lead to tenants.
+    /// The same provider for another of our clients: accepts its tokens and those of the clients
+    /// that lead to tenants.
     package func asClient(_ id: String) -> RelyingParty {
         var party = self
         party.audiences = [id] + (clientID == nil ? audiences : Array(audiences.dropFirst()))

@@ -3,8 +3,8 @@ import Domain
 import JSON
 import Text
 
-/// A userinfo response as a signed JWT (OpenID Connect Core section 5.3.2). Unlike an id token it may
-/// omit its times.
+/// A userinfo response as a signed JWT (OpenID Connect Core section 5.3.2). Unlike an id token it
+/// may omit its times.
 package struct SignedUserInfo: Sendable {
     let jws: JWS
     let algorithm: VerificationKey.Algorithm

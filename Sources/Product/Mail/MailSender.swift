@@ -31,8 +31,8 @@ package final class MailSender: Sendable {
         self.report = report
     }
 
-    /// Sends what is due until a batch comes back short, over as many connections as the mail server
-    /// allows; returns the number of mails.
+    /// Sends what is due until a batch comes back short, over as many connections as the mail
+    /// server allows; returns the number of mails.
     @discardableResult
     package func round() async throws -> Int {
         defer { server.closeIdle() }

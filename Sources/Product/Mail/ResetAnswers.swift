@@ -1,6 +1,7 @@
 import Storage
 
-/// Processes requests for password resets, apart from the outbox. Any number of replicas may run it.
+/// Processes requests for password resets, apart from the outbox. Any number of replicas may run
+/// it.
 package struct ResetAnswers: Sendable {
     /// Concurrent transactions.
     private static let width = 4

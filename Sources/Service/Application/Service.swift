@@ -157,8 +157,8 @@ package final class Service: Sendable {
         for one in periodicTasks { one.start() }
     }
 
-    /// Reports not ready and closes each connection after its response, but continues to serve until
-    /// balancers notice. Call `stop` after `drain`.
+    /// Reports not ready and closes each connection after its response, but continues to serve
+    /// until balancers notice. Call `stop` after `drain`.
     package func prepareToStop() {
         drainState.begin()
         server.prepareToLeave()

@@ -47,7 +47,8 @@ package struct Call: Sendable {
         return id
     }
 
-    /// A path parameter as text. Throws if the path has none of this name, which is a fault of the declaration.
+    /// A path parameter as text. Throws if the path has none of this name, which is a fault of the
+    /// declaration.
     package func parameter(_ name: String) throws -> String {
         guard let value = parameters[name] else { throw Problem.internalError }
         return value

@@ -19,7 +19,8 @@ package struct Attempt: Sendable, Equatable {
         package var isUnprovedNative: Bool { self == .nativeSignUp || self == .nativeAdminCreate }
     }
 
-    /// The address after parsing; the rules refuse a missing and a malformed one by different reasons.
+    /// The address after parsing; the rules refuse a missing and a malformed one by different
+    /// reasons.
     package enum Address: Sendable, Equatable {
         case missing, malformed
         case parsed(Email)

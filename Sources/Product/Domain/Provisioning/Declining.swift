@@ -1,9 +1,9 @@
 import Text
 
 extension Provisioning {
-    /// Whether this person may decline what a tenant offers: the address is proved, and the tenant has
-    /// a live invite, a pending row or a domain for it. No sign-in of the person leads there yet, and
-    /// they have not declined it before.
+    /// Whether this person may decline what a tenant offers: the address is proved, and the tenant
+    /// has a live invite, a pending row or a domain for it. No sign-in of the person leads there
+    /// yet, and they have not declined it before.
     package static func mayDecline(
         _ tenant: UUID, attempt: Attempt, facts: Facts, now: Timestamp
     ) -> Bool {

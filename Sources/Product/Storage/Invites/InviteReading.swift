@@ -39,7 +39,8 @@ extension TenantScope {
         return try rows.first.map(InviteRow.init)
     }
 
-    /// One page. `walking`: how many rows are scanned for a frequent text, instead of the usual number.
+    /// One page. `walking`: how many rows are scanned for a frequent text, instead of the usual
+    /// number.
     package func invites(
         _ list: ListQuery, _ filter: InviteFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<InviteRow> {

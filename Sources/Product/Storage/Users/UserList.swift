@@ -48,7 +48,8 @@ package struct UserFilter: Sendable {
 
 /// For a million users in a tenant: every list walks an index in its own order.
 extension TenantScope {
-    /// One page. `walking`: how many rows are scanned for a frequent text, instead of the usual number.
+    /// One page. `walking`: how many rows are scanned for a frequent text, instead of the usual
+    /// number.
     package func users(
         _ list: ListQuery, _ filter: UserFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<ListedUser> {

@@ -8,8 +8,8 @@ struct TrustedProxies: Sendable {
     private let ranges: [IPRange]
     private let isSecure: Bool
 
-    /// `blocks`: addresses and CIDR blocks. `isSecure`: clients reach this server by https only, even
-    /// if the proxy that ends TLS is not listed, so cookies and links use https.
+    /// `blocks`: addresses and CIDR blocks. `isSecure`: clients reach this server by https only,
+    /// even if the proxy that ends TLS is not listed, so cookies and links use https.
     init(_ blocks: [String], isSecure: Bool = false) {
         ranges = blocks.compactMap { IPRange($0) }
         self.isSecure = isSecure

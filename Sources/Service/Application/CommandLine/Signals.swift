@@ -9,8 +9,8 @@ enum Signals {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Returns the name of SIGINT or SIGTERM when one arrives. SIGHUP calls `reload`, or also returns
-    /// if `reload` is nil.
+    /// Returns the name of SIGINT or SIGTERM when one arrives. SIGHUP calls `reload`, or also
+    /// returns if `reload` is nil.
     static func waitForStop(reload: (() -> Void)?) -> String {
         var signals = all
         while true {

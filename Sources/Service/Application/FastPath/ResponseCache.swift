@@ -6,9 +6,9 @@ import Storage
 import Text
 
 /// Caches whole responses of the most frequent requests (our own small pages, accepted preflights).
-/// Responses that depend on rows are cached under the lease, which is checked last, when the response
-/// is complete; a process that was frozen before that moment does not answer from it. These requests
-/// are counted as all others are.
+/// Responses that depend on rows are cached under the lease, which is checked last, when the
+/// response is complete; a process that was frozen before that moment does not answer from it.
+/// These requests are counted as all others are.
 final class ResponseCache: Sendable {
     private struct Answer: Sendable {
         var status: Int
