@@ -35,13 +35,11 @@ package struct Composition: Sendable {
     /// `signingKey`: PEM of a P-256 key that signs access tokens instead of the database's key.
     package init(
         app: Postgres, platform: Postgres, lookups: Postgres? = nil, secrets: SecretKeys,
-        publicURL: String,
-        signingKey: String? = nil, passwords: PasswordHasher? = nil, lease: Duration = .seconds(3),
-        logger: Logger? = nil,
+        publicURL: String, signingKey: String? = nil, passwords: PasswordHasher? = nil,
+        lease: Duration = .seconds(3), logger: Logger? = nil,
         externalServices: ExternalServices = ExternalServices(),
-        personLock: PersonLock = PersonLock(),
-        metrics: ServiceMetrics = ServiceMetrics(), retention: Retention = Retention(),
-        principal: CallerPrincipal? = nil,
+        personLock: PersonLock = PersonLock(), metrics: ServiceMetrics = ServiceMetrics(),
+        retention: Retention = Retention(), principal: CallerPrincipal? = nil,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         var storage = Database(
@@ -51,72 +49,87 @@ package struct Composition: Sendable {
         storage.retention = retention
         storage.sendsMail = externalServices.mail != nil
         storage.onDecision = { metrics.record($0) }
-        let database = storage
-        let tokens = try AccessTokens(
-            database: database, issuer: publicURL, signingKey: signingKey)
-        let authenticator = Authenticator(database: database, tokens: tokens)
-        let enforcer = CORSPolicyEnforcer(
-            database: database, publicURL: publicURL, profiles: Contracts.profiles)
-        let passwords = passwords ?? PasswordHasher(secrets: secrets, threads: 2)
-        self.database = database
-        self.passwords = passwords
-        self.enforcer = enforcer
+        database = storage
         self.metrics = metrics
-        self.authenticator = authenticator
-        self.tokens = tokens
-        mounts = Mounts(database: database, publicURL: publicURL)
-        let http = OutboundHTTP(policy: externalServices.providers)
-        let documents = ProviderDocuments(http: http, clock: clock)
-        var services = Services(
-            database: database, passwords: passwords, publicURL: publicURL,
-            providerDocuments: documents)
-        services.onVerification = { metrics.record($0) }
-        services.sendsMail = externalServices.mail != nil
-        let resolver = TXTResolver(server: externalServices.nameServer)
-        services.txtRecords = { try? await resolver.records(of: $0, for: $1) }
-        mailSender = externalServices.mail.map { mail in
-            MailSender(
-                server: MailServer(url: mail.url, authorities: mail.authorities), from: mail.from,
-                database: database
-            ) { Self.log($0, logger) }
-        }
-        resetAnswers = ResetAnswers(database: database, publicURL: publicURL)
-        services.clients = Contracts.descriptions
-        let core = SignInCore(
-            database: database, passwords: passwords, publicURL: publicURL,
-            tokens: tokens, http: http, documents: documents,
-            checkKey: { try await authenticator.key($0, $1) }, pause: externalServices.pause)
-        services.joining = HostedSignIn.joining(core)
-        services.activeToken = { try await core.activeToken($0, mayAsk: $1) }
-        domainChecks = DomainChecks(database: database, services: services)
-        let record: @Sendable (RequestRecord) -> Void = {
+        tokens = try AccessTokens(database: storage, issuer: publicURL, signingKey: signingKey)
+        self.passwords = passwords ?? PasswordHasher(secrets: secrets, threads: 2)
+        authenticator = Authenticator(database: storage, tokens: tokens)
+        enforcer = CORSPolicyEnforcer(
+            database: storage, publicURL: publicURL, profiles: Contracts.profiles)
+        mounts = Mounts(database: storage, publicURL: publicURL)
+        mailSender = Self.mailSender(externalServices, storage, logger)
+        resetAnswers = ResetAnswers(database: storage, publicURL: publicURL)
+        record = {
             metrics.record($0)
             Self.log($0, logger)
         }
-        self.record = record
+        let http = OutboundHTTP(policy: externalServices.providers)
+        let core = SignInCore(
+            database: storage, passwords: self.passwords, publicURL: publicURL, tokens: tokens,
+            http: http, documents: ProviderDocuments(http: http, clock: clock),
+            checkKey: { [authenticator] in try await authenticator.key($0, $1) },
+            pause: externalServices.pause)
+        let services = Self.services(core, externalServices, metrics)
+        domainChecks = DomainChecks(database: storage, services: services)
         dispatcher = try Dispatcher(
             endpoints: Routes.all + Contracts.endpoints(core) + HostedSignIn.endpoints(core)
                 + [KeySetEndpoint.endpoint(tokens)],
             services: services,
-            hooks: Hooks(
-                authenticate: {
-                    if let principal { return principal }
-                    try await authenticator.refuseKeyInAddress($0)
-                    return try await authenticator.principal(of: $0)
-                },
-                recheck: {
-                    if let principal { return principal }
-                    return try await authenticator.uncounted.principal(of: $0)
-                },
-                resolveTenant: { try await Self.resolve($0, $1, database) },
-                authorize: { Authorizer.refusal($0, $1, $2) },
-                enforceCORS: { try await enforcer.enforce($0, $1) },
-                encode: { Contracts.encode($0, $1) ?? LambdaEndpoint.encode($0, $1) },
-                idempotency: SealedIdempotencyStore(database: database),
-                awaitEarlierInvalidations: { try await database.awaitEarlierInvalidations() },
-                problem: storageProblem,
-                record: record,
-                now: clock))
+            hooks: Self.hooks(authenticator, enforcer, principal, record, clock))
+    }
+
+    private static func mailSender(
+        _ externalServices: ExternalServices, _ database: Database, _ logger: Logger?
+    ) -> MailSender? {
+        externalServices.mail.map { mail in
+            MailSender(
+                server: MailServer(url: mail.url, authorities: mail.authorities), from: mail.from,
+                database: database
+            ) { log($0, logger) }
+        }
+    }
+
+    /// What endpoints use besides the database.
+    private static func services(
+        _ core: SignInCore, _ externalServices: ExternalServices, _ metrics: ServiceMetrics
+    ) -> Services {
+        var services = Services(
+            database: core.database, passwords: core.passwords, publicURL: core.publicURL,
+            providerDocuments: core.documents)
+        services.onVerification = { metrics.record($0) }
+        services.sendsMail = externalServices.mail != nil
+        let resolver = TXTResolver(server: externalServices.nameServer)
+        services.txtRecords = { try? await resolver.records(of: $0, for: $1) }
+        services.clients = Contracts.descriptions
+        services.joining = HostedSignIn.joining(core)
+        services.activeToken = { try await core.activeToken($0, mayAsk: $1) }
+        return services
+    }
+
+    /// What the dispatcher's steps call.
+    private static func hooks(
+        _ authenticator: Authenticator, _ enforcer: CORSPolicyEnforcer,
+        _ principal: CallerPrincipal?, _ record: @escaping @Sendable (RequestRecord) -> Void,
+        _ clock: @escaping @Sendable () -> Timestamp
+    ) -> Hooks {
+        let database = authenticator.database
+        return Hooks(
+            authenticate: {
+                if let principal { return principal }
+                try await authenticator.refuseKeyInAddress($0)
+                return try await authenticator.principal(of: $0)
+            },
+            recheck: {
+                if let principal { return principal }
+                return try await authenticator.uncounted.principal(of: $0)
+            },
+            resolveTenant: { try await Self.resolve($0, $1, database) },
+            authorize: { Authorizer.refusal($0, $1, $2) },
+            enforceCORS: { try await enforcer.enforce($0, $1) },
+            encode: { Contracts.encode($0, $1) ?? LambdaEndpoint.encode($0, $1) },
+            idempotency: SealedIdempotencyStore(database: database),
+            awaitEarlierInvalidations: { try await database.awaitEarlierInvalidations() },
+            problem: storageProblem, record: record, now: clock)
     }
 
     /// The answer of the API and the client contracts, chosen by path and host.
@@ -176,5 +189,20 @@ package struct Composition: Sendable {
         let isUnsaid = record.fault != nil
         logger.log(
             record.status >= 500 ? .error : isUnsaid ? .notice : .info, "request", fields)
+    }
+}
+
+extension Composition {
+    /// As the running service has it.
+    init(
+        _ pools: DatabasePools, _ configuration: ServiceConfiguration, _ metrics: ServiceMetrics,
+        _ logger: Logger
+    ) throws {
+        try self.init(
+            app: pools.app, platform: pools.platform, lookups: pools.lookups,
+            secrets: configuration.secrets, publicURL: configuration.address,
+            signingKey: configuration.signingKey, lease: configuration.lease, logger: logger,
+            externalServices: configuration.externalServices, metrics: metrics,
+            retention: configuration.retention, clock: Timestamp.systemClock)
     }
 }

@@ -15,12 +15,9 @@ import Text
 /// The running service: loops, connections to the database, one HTTP server.
 package final class Service: Sendable {
     private let loops: [EventLoop]
-    private let app: Postgres
-    private let platform: Postgres
-    private let lookups: Postgres
+    private let pools: DatabasePools
     private let server: Server
     private let metricsServer: Server?
-    private let housekeeping: Housekeeping
     private let log: LoopLog
     private let periodicTasks: [PeriodicTask]
     private let drainState = DrainState()
@@ -49,61 +46,12 @@ package final class Service: Sendable {
         log = LoopLog(loops, descriptor: configuration.logger.descriptor)
         let logger = configuration.logger.writing(to: log)
         let metrics = ServiceMetrics()
-        var appConfiguration = PostgresConfiguration(conninfo: configuration.appConninfo)
-        appConfiguration.log = { event, detail in
-            logger.log(.warning, event, [("detail", .text(detail))])
-        }
-        appConfiguration.measures = metrics.database(role: "app")
-        let plan = ConnectionPlan(limit: configuration.databaseConnections, loops: loops.count)
-        metrics.database(limit: configuration.databaseConnections)
-        appConfiguration.budget = ConnectionBudget(spare: plan.spare)
-        var platformConfiguration = appConfiguration
-        platformConfiguration.measures = metrics.database(role: "platform")
-        platformConfiguration.conninfo = configuration.platformConninfo
-        // The platform's role mostly reads, so few connections stay open.
-        platformConfiguration.readsPerLoop = 1
-        platformConfiguration.readsAtRest = 0
-        platformConfiguration.transactionsPerLoop = 0
-        var lookupConfiguration = platformConfiguration
-        lookupConfiguration.measures = metrics.database(role: "lookups")
-        app = Postgres(configuration: appConfiguration, loops: loops, reserved: plan.app)
-        lookups = Postgres(configuration: lookupConfiguration, loops: loops, reserved: plan.lookups)
-        platform = Postgres(
-            configuration: platformConfiguration, loops: loops, reserved: plan.platform)
-        let publicURL = configuration.publicURL ?? "http://\(configuration.listen)"
-        let composition = try Composition(
-            app: app, platform: platform, lookups: lookups, secrets: configuration.secrets,
-            publicURL: publicURL, signingKey: configuration.signingKey,
-            lease: configuration.lease, logger: logger,
-            externalServices: configuration.externalServices,
-            metrics: metrics, retention: configuration.retention, clock: Timestamp.systemClock)
-        self.composition = composition
+        pools = DatabasePools(configuration, loops, metrics, logger)
+        composition = try Composition(pools, configuration, metrics, logger)
         composition.database.replica.start()
         try await composition.database.admitSecrets(replica: composition.database.replica.id)
         try await prepare(composition)
-        let responseCache = ResponseCache(
-            database: composition.database, enforcer: composition.enforcer,
-            metrics: composition.metrics)
-        let proxies = TrustedProxies(
-            configuration.trustedProxies,
-            isSecure: PublicAddress(publicURL).map { sameBytes($0.scheme, "https") } ?? false)
-        let quick = QuickVerification(composition)
-        let site = try HTTPSite(
-            console: ConsoleFiles(directory: configuration.consoleDirectory),
-            composition: composition, responseCache: responseCache,
-            proxies: proxies, drainState: drainState,
-            showsMetrics: configuration.metricsListen == nil)
-        var limits = ServerConfiguration()
-        limits.measures = metrics.server()
-        server = Server(
-            loops: loops, configuration: limits,
-            respond: { await site.respond(to: $0) },
-            fast: { request, writer in
-                guard let request = proxies.unwrapped(request) else { return .declined }
-                if responseCache.answer(request, writer) { return .given }
-                return quick.answer(request, writer)
-            },
-            refuse: { await site.refuse($0, as: $1) }, precheck: { await site.precheck($0) })
+        server = try Self.server(configuration, loops, composition, drainState)
         drain = configuration.drain
         var context: TLSContext?
         var files: (chain: String, key: String)?
@@ -123,38 +71,77 @@ package final class Service: Sendable {
             metricsServer = nil
         }
         port = try await server.start(address: configuration.listen, tls: context)
-        housekeeping = Housekeeping(
-            loop: loops[0], database: composition.database, metrics: metrics, logger: logger)
-        housekeeping.start()
-        let checks = composition.domainChecks
-        var periodicTasks = [
-            PeriodicTask("domain check failed", every: 600, on: loops[0], logger: logger) {
-                try await checks.round()
-            }
+        periodicTasks = Self.periodicTasks(configuration, composition, loops[0], logger)
+        for one in periodicTasks { one.start() }
+    }
+
+    /// The HTTP server: cached answers and plain verifications first, then the ordinary steps.
+    private static func server(
+        _ configuration: ServiceConfiguration, _ loops: [EventLoop], _ composition: Composition,
+        _ drainState: DrainState
+    ) throws -> Server {
+        let responseCache = ResponseCache(
+            database: composition.database, enforcer: composition.enforcer,
+            metrics: composition.metrics)
+        let proxies = TrustedProxies(
+            configuration.trustedProxies,
+            isSecure: PublicAddress(configuration.address).map { sameBytes($0.scheme, "https") }
+                ?? false)
+        let quick = QuickVerification(composition)
+        let site = try HTTPSite(
+            console: ConsoleFiles(directory: configuration.consoleDirectory),
+            composition: composition, responseCache: responseCache, proxies: proxies,
+            drainState: drainState, showsMetrics: configuration.metricsListen == nil)
+        var limits = ServerConfiguration()
+        limits.measures = composition.metrics.server()
+        return Server(
+            loops: loops, configuration: limits,
+            respond: { await site.respond(to: $0) },
+            fast: { request, writer in
+                guard let request = proxies.unwrapped(request) else { return .declined }
+                if responseCache.answer(request, writer) { return .given }
+                return quick.answer(request, writer)
+            },
+            refuse: { await site.refuse($0, as: $1) }, precheck: { await site.precheck($0) })
+    }
+
+    private static func periodicTasks(
+        _ configuration: ServiceConfiguration, _ composition: Composition, _ loop: EventLoop,
+        _ logger: Logger
+    ) -> [PeriodicTask] {
+        let database = composition.database
+        let housekeeping = Housekeeping(database: database, metrics: composition.metrics)
+        func task(
+            _ name: StaticString, every seconds: Int64, first: Int64? = nil,
+            _ work: @escaping @Sendable () async throws -> Void
+        ) -> PeriodicTask {
+            PeriodicTask(name, every: seconds, first: first, on: loop, logger: logger, work)
+        }
+        // A failed item is still there, so the next round finds it.
+        var tasks = [
+            task("removal of expired rows failed", every: 600, first: 30) {
+                try await housekeeping.sweep()
+            },
+            task("writing of key uses failed", every: Housekeeping.writeInterval) {
+                await housekeeping.write()
+            },
+            task("domain check failed", every: 600) { try await composition.domainChecks.round() },
         ]
         if let mailSender = composition.mailSender {
-            let answers = composition.resetAnswers
-            // A failed item is still there, so the next round finds it.
-            periodicTasks.append(
-                PeriodicTask("mail sending failed", every: 1, on: loops[0], logger: logger) {
-                    try await mailSender.round()
-                })
-            periodicTasks.append(
-                PeriodicTask("password resets failed", every: 1, on: loops[0], logger: logger) {
-                    try await answers.round()
-                })
+            tasks += [
+                task("mail sending failed", every: 1) { try await mailSender.round() },
+                task("password resets failed", every: 1) {
+                    try await composition.resetAnswers.round()
+                },
+            ]
         }
         if configuration.secrets.previous != nil {
-            let database = composition.database
-            periodicTasks.append(
-                PeriodicTask(
-                    "secret key rotation check failed", every: 1, on: loops[0], logger: logger
-                ) {
+            tasks.append(
+                task("secret key rotation check failed", every: 1) {
                     _ = try await database.followSecrets(replica: database.replica.id)
                 })
         }
-        self.periodicTasks = periodicTasks
-        for one in periodicTasks { one.start() }
+        return tasks
     }
 
     /// Reports not ready and closes each connection after its response, but continues to serve
@@ -175,7 +162,6 @@ package final class Service: Sendable {
     /// Answers requests in flight, then closes; acknowledged changes are not lost.
     package func stop() async {
         prepareToStop()
-        housekeeping.stop()
         for one in periodicTasks { one.stop() }
         composition.mailSender?.stop()
         // A handshake in progress needs one more round trip.
@@ -186,9 +172,7 @@ package final class Service: Sendable {
         await composition.database.writeSignIns()
         await composition.database.leaveSecrets(replica: composition.database.replica.id)
         await composition.database.replica.stop()
-        await app.close()
-        await platform.close()
-        await lookups.close()
+        await pools.close()
         await log.flush()
     }
 }

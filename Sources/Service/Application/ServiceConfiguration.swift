@@ -71,3 +71,24 @@ extension Settings {
         return retention
     }
 }
+
+extension ServiceConfiguration {
+    /// The settings' values, with what differs between the commands.
+    init(
+        _ settings: Settings, appConninfo: String, platformConninfo: String, secrets: SecretKeys,
+        externalServices: ExternalServices, logger: Logger, drain: Duration
+    ) throws {
+        try self.init(
+            appConninfo: appConninfo, platformConninfo: platformConninfo, secrets: secrets,
+            listen: settings.listen.text, publicURL: settings.publicURL, threads: settings.threads,
+            consoleDirectory: Installation.find("Public"), tlsCertificate: settings.tlsCertificate,
+            tlsKey: settings.tlsKey, signingKey: settings.signingKey?.text, lease: settings.lease,
+            externalServices: externalServices, logger: logger,
+            metricsListen: settings.metricsListen?.text, retention: settings.retention,
+            trustedProxies: settings.trustedProxies,
+            databaseConnections: settings.databaseConnections, drain: settings.drain ?? drain)
+    }
+
+    /// The address in links: the public one, else the one that is listened on.
+    var address: String { publicURL ?? "http://\(listen)" }
+}

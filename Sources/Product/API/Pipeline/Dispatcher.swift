@@ -199,10 +199,9 @@ extension Response {
     /// The fields of every response. `isPrivate`: only for its caller and not to be stored.
     package mutating func complete(id: String, isTLS: Bool, isPrivate: Bool) {
         set("x-request-id", id)
-        addIfAbsent("x-content-type-options", "nosniff")
-        if isTLS { keepToTLS() }
-        if isPrivate { addIfAbsent("cache-control", "no-store") }
-        addVary("Origin")
+        CommonFields.forEach(isTLS: isTLS, isPrivate: isPrivate) { name, value in
+            if name == "vary" { addVary(value) } else { addIfAbsent(name, value) }
+        }
     }
 
     /// Makes the browser use only https for a year (RFC 6797); only for responses over TLS.

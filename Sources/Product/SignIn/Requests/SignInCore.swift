@@ -8,15 +8,15 @@ import Storage
 /// The core that every contract calls, whatever its app's wire format.
 package struct SignInCore: Sendable {
     package let database: Database
-    let passwords: PasswordHasher
+    package let passwords: PasswordHasher
     /// The public URL of this server, without a trailing slash.
-    let publicURL: String
+    package let publicURL: String
     /// Seals what the database stores until the end of a sign-in.
     let sealer: Sealer
     package let tokens: AccessTokens
     /// Providers' endpoints, and the documents that they publish.
     let http: OutboundHTTP
-    let documents: ProviderDocuments
+    package let documents: ProviderDocuments
     /// Checks an API key as `/v1` does.
     let checkKey: @Sendable (_ key: String, Request) async throws -> CallerPrincipal
     /// Sleeps between two requests to a provider.

@@ -111,25 +111,32 @@ extension Database {
             try await note(verdict, of: reading, tenantChange)
         }
         var result = try await result(verdict, reading, tenantChange, identity: writing.identityID)
-        if !dryRun {
-            result.decisionID = change.actor.decisionID
-            result.reference = Base62.randomText(6)
-            result.answer = render(result)
-            try await tenantChange.recordDecision(
-                result, named, policy: reading.tenants[tenantChange.tenant]?.policyVersion,
-                since: started)
-            try await tenantChange.recordParts(of: result, reading)
-            try await tenantChange.record(result, for: digest)
-            if let id = result.decisionID { try await tenantChange.countAttempt(id) }
-            try await tenantChange.noteUpstream(of: named, by: call)
-        } else {
+        if dryRun {
             if let reason = verdict.reason, verdict.outcome == .refused {
                 result.wouldAdmit = Provisioning.wouldAdmit(
                     named.attempt, facts: reading.facts, refused: reason, now: change.now)
             }
             result.answer = render(result)
+        } else {
+            result.decisionID = change.actor.decisionID
+            result.reference = Base62.randomText(6)
+            result.answer = render(result)
+            try await record(result, named, reading, tenantChange, digest, since: started)
         }
         return result
+    }
+
+    private func record(
+        _ result: ProvisioningResult, _ named: ResolvedAttempt, _ reading: FactsReading,
+        _ tenantChange: Change, _ digest: [UInt8], since started: ContinuousClock.Instant
+    ) async throws {
+        try await tenantChange.recordDecision(
+            result, named, policy: reading.tenants[tenantChange.tenant]?.policyVersion,
+            since: started)
+        try await tenantChange.recordParts(of: result, reading)
+        try await tenantChange.record(result, for: digest)
+        if let id = result.decisionID { try await tenantChange.countAttempt(id) }
+        try await tenantChange.noteUpstream(of: named, by: reading.call)
     }
 
     /// The rules' verdict; nil if the call was to complete a sign-up and there is nothing to

@@ -13,20 +13,12 @@ struct ServeCommand {
         }
         let secrets = try settings.secrets()
         try ListenFault.check(settings)
-        let configuration = ServiceConfiguration(
-            appConninfo: database.text,
+        let configuration = try ServiceConfiguration(
+            settings, appConninfo: database.text,
             platformConninfo: settings.platformDatabaseURL?.text
                 ?? Self.switchingRole(database.text),
-            secrets: secrets, listen: settings.listen.text, publicURL: settings.publicURL,
-            threads: settings.threads, consoleDirectory: try Installation.find("Public"),
-            tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
-            signingKey: settings.signingKey?.text, lease: settings.lease,
-            externalServices: try ExternalServices(settings),
-            logger: Logger(format: settings.log == .text ? .text : .json),
-            metricsListen: settings.metricsListen?.text, retention: settings.retention,
-            trustedProxies: settings.trustedProxies,
-            databaseConnections: settings.databaseConnections,
-            drain: settings.drain ?? .seconds(5))
+            secrets: secrets, externalServices: ExternalServices(settings),
+            logger: Logger(format: settings.log == .text ? .text : .json), drain: .seconds(5))
         let logger = configuration.logger
         logger.log(.info, "starting", StartLine.fields(settings, configuration))
         Signals.block()
@@ -34,9 +26,7 @@ struct ServeCommand {
         controlLoop.start()
         try requireReady(configuration, on: controlLoop)
         let first = FirstStart(
-            settings: settings,
-            publicURL: settings.publicURL ?? "http://\(settings.listen.text)",
-            logger: logger)
+            settings: settings, publicURL: configuration.address, logger: logger)
         let service = try waitFor(on: controlLoop) {
             try await Service.start(configuration) { try await first.run($0) }
         }

@@ -28,24 +28,7 @@ struct DevelopmentCommand {
             cluster.stop()
             terminal.step("stopped")
         }
-        try Migrator.migrate(
-            conninfo: cluster.conninfo(role: "gatehouse_owner"),
-            directory: try Installation.find("Migrations"), log: { terminal.step("applying \($0)") }
-        )
-        let configuration = ServiceConfiguration(
-            appConninfo: cluster.conninfo(role: "gatehouse_app"),
-            platformConninfo: cluster.conninfo(role: "gatehouse_platform"),
-            secrets: SecretKeys(Array(secret.utf8)), listen: settings.listen.text,
-            publicURL: settings.publicURL, threads: settings.threads,
-            consoleDirectory: try Installation.find("Public"),
-            tlsCertificate: settings.tlsCertificate, tlsKey: settings.tlsKey,
-            signingKey: settings.signingKey?.text, lease: settings.lease,
-            externalServices: try ExternalServices(settings, isDevelopment: true),
-            logger: Logger(level: .notice, format: .text),
-            metricsListen: settings.metricsListen?.text, retention: settings.retention,
-            trustedProxies: settings.trustedProxies,
-            databaseConnections: settings.databaseConnections,
-            drain: settings.drain ?? .zero)
+        let configuration = try configuration(cluster, SecretKeys(Array(secret.utf8)))
         let controlLoop = EventLoop(index: -1)
         controlLoop.start()
         // A key and an owner of the settings take precedence over the demonstration's own.
@@ -56,8 +39,32 @@ struct DevelopmentCommand {
         let service = try waitFor(on: controlLoop) {
             try await Service.start(configuration) { if isNamed { try await first.run($0) } }
         }
-        let address = settings.publicURL ?? "http://\(settings.listen.host):\(service.port)"
         let link = try waitFor(on: controlLoop) { try await Demonstration(service).signInLink() }
+        greet(link, service.port, data)
+        // Closing the terminal sends SIGHUP: stop PostgreSQL as well.
+        _ = Signals.waitForStop(reload: nil)
+        terminal.step("stopping")
+        service.prepareToStop()
+        Signals.pause(configuration.drain)
+        try waitFor(on: controlLoop) { await service.stop() }
+    }
+
+    /// Applies the migrations and returns the configuration of the service on the cluster.
+    private func configuration(
+        _ cluster: PrivateCluster, _ secrets: SecretKeys
+    ) throws -> ServiceConfiguration {
+        try Migrator.migrate(
+            conninfo: cluster.conninfo(role: "gatehouse_owner"),
+            directory: Installation.find("Migrations"), log: { terminal.step("applying \($0)") })
+        return try ServiceConfiguration(
+            settings, appConninfo: cluster.conninfo(role: "gatehouse_app"),
+            platformConninfo: cluster.conninfo(role: "gatehouse_platform"), secrets: secrets,
+            externalServices: ExternalServices(settings, isDevelopment: true),
+            logger: Logger(level: .notice, format: .text), drain: .zero)
+    }
+
+    private func greet(_ link: String, _ port: Int, _ data: DataDirectory) {
+        let address = settings.publicURL ?? "http://\(settings.listen.host):\(port)"
         say(
             """
 
@@ -68,11 +75,5 @@ struct DevelopmentCommand {
             Ctrl-C stops it; the data stays in \(data.path).
 
             """)
-        // Closing the terminal sends SIGHUP: stop PostgreSQL as well.
-        _ = Signals.waitForStop(reload: nil)
-        terminal.step("stopping")
-        service.prepareToStop()
-        Signals.pause(configuration.drain)
-        try waitFor(on: controlLoop) { await service.stop() }
     }
 }

@@ -137,10 +137,7 @@ final class QuickVerification: Sendable {
     private static func begin(_ writer: ResponseWriter, isTLS: Bool) {
         writer.begin(200)
         writer.field("content-type", "application/json")
-        writer.field("x-content-type-options", "nosniff")
-        if isTLS { writer.field("strict-transport-security", "max-age=31536000") }
-        writer.field("cache-control", "no-store")
-        writer.field("vary", "Origin")
+        CommonFields.forEach(isTLS: isTLS, isPrivate: true) { writer.field($0, $1) }
     }
 
     private static func finish(_ writer: ResponseWriter, _ finding: KeyFinding) {
