@@ -1,6 +1,7 @@
 import CArgon2
 import Workers
 
+/// Why a password was neither accepted nor refused.
 package enum PasswordFault: Error, Sendable, Equatable {
     /// The queue is full: answer 429, the caller may retry.
     case busy
@@ -13,22 +14,30 @@ package enum PasswordFault: Error, Sendable, Equatable {
 /// key outside the database; this also makes it 32 bytes without cutting it. The stored string
 /// names the secret key of the pepper.
 package final class PasswordHasher: Sendable {
+    /// The result of checking a password against a stored hash.
     package struct Verdict: Sendable, Equatable {
+        /// True if the password is the stored one.
         package var matches: Bool
         /// The password matches, and its hash has weaker parameters than today's or another pepper.
         package var needsRehash: Bool
 
+        /// `needsRehash` counts only if the password matches.
         package init(matches: Bool, needsRehash: Bool) {
             self.matches = matches
             self.needsRehash = needsRehash
         }
     }
 
+    /// Parameters of argon2id (RFC 9106, section 3.1).
     package struct Cost: Sendable, Equatable {
+        /// Memory of one hash in KiB.
         package var kibibytes: UInt32
+        /// Passes over the memory.
         package var passes: UInt32
+        /// Degree of parallelism.
         package var lanes: UInt32
 
+        /// A stored hash beyond `most` is refused.
         package init(kibibytes: UInt32, passes: UInt32, lanes: UInt32) {
             self.kibibytes = kibibytes
             self.passes = passes
@@ -41,6 +50,7 @@ package final class PasswordHasher: Sendable {
         static let most = Cost(kibibytes: 256 * 1024, passes: 16, lanes: 8)
     }
 
+    /// Hashes that wait for a thread; more throw `busy`.
     package static let queueLimit = 64
     private static let saltLength = 16
     private static let hashLength = 32
@@ -88,6 +98,7 @@ package final class PasswordHasher: Sendable {
         _ = try await matches(password, peppers.sealing, dummy)
     }
 
+    /// True also for a text that is no hash of this service.
     package func needsRehash(_ phc: String) -> Bool {
         PasswordHash(phc).map { needsRehash($0) } ?? true
     }

@@ -8,6 +8,7 @@ import Synchronization
 /// `@unchecked Sendable`: every stored property but `remote` is touched on the loop's own thread
 /// only (checked by `assertOnLoop` in the entry points); `remote` is behind a mutex.
 package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable {
+    /// Both are true after a hang-up or an error if both are watched.
     package typealias Ready = (_ readable: Bool, _ writable: Bool) -> Void
 
     private struct Watch {
@@ -21,6 +22,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         var calls: [@Sendable () -> Void] = []
     }
 
+    /// Position among the process's loops, from 0.
     package let index: Int
     private let epoll: Int32
     private let wakeup: Int32
@@ -36,6 +38,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
     /// Monotonic nanoseconds, read once a cycle.
     package private(set) var now: Int64 = gh_monotonic()
 
+    /// Creates the descriptors; `start` creates the thread.
     package init(index: Int) {
         self.index = index
         epoll = gh_epoll_create()
@@ -61,10 +64,12 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         pthread_detach(started)
     }
 
+    /// Ends the thread after the current cycle; callable from any thread.
     package func stop() {
         perform { [unowned self] in stopping = true }
     }
 
+    /// True on the loop's own thread; false before `start`.
     package var isCurrent: Bool {
         guard let thread else { return false }
         return pthread_equal(pthread_self(), thread) != 0
@@ -101,6 +106,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         wake()
     }
 
+    /// For Swift's concurrency: runs the job in the loop's next cycle.
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         if isCurrent {
@@ -111,14 +117,17 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         }
     }
 
+    /// For Swift's concurrency.
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
+    /// A precondition fails off the loop.
     package func checkIsolated() {
         precondition(isCurrent, "not on the event loop")
     }
 
+    /// Never nil: the loop always knows its thread.
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
     /// Runs at the end of every cycle, to flush batched work. Call on the loop.
@@ -141,6 +150,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         _ = gh_epoll_add(epoll, descriptor, mask, token(descriptor, generation))
     }
 
+    /// Changes the events of a watched descriptor; ignores an unwatched one. Call on the loop.
     package func rewatch(_ descriptor: Int32, readable: Bool, writable: Bool) {
         assertOnLoop()
         let mask = Self.mask(readable, writable)
@@ -166,6 +176,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         return timers.add(deadline: gh_monotonic() + nanoseconds, call)
     }
 
+    /// Does nothing if the timer has fired. Call on the loop.
     package func cancel(_ timer: TimerID) {
         assertOnLoop()
         timers.cancel(timer)

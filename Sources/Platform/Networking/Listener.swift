@@ -8,6 +8,7 @@ package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The system refused; `code` is the errno.
     case refused(String, code: Int32)
 
+    /// A sentence for the operator.
     package var description: String {
         switch self {
         case .badAddress(let address):
@@ -22,12 +23,14 @@ package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// A listening TCP socket. Several of one process may share an address (SO_REUSEPORT): one a loop.
 package struct Listener: Sendable {
+    /// Non-blocking; register it with a loop.
     package let descriptor: Int32
     /// The bound port, also if 0 was requested.
     package let port: Int
 
     private static let backlog: Int32 = 4096
 
+    /// `host` is numeric. Throws `ListenError.refused` with the errno.
     package init(host: String, port: Int) throws(ListenError) {
         try self.init(host, port, backlog: Self.backlog, isShared: true)
     }
@@ -96,10 +99,12 @@ package struct Listener: Sendable {
     /// connection is lost in the queue when the listener closes.
     package func refuseNew() { _ = gh_refuse_new(descriptor) }
 
+    /// Connections that were not accepted are reset: call `refuseNew` before.
     package func close() { _ = Glibc.close(descriptor) }
 }
 
 extension Listener {
+    /// The result of one `accept`.
     package enum Accepted {
         /// Non-blocking and close-on-exec.
         case descriptor(Int32)
@@ -108,6 +113,7 @@ extension Listener {
         case exhausted
     }
 
+    /// Never blocks; the caller closes the descriptor.
     package func accept() -> Accepted {
         let made = gh_accept(descriptor)
         if made >= 0 { return .descriptor(made) }

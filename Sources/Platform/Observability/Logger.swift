@@ -1,5 +1,6 @@
 import Glibc
 
+/// Ordered by severity; lines below the logger's level are dropped.
 package enum Level: Int, Sendable, Comparable, CaseIterable {
     case debug, info, notice, warning, error
 
@@ -37,20 +38,25 @@ package protocol LogSink: Sendable {
 /// threads and processes do not mix. Messages are literals; variable parts are fields, whose
 /// control characters are escaped, so that input cannot forge a line.
 package struct Logger: Sendable {
+    /// `json` for machines, `text` for people.
     package enum Format: Sendable { case json, text }
 
+    /// The lowest level that is written.
     package var level: Level
+    /// The format of each line.
     package var format: Format
     /// The descriptor of the lines; standard error by default.
     package var descriptor: Int32
     private var sink: (any LogSink)?
 
+    /// `descriptor` 2 is standard error.
     package init(level: Level = .info, format: Format = .json, descriptor: Int32 = 2) {
         self.level = level
         self.format = format
         self.descriptor = descriptor
     }
 
+    /// The same logger with another destination.
     package func writing(to sink: any LogSink) -> Logger {
         var logger = self
         logger.sink = sink
@@ -71,6 +77,7 @@ package struct Logger: Sendable {
         if let sink { sink.write(line.bytes) } else { Self.write(line.bytes, to: descriptor) }
     }
 
+    /// Repeats interrupted writes; ignores failures.
     package static func write(_ bytes: [UInt8], to descriptor: Int32) {
         bytes.withUnsafeBytes { bytes in
             // A log that cannot be written must not stop the service.

@@ -4,9 +4,12 @@ import Synchronization
 package final class Counter: Sendable {
     private let value = Atomic<Int>(0)
 
+    /// Starts at zero.
     package init() {}
 
+    /// Callable from any thread, without a lock.
     package func increment(by amount: Int = 1) { value.wrappingAdd(amount, ordering: .relaxed) }
+    /// May lag behind increments of other threads.
     package var current: Int { value.load(ordering: .relaxed) }
 }
 
@@ -14,10 +17,14 @@ package final class Counter: Sendable {
 package final class Gauge: Sendable {
     private let value = Atomic<Int>(0)
 
+    /// Starts at zero.
     package init() {}
 
+    /// Callable from any thread, without a lock.
     package func set(_ new: Int) { value.store(new, ordering: .relaxed) }
+    /// Negative amounts decrease.
     package func add(_ amount: Int) { value.wrappingAdd(amount, ordering: .relaxed) }
+    /// May lag behind changes of other threads.
     package var current: Int { value.load(ordering: .relaxed) }
 }
 
@@ -34,8 +41,10 @@ package final class Histogram: Sendable {
     private let buckets = (0...bounds.count).map { _ in Counter() }
     private let total = Atomic<Int>(0)
 
+    /// All buckets start at zero.
     package init() {}
 
+    /// Callable from any thread, without a lock.
     package func record(nanoseconds: Int64) {
         let value = max(0, Int(nanoseconds))
         buckets[Self.bounds.firstIndex { value <= $0 } ?? Self.bounds.count].increment()

@@ -2,10 +2,13 @@ import Text
 
 /// Limits of one call, and which addresses it may reach.
 package struct OutboundPolicy: Sendable {
+    /// Bytes of a response body; more fails.
     package static let bodyLimit = 256 * 1024
+    /// Bytes of a response head; more fails.
     package static let headLimit = 32 * 1024
     /// More than a few stalling owners can occupy.
     package static let threads = 24
+    /// Calls of all owners that wait for a thread.
     package static let queueLimit = 64
     /// Concurrent transfers of one tenant, and of one tenant to one host.
     package static let tenantTransfers = (all: 2, toHost: 2)
@@ -16,6 +19,7 @@ package struct OutboundPolicy: Sendable {
 
     /// From the call to the complete response, waiting for a thread included.
     package var total: Duration = .seconds(5)
+    /// Limit for name look-up, connection and TLS handshake.
     package var connecting: Duration = .seconds(3)
     /// A host that does not respond within this time has timed out; with less, the caller had no
     /// time left.
@@ -28,6 +32,7 @@ package struct OutboundPolicy: Sendable {
     /// PEM of the authorities to trust; nil: the system's.
     package var authorities: String?
 
+    /// `authorities` nil: the system's.
     package init(allowsLoopback: Bool = false, authorities: String? = nil) {
         self.allowsLoopback = allowsLoopback
         self.authorities = authorities

@@ -8,14 +8,17 @@ package final class TXTResolver: Sendable {
     package struct Server: Sendable {
         /// IPv4 only.
         package var address: IPAddress
+        /// UDP and TCP.
         package var port: UInt16
 
+        /// 53 except in tests.
         package init(address: IPAddress, port: UInt16 = 53) {
             self.address = address
             self.port = port
         }
     }
 
+    /// Raw values appear in the log.
     package enum Failure: String, Error, Sendable {
         /// No server responded in time, or all failed.
         case unavailable
@@ -24,7 +27,9 @@ package final class TXTResolver: Sendable {
         case busy
     }
 
+    /// Each waits for one look-up at a time.
     package static let threads = 8
+    /// Look-ups of all owners that wait for a thread.
     package static let queueLimit = 32
     /// Concurrent look-ups of one owner, and how many more may wait.
     package static let questionsOfOwner = 2
@@ -38,6 +43,7 @@ package final class TXTResolver: Sendable {
     private let owners = FairSlots<UUID?>(waitingLimit: TXTResolver.waitingLimit)
     private let server: Server?
 
+    /// `server` nil: those of `/etc/resolv.conf`.
     package init(server: Server? = nil) { self.server = server }
 
     /// Each record as one text; empty if the name has none or does not exist. `name` is an A-label

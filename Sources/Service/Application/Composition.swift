@@ -15,19 +15,26 @@ import Text
 
 /// The service without its sockets: what tests drive in process and `Service` puts behind them.
 package struct Composition: Sendable {
+    /// With the connections that were passed in.
     package let database: Database
+    /// Runs every API request through its checks.
     package let dispatcher: Dispatcher
+    /// Hashes on its own threads.
     package let passwords: PasswordHasher
     let enforcer: CORSPolicyEnforcer
+    /// Signs and verifies access tokens.
     package let tokens: AccessTokens
     let mounts: Mounts
+    /// Counts from the first request on.
     package let metrics: ServiceMetrics
     let authenticator: Authenticator
     /// One log line and the metrics of a finished request.
     let record: @Sendable (RequestRecord) -> Void
     /// nil if no mail server is set.
     package let mailSender: MailSender?
+    /// Started only if a mail server is set.
     package let resetAnswers: ResetAnswers
+    /// The periodic check of verified domains' DNS records.
     package let domainChecks: DomainChecks
 
     /// With a `principal` every request has that caller, whatever credential it carries: for the

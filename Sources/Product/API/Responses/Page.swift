@@ -3,12 +3,16 @@ import JSON
 
 /// The requested page of a list.
 package struct PageRequest: Sendable, Equatable {
+    /// Accepted values of `limit`; others are 422.
     package static let limits = 1...200
+    /// Items of a page if the request has no `limit`.
     package static let standardLimit = 50
 
+    /// Items at most.
     package var limit: Int
     /// The field, without the sign.
     package var sort: String
+    /// `sort` began with `-`.
     package var descending: Bool
     /// The last item of the previous page; the page starts after it.
     package var after: Cursor?
@@ -16,9 +20,12 @@ package struct PageRequest: Sendable, Equatable {
 
 /// The number of items that pass the filters. `exact` false: a lower bound.
 package struct Total: Sendable, Equatable {
+    /// Items that pass the filters, all pages together.
     package var value: Int
+    /// False: counting stopped at its limit.
     package var exact: Bool
 
+    /// `exact` false: `value` is a lower bound.
     package init(_ value: Int, exact: Bool = true) {
         self.value = value
         self.exact = exact

@@ -4,10 +4,14 @@ import JSON
 /// One fault of the input. `pointer` is a JSON pointer into the body (RFC 6901), or `?name` for a
 /// query parameter.
 package struct FieldError: Sendable, Equatable {
+    /// Names the faulty member; empty: the whole body.
     package var pointer: String
+    /// For programs.
     package var code: FieldCode
+    /// For people: completes the sentence that begins with the field's name.
     package var detail: String
 
+    /// `detail` must not repeat the value: it may be a secret.
     package init(_ pointer: String, _ code: FieldCode, _ detail: String) {
         self.pointer = pointer
         self.code = code
@@ -17,9 +21,13 @@ package struct FieldError: Sendable, Equatable {
 
 /// An error response by RFC 9457, thrown from anywhere below the dispatcher.
 package struct Problem: Error, Sendable {
+    /// Usually the code's own status.
     package var status: Int
+    /// For programs: decides the document's `type`.
     package var code: Code
+    /// For people; holds no secrets.
     package var detail: String
+    /// Empty except for invalid input.
     package var errors: [FieldError]
     /// Header fields of the response: `Retry-After`, `WWW-Authenticate`, `Allow`.
     package var fields: [Field]
@@ -28,6 +36,7 @@ package struct Problem: Error, Sendable {
     /// The cause, only for the log.
     package var cause: String?
 
+    /// `status` nil: the code's own.
     package init(
         _ code: Code, _ detail: String, status: Int? = nil, errors: [FieldError] = [],
         fields: [Field] = [], members: [JSONValue.Member] = []
@@ -53,6 +62,7 @@ package struct Problem: Error, Sendable {
             errors: Array(errors.prefix(Decoder.maxErrors)))
     }
 
+    /// 404; `what` completes "There is no such …".
     package static func notFound(_ what: String = "object") -> Problem {
         Problem(.notFound, "There is no such \(what).")
     }
@@ -66,12 +76,14 @@ package struct Problem: Error, Sendable {
             members: [JSONValue.Member("conflicting_id", .string(id))])
     }
 
+    /// 401 with `WWW-Authenticate: Bearer`.
     package static func unauthorized(_ detail: String = "A credential is needed.") -> Problem {
         Problem(
             .unauthorized, detail,
             fields: [Field("www-authenticate", "Bearer realm=\"gatehouse\"")])
     }
 
+    /// 403 for a known caller without the right.
     package static func forbidden(
         _ detail: String = "The credential does not permit this."
     ) -> Problem {
@@ -102,6 +114,7 @@ package struct Problem: Error, Sendable {
         .commitUnknown, "It is not known whether the change was written; look before trying again.",
         fields: [Field("retry-after", "1")])
 
+    /// 500; the cause is only in the log.
     package static let internalError = Problem(
         .internalError, "Something went wrong on our side; the request id names it in the log.")
 

@@ -5,19 +5,25 @@ import Text
 
 /// The tenant and the client of a mount.
 package struct MountedClient: Sendable {
+    /// Never deleted; may be suspended.
     package var tenant: TenantRow
+    /// Enabled.
     package var client: ClientRow
 }
 
 /// A client that answers at the root of a host.
 package struct BoundHost: Sendable {
+    /// The tenant that bound the host.
     package let tenant: UUID
+    /// Names the client in its tenant.
     package let client: String
 }
 
 /// A host at which a client of a tenant answers.
 package struct BoundClientHost: Sendable {
+    /// Names the client in its tenant.
     package let client: String
+    /// Lower case, with a port only if the binding has one.
     package let host: String
 
     fileprivate static let all: SQL = "SELECT client, host FROM directory_bound_hosts()"
@@ -52,6 +58,7 @@ extension Database {
 }
 
 extension TenantScope {
+    /// All clients that the tenant has configured, enabled or not.
     package func clients() async throws(PostgresError) -> [ClientRow] {
         let rows = try await read(
             "SELECT \(ClientRow.columns) FROM clients c WHERE c.tenant_id = \(tenant)")
@@ -67,6 +74,7 @@ extension TenantScope {
         }
     }
 
+    /// nil if the tenant has not configured the client.
     package func client(_ name: String) async throws(PostgresError) -> ClientRow? {
         let rows = try await read(
             """
