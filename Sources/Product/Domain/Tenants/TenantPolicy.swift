@@ -31,9 +31,9 @@ package struct TenantPolicy: Sendable, Equatable {
     package var inviteEmailMustMatch = true
     /// See `AutoLink`.
     package var autoLink: AutoLink = .off
-    /// Shortest password in characters, at least `passwordFloor`.
+    /// Shortest password in Unicode scalars, at least `passwordFloor`.
     package var passwordMin = 15
-    /// Refuses passwords from the list of common ones.
+    /// Refuses common passwords, and those made of the user's address or name.
     package var passwordBlocklist = true
     /// Increases with each change; decisions record it.
     package var version: Int64 = 1

@@ -9,7 +9,7 @@ package struct AuditRow: ListedRow {
     package var tenant: UUID
     /// Ordered by time (see `UUID.ordered`).
     package var id: UUID
-    /// Order of commit, given afterwards; nil: not numbered yet.
+    /// Nothing assigns it: always nil.
     package var seq: Int?
     /// The change's time, not the commit's.
     package var occurredAt: Timestamp

@@ -28,7 +28,7 @@ package struct InviteRow: ListedRow {
     package var inviterID: String
     /// The actor's name when the invite was made.
     package var inviterName: String
-    /// How often a token was made anew.
+    /// 1 plus the number of renewals.
     package var sentCount: Int
     /// Exclusive.
     package var expiresAt: Timestamp

@@ -8,7 +8,7 @@ package struct OperatorRow: ListedRow {
     package var id: UUID
     /// As written by the person.
     package var email: String
-    /// The normalised address; unique among operators.
+    /// The normalised address; unique in one scope, and among confirmed operators.
     package var emailKey: String
     /// nil: no name is known.
     package var name: String?

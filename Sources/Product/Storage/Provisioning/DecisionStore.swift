@@ -33,7 +33,7 @@ package struct DecisionRow: ListedRow {
     package var policyVersion: Int?
     /// `[{rule, result, detail, about}]`, as `Verdict.traceDocument` writes it.
     package var trace: JSONValue
-    /// From the call's start to the recording, waits included.
+    /// From the transaction's start to the recording.
     package var durationMilliseconds: Double
     /// nil if the actor had no request id.
     package var requestID: String?

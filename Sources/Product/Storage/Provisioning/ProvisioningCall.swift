@@ -47,7 +47,7 @@ package struct ProvisioningCall: Sendable {
     }
     /// Id or slug, and its source.
     package var tenant: String?
-    /// Shown in the trace; the default is a caller that named the tenant itself.
+    /// Shown in the trace; `.attempt` means that the request itself named it.
     package var tenantSource: AskedTenant.Source = .attempt
     /// As sent; unknown tokens are refused by the rules.
     package var inviteToken: String?

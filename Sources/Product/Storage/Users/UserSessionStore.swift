@@ -14,7 +14,7 @@ package struct UserSessionRow: ListedRow {
     package var device: String?
     /// When the user signed in.
     package var createdAt: Timestamp
-    /// Updated at intervals at most.
+    /// Exact to the minute.
     package var lastSeenAt: Timestamp
     /// nil if unknown.
     package var ip: String?
