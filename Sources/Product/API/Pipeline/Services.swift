@@ -26,15 +26,15 @@ package struct Services: Sendable {
     /// Begins an invite holder's sign-in at a provider: the redirect URL, and the cookie that binds
     /// the return. Takes the tenant, the provider and the hash of the token; throws `Problem`.
     package typealias Joining =
-    /// Throws 500 unless the composition root sets it.
         @Sendable (Call, TenantRow, UUID, [UInt8]) async throws -> (url: String, cookie: Field)
+    /// Throws 500 unless the composition root sets it.
     package var joining: Joining = { _, _, _, _ in throw Problem.internalError }
 
     /// Finds an app's token if it is active; nil for every other text. A token of a tenant that the
     /// caller may not ask about is not looked up, so that the time reveals nothing.
     package typealias ReadingTokens =
-    /// Knows no token unless the composition root sets it.
         @Sendable (_ token: String, _ mayAsk: (UUID) -> Bool) async throws -> ActiveToken?
+    /// Knows no token unless the composition root sets it.
     package var activeToken: ReadingTokens = { _, _ in nil }
 
     /// Limits callers that verify many keys at once.
