@@ -4,45 +4,6 @@ import JSON
 import Postgres
 import Text
 
-/// The filters of a list of keys.
-package struct APIKeyFilter: Sendable {
-    /// As of now.
-    package var status: APIKey.Status?
-    /// The user who owns the key.
-    package var owner: UUID?
-    /// `live` or `test`.
-    package var environment: String?
-    /// Part of the name; under three characters the prefix of a word of it. Searched first.
-    package var text: String?
-
-    /// nil filters nothing.
-    package init(
-        status: APIKey.Status? = nil, owner: UUID? = nil, environment: String? = nil, text: String? = nil
-    ) {
-        self.status = status
-        self.owner = owner
-        self.environment = environment
-        self.text = text
-    }
-
-    func condition(at now: Timestamp) -> SQL {
-        var sql: SQL = ""
-        if let owner { sql += " AND owner_user_id = \(owner)" }
-        if let environment { sql += " AND environment = \(environment)" }
-        guard let status else { return sql }
-        if status == .revoked {
-            return sql + " AND (revoked_at IS NOT NULL OR owner_deleted_at IS NOT NULL)"
-        }
-        sql += " AND revoked_at IS NULL AND owner_deleted_at IS NULL"
-        if status == .expired { return sql + " AND expires_at <= \(now)" }
-        sql += " AND (expires_at IS NULL OR expires_at > \(now))"
-        return sql
-            + (status == .grace
-                ? " AND previous_until > \(now)"
-                : " AND (previous_until IS NULL OR previous_until <= \(now))")
-    }
-}
-
 /// API keys of one tenant, or of the platform under the nil tenant.
 extension TenantScope {
     /// One page; buffered uses of this tenant's keys are written first.

@@ -1,0 +1,78 @@
+import Text
+
+/// How a tenant knows the attempt; the first match counts.
+enum Knowledge: Equatable {
+    case suspendedUser(UserFacts)
+    case liveInvite
+    case pendingRow(UserFacts)
+    case activeUser(UserFacts)
+    case awaitsApproval(UserFacts)
+    case deletedUser(UserFacts)
+    case domain
+    case open
+
+    var name: String {
+        switch self {
+        case .suspendedUser: "suspended user"
+        case .liveInvite: "live invite"
+        case .pendingRow: "pending row"
+        case .activeUser: "active user"
+        case .awaitsApproval: "awaits approval"
+        case .deletedUser: "deleted user"
+        case .domain: "verified domain"
+        case .open: "open"
+        }
+    }
+
+    /// The order in rule 4.
+    var rank: Int {
+        switch self {
+        case .suspendedUser: 0
+        case .liveInvite: 1
+        case .pendingRow: 2
+        case .activeUser: 3
+        case .awaitsApproval: 4
+        case .deletedUser: 5
+        case .domain: 6
+        case .open: 7
+        }
+    }
+
+    var user: UserFacts? {
+        switch self {
+        case .suspendedUser(let user), .pendingRow(let user), .activeUser(let user),
+            .awaitsApproval(let user), .deletedUser(let user):
+            user
+        case .liveInvite, .domain, .open: nil
+        }
+    }
+}
+
+/// A tenant that rule 4 considers.
+struct Candidate {
+    var tenant: TenantFacts
+    var knowledge: Knowledge
+    var standing: Standing
+
+    /// The outcome in the tenant if the address is proved.
+    enum Standing {
+        /// Admits the person, or creates a row that waits for approval.
+        case admits
+        /// The account exists with another sign-in, which the person may link.
+        case linkable
+        /// Refuses, whatever the person does.
+        case refuses
+    }
+
+    var about: [TraceReference] {
+        let id = tenant.id
+        var about: [TraceReference] = [.tenant(id)]
+        if let user = knowledge.user { about.append(.user(user.id, of: id)) }
+        switch knowledge {
+        case .liveInvite: if let invite = tenant.invite { about.append(.invite(invite.invite)) }
+        case .domain: if let domain = tenant.domain { about.append(.domain(domain)) }
+        default: break
+        }
+        return about
+    }
+}

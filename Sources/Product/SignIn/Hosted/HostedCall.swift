@@ -1,0 +1,91 @@
+import API
+import Cryptography
+import Domain
+import Federation
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// A request to the pages of a tenant, or of the platform if none is named.
+struct HostedCall: Sendable {
+    let client: ClientCall
+    let path: String
+
+    /// 404 for an unknown tenant.
+    init(_ call: Call, _ tenant: String?, _ core: SignInCore) async throws {
+        var row = TenantRow.platform(named: "Gatehouse", at: call.now)
+        if let tenant {
+            guard let found = try await core.database.tenant(tenant), found.status != .deleted
+            else { throw Problem.notFound("page") }
+            row = found
+        }
+        self.init(call, row, core)
+        if row.status == .suspended { throw SignInRefusal.tenantSuspended }
+    }
+
+    init(_ call: Call, _ tenant: TenantRow, _ core: SignInCore, provider: UUID? = nil) {
+        client = ClientCall(hosted: call, tenant: tenant, provider: provider, core)
+        path =
+            tenant.id == .platform
+            ? HostedSignIn.platformPath : "/t/\(tenant.slug)\(HostedSignIn.platformPath)"
+    }
+
+    func show() async throws -> Response {
+        if let page = try await HostedGrant.page(self) { return page }
+        var page = HostedPage("Sign in", of: client.tenant.name)
+        page.takesGrant(at: "\(HostedSignIn.platformPath)/grant")
+        let providers = try await client.core.database.offeredProviders(of: client.tenant.id)
+        if providers.isEmpty { page.warn("No provider is set up yet. Ask your administrator.") }
+        page.providers(providers, to: path)
+        return page.response()
+    }
+
+    /// Redirects the browser to the provider.
+    func begin() async throws -> Response {
+        let form = FormText(String(decoding: client.request.body, as: UTF8.self))
+        guard let id = form.first("provider").flatMap({ UUID($0) }) else {
+            throw SignInRefusal.noProvider
+        }
+        let (url, cookie) = try await begin(at: id)
+        return Response(
+            303, fields: [Field("location", url), cookie, Field("cache-control", "no-store")])
+    }
+
+    /// The redirect URL, and the cookie that binds the return to this browser. `invite`: the hash
+    /// of the invite's token.
+    func begin(at provider: UUID, invite: [UInt8]? = nil) async throws -> (String, Field) {
+        let chosen = HostedCall(client.call, client.tenant, client.core, provider: provider).client
+        guard let row = try await chosen.provider() else { throw SignInRefusal.noProvider }
+        let state = "\(TokenSecret.make()).\(client.tenant.id)"
+        let begun = try await chosen.beginLogin(
+            LoginWish(
+                redirectURI: chosen.returnAddress(of: row), state: state, isBrowsers: true,
+                invite: invite))
+        let cookie = HostedCookie.state.field(
+            "\(state).\(begun.browser ?? "")", for: chosen.request)
+        return (begun.url, cookie)
+    }
+}
+
+extension ClientCall {
+    /// The hosted pages act as a client that every tenant has.
+    init(hosted call: Call, tenant: TenantRow, provider: UUID?, _ core: SignInCore) {
+        var row = ClientRow(unset: HostedSignIn.contract.name)
+        row.enabled = true
+        row.redirectURIs = HostedSignIn.returnAddresses(of: tenant, core)
+        if let provider {
+            row.settings = .object([.init("provider", .string(provider.description))])
+        }
+        self.init(call, row, of: tenant, HostedSignIn.contract, core)
+    }
+
+    func returnAddress(of provider: ProviderRow) -> String {
+        client.redirectURIs[provider.tenantID == nil ? 0 : 1]
+    }
+
+    /// Every provider of an account: proof of ownership is not limited to the offered ones.
+    func provingProviders() async throws -> [ProviderRow] {
+        try await core.database.signInProviders(near: tenant.id)
+    }
+}

@@ -1,0 +1,101 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// One audit event as stored.
+package struct AuditRow: ListedRow {
+    /// The nil UUID for the platform's own events.
+    package var tenant: UUID
+    /// Ordered by time (see `UUID.ordered`).
+    package var id: UUID
+    /// Nothing assigns it: always nil.
+    package var seq: Int?
+    /// The change's time, not the commit's.
+    package var occurredAt: Timestamp
+    /// Such as `operator`, `user` or `key`; `system` is the service itself.
+    package var actorType: String
+    /// A UUID or the name of a part of the service.
+    package var actorID: String
+    /// When the event was written; later renames are not shown.
+    package var actorName: String
+    /// An `AuditAction` raw value, such as `api_key.revoked`.
+    package var action: String
+    /// The kind of object, such as `user`.
+    package var targetType: String
+    /// The object's id as text; the object may be deleted by now.
+    package var targetID: String
+    /// When the event was written; later renames are not shown.
+    package var targetName: String
+    /// Empty if no request caused the change.
+    package var requestID: String
+    /// The caller's address; nil if no request caused the change.
+    package var ip: String?
+    /// `{field: [before, after]}` without secrets.
+    package var changes: JSONValue
+    /// The provisioning decision that caused the change; nil: none.
+    package var decisionID: UUID?
+
+    /// For `ListedRow`: lists sort by `occurredAt`.
+    package var createdAt: Timestamp { occurredAt }
+
+    static let columns: SQL =
+        """
+        tenant_id, id, seq, occurred_at, actor_type, actor_id, actor_name, action, target_type,
+        target_id, target_name, request_id, ip, changes, decision_id
+        """
+
+    init(_ row: Row) throws(PostgresError) {
+        tenant = try row.get(0)
+        id = try row.get(1)
+        seq = try row.get(2)
+        occurredAt = try row.get(3)
+        actorType = try row.get(4)
+        actorID = try row.get(5)
+        actorName = try row.get(6)
+        action = try row.get(7)
+        targetType = try row.get(8)
+        targetID = try row.get(9)
+        targetName = try row.get(10)
+        requestID = try row.get(11)
+        ip = try row.get(12)
+        let text: JSONB = try row.get(13)
+        decisionID = try row.get(14, as: UUID?.self)
+        changes = (try? JSONValue(parsing: Array(text.text.utf8))) ?? .object([])
+    }
+}
+
+extension AuditRow {
+    /// `actions`: the existing actions of the filter's group; each yields a page, and these are
+    /// merged.
+    static func list(
+        of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, _ list: ListQuery
+    ) -> SQL {
+        // For all tenants: the condition of the index over all rows.
+        let condition: SQL = tenant.map { "tenant_id = \($0)" } ?? "occurred_at > '-infinity'"
+        var ways = filter.ways(in: condition)
+        var kinds: SQL = ""
+        if let actions {
+            kinds = "unnest(\(actions)::text[]) AS kind (wanted) CROSS JOIN LATERAL "
+            ways = ways.map { $0 + " AND action = kind.wanted" }
+        }
+        let most: SQL = "LIMIT \(raw: "\(ListTotal.most + 1)")"
+        let counted = Self.merged(ways.map { "SELECT 1 FROM \($0) \(most)" })
+        let counting: SQL =
+            list.total != nil
+            ? ""
+            : """
+            , (SELECT count(*) FROM (
+                SELECT 1 FROM \(kinds)(\(counted)) AS met \(most)) AS capped) AS counted
+            """
+        return """
+            SELECT \(columns)\(counting)
+            FROM \(kinds)(\(merged(ways.map { "SELECT * FROM \($0)\(list.tail)" }))) AS audit_events
+            \(list.order(of: "audit_events.")) LIMIT \(raw: "\(list.fetched)")
+            """
+    }
+
+    private static func merged(_ selects: [SQL]) -> SQL {
+        SQL.joined(selects.map { "(\($0))" }, separator: " UNION ALL ")
+    }
+}

@@ -1,0 +1,57 @@
+import Cryptography
+import Domain
+import Postgres
+import Replication
+import Text
+
+/// The actor of a change: an operator, a key, a user, a hook or the system itself.
+package struct Actor: Sendable {
+    /// `operator`, `key`, `user`, `hook` or `system`.
+    package var type: String
+    /// The actor's id as text.
+    package var id: String
+    /// Stored with each audit event; later renames do not change it.
+    package var name: String
+    /// Empty if no request caused the change.
+    package var requestID: String
+    /// The caller's address; nil if no request caused the change.
+    package var ip: String?
+    /// The decision by which it is done, or that led to it.
+    package var decisionID: UUID?
+
+    /// `ip` nil: no request caused the change.
+    package init(type: String, id: String, name: String, requestID: String, ip: String?) {
+        self.type = type
+        self.id = id
+        self.name = name
+        self.requestID = requestID
+        self.ip = ip
+    }
+
+    /// For changes without a caller, such as housekeeping.
+    package static let system = Actor(
+        type: "system", id: "gatehouse", name: "Gatehouse", requestID: "", ip: nil)
+}
+
+/// One transaction in the scope of one tenant.
+package struct Change: Sendable {
+    /// The tenant whose rows the transaction sees.
+    package let tenant: UUID
+    package internal(set) var actor: Actor
+    /// One time for all rows and rules of the change.
+    package let now: Timestamp
+    /// Open until the body of `TenantScope.change` returns.
+    package let transaction: Transaction
+    let invalidations: Invalidations
+    /// False in a dry run, which blocks no other attempt and stores nothing.
+    var locksRows = true
+
+    /// A clause that locks rows, if this change does.
+    func locking(_ clause: SQL) -> SQL { locksRows ? clause : "" }
+
+    /// One statement of the change; after a failure the change can only be rolled back.
+    @discardableResult
+    package func query(_ sql: SQL) async throws(PostgresError) -> Rows {
+        try await transaction.query(sql)
+    }
+}

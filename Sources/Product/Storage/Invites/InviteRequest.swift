@@ -1,0 +1,71 @@
+import Cryptography
+import Domain
+import Postgres
+import Text
+
+/// A request for an invite, its input checked.
+package struct InviteRequest: Sendable {
+    /// Compared with pending invites by its key.
+    package var email: EmailAddress
+    /// nil: `defaultRole` for a new invite, and a pending one keeps its own.
+    package var role: UserRole?
+    /// nil: the policy's default.
+    package var defaultRole: UserRole?
+    /// Exclusive; nil: `Invite.defaultLifetime` from now.
+    package var expiresAt: Timestamp?
+    /// Text for the mail; nil: none, and a renewed invite keeps its own.
+    package var message: String?
+    /// `mail` is checked against the mail limits before anything is written.
+    package var delivery: Invite.Delivery
+    /// A pending invite gets a new token instead of being returned as it is.
+    package var resend: Bool
+    /// A pending invite gets `role` in place of its own, and keeps its token.
+    package var rolePrevails = false
+    /// The widest role that the inviter may give; nil: none.
+    package var widest: UserRole?
+    /// How many mails the tenant may still cause; as in `Change.mailsLeft`.
+    package var mailsLeft = MailLimit.ofTenant
+
+    /// `widest` nil refuses every role.
+    package init(
+        email: EmailAddress, role: UserRole? = nil, expiresAt: Timestamp? = nil,
+        message: String? = nil, delivery: Invite.Delivery = .link, resend: Bool = false,
+        widest: UserRole?
+    ) {
+        self.email = email
+        self.role = role
+        self.expiresAt = expiresAt
+        self.message = message
+        self.delivery = delivery
+        self.resend = resend
+        self.widest = widest
+    }
+}
+
+/// The result of asking for an invite.
+package struct InviteResult: Sendable {
+    /// `existing`: a pending invite is returned without a token.
+    package enum Outcome: String, Sendable { case created, existing, resent }
+
+    /// Decides between 201 and 200.
+    package var outcome: Outcome
+    /// As stored after the call.
+    package var invite: InviteRow
+    /// Shown once; nil for an existing invite.
+    package var token: String?
+
+    /// `token` nil for an existing invite.
+    package init(outcome: Outcome, invite: InviteRow, token: String? = nil) {
+        self.outcome = outcome
+        self.invite = invite
+        self.token = token
+    }
+}
+
+/// Refusals of an invite that are not conflicts.
+package enum InviteRefusal: Error, Sendable, Equatable {
+    /// The address is outside the policy's `allowed_domains`.
+    case outsideDomains
+    /// The inviter may not give the role.
+    case roleTooWide
+}

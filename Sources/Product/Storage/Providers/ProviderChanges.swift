@@ -1,0 +1,74 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+extension Change {
+    /// The owner is this change's tenant, or the platform.
+    package func createProvider(
+        kind: String, name: String, issuer: String, document: JSONValue, isConfirmed: Bool
+    ) async throws -> ProviderRow {
+        let owner: UUID? = tenant == .platform ? nil : tenant
+        let id = UUID.random()
+        let rows = try await query(
+            """
+            INSERT INTO providers (id, tenant_id, kind, name, issuer, document, created_at,
+                updated_at, confirmed)
+            VALUES (\(id), \(owner), \(kind), \(name), \(issuer), \(JSONB(document)), \(now),
+                \(now), \(isConfirmed))
+            ON CONFLICT DO NOTHING RETURNING \(ProviderRow.columns)
+            """)
+        guard let row = rows.first else { throw Self.taken }
+        try await audit(.providerCreated, AuditTarget("provider", id, name))
+        return try ProviderRow(row)
+    }
+
+    /// Locks a provider of this owner for the transaction.
+    package func lockProvider(_ id: UUID) async throws -> ProviderRow {
+        let owner: UUID? = tenant == .platform ? nil : tenant
+        let rows = try await query(
+            """
+            SELECT \(ProviderRow.columns) FROM providers
+            WHERE tenant_id IS NOT DISTINCT FROM \(owner) AND id = \(id) FOR UPDATE
+            """)
+        guard let row = rows.first else { throw StorageFailure.notFound("provider") }
+        return try ProviderRow(row)
+    }
+
+    package func updateProvider(
+        _ row: ProviderRow, name: String, issuer: String, document: JSONValue, isConfirmed: Bool
+    ) async throws -> ProviderRow {
+        let rows: Rows
+        do {
+            rows = try await query(
+                """
+                UPDATE providers SET name = \(name), issuer = \(issuer),
+                    document = \(JSONB(document)), confirmed = \(isConfirmed),
+                    version = version + 1, updated_at = \(now)
+                WHERE id = \(row.id) RETURNING \(ProviderRow.columns)
+                """)
+        } catch {
+            if error.isUniqueViolation { throw Self.taken }
+            throw error
+        }
+        var changes = AuditChanges()
+        changes.add("name", row.name, name)
+        changes.add("issuer", row.issuer, issuer)
+        for member in document.members ?? [] {
+            changes.add(member.name, row.document[member.name] ?? .null, member.value)
+        }
+        try await audit(.providerUpdated, AuditTarget("provider", row.id, name), changes)
+        return try rows.only(ProviderRow.init)
+    }
+
+    package func deleteProvider(_ row: ProviderRow) async throws {
+        try await query("DELETE FROM providers WHERE id = \(row.id)")
+        try await audit(.providerDeleted, AuditTarget("provider", row.id, row.name))
+    }
+
+    private static var taken: StorageFailure {
+        .conflict(
+            code: "conflict", detail: "A provider of this kind and issuer is registered already.",
+            id: nil)
+    }
+}

@@ -1,0 +1,54 @@
+import Cryptography
+import Domain
+import Postgres
+import Replication
+import Text
+
+/// One tenant's rows: the only way to a store, so that a query cannot forget its tenant.
+package struct TenantScope: Sendable {
+    /// The nil UUID for the platform's own rows.
+    package let tenant: UUID
+    /// Shared by all scopes.
+    package let database: Database
+
+    /// One statement under the tenant's row-level security, in one round trip.
+    package func read(_ sql: SQL) async throws(PostgresError) -> Rows {
+        try await database.app.tenantRead(tenant, sql)
+    }
+
+    /// One writing statement without an audit row: a counter, a mark of use.
+    package func write(_ sql: SQL) async throws -> Rows {
+        try await database.app.transaction(
+            settings: [("app.tenant", tenant.description)]
+        ) { try await $0.query(sql) }
+    }
+
+    /// A transaction whose audit rows name the actor. Rolled back if `body` throws. When it
+    /// returns, no replica answers from a cache of before the change. Within a `HeldChange` the
+    /// holder commits it.
+    package func change<Result: Sendable>(
+        by actor: Actor, _ body: (Change) async throws -> Result
+    ) async throws -> Result {
+        let held = HeldChange.current
+        // A request that changes twice holds only the last change.
+        try await held?.commit()
+        let now = database.clock()
+        let open = OpenChange(
+            transaction: try await database.app.begin(
+                settings: [("app.tenant", tenant.description)]),
+            invalidations: Invalidations(database.replica))
+        let result: Result
+        do {
+            result = try await body(
+                Change(
+                    tenant: tenant, actor: actor, now: now,
+                    transaction: open.transaction.transaction, invalidations: open.invalidations))
+            try await open.invalidations.publish(in: open.transaction.transaction)
+        } catch {
+            await open.rollback()
+            throw error
+        }
+        if let held { held.hold(open) } else { try await open.commit() }
+        return result
+    }
+}

@@ -1,0 +1,64 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+extension Change {
+    /// Claims a name in the directory for this tenant; false if another holds it.
+    func claim(_ kind: String, _ value: String) async throws(PostgresError) -> Bool {
+        let rows = try await query("SELECT directory_claim(\(kind), \(value))")
+        return try rows.first?.get(0, as: Bool.self) ?? false
+    }
+
+    /// Locks the tenant's row for this transaction.
+    package func lockTenant() async throws -> TenantRow {
+        let rows = try await query(
+            "SELECT \(TenantRow.columns) FROM tenants WHERE id = \(tenant) FOR UPDATE")
+        return try rows.only(TenantRow.init)
+    }
+
+    package func renameTenant(_ row: TenantRow, to name: String) async throws -> TenantRow {
+        try await updateTenant(row, action: .tenantUpdated, name: name, status: row.status)
+    }
+
+    /// `status`: active, suspended or deleted. The same status again changes nothing. 409 for a
+    /// tenant that was deleted too long ago to be restored.
+    package func setTenantStatus(
+        _ row: TenantRow, _ status: Tenant.Status, action: AuditAction, by side: TenantSide = .platform
+    ) async throws -> TenantRow {
+        if row.status == status {
+            try await takeOverSuspension(row, side)
+            alreadyApplied()
+            return row
+        }
+        if let deletedAt = row.deletedAt, now >= deletedAt.adding(seconds: Retention.deleted) {
+            throw StorageFailure.conflict(
+                code: "conflict",
+                detail: "The tenant was deleted 30 days ago or longer, or its purge has begun.",
+                id: nil)
+        }
+        return try await updateTenant(
+            row, action: action, name: row.name, status: status,
+            side: status == .suspended ? side : nil)
+    }
+
+    private func updateTenant(
+        _ row: TenantRow, action: AuditAction, name: String, status: Tenant.Status,
+        side: TenantSide? = nil
+    ) async throws -> TenantRow {
+        // The days count from the deletion: another change of a deleted tenant keeps its time.
+        let deletedAt: Timestamp? = status == .deleted ? row.deletedAt ?? now : nil
+        let rows = try await query(
+            """
+            UPDATE tenants SET name = \(name), status = \(status), deleted_at = \(deletedAt),
+                version = version + 1, updated_at = \(now)
+            WHERE id = \(tenant) RETURNING \(TenantRow.columns)
+            """)
+        var changes = AuditChanges()
+        changes.add("name", row.name, name)
+        changes.add("status", row.status, status)
+        changes.add("suspended_by", nil, side?.rawValue)
+        try await audit(action, AuditTarget("tenant", tenant, name), changes)
+        return try rows.only(TenantRow.init)
+    }
+}
