@@ -11,7 +11,7 @@ import Testing
 import Text
 
 /// Links that set a password without mail, and changes of a user's address.
-@Suite struct AccountCareTests {
+@Suite(.cleansUp) struct AccountCareTests {
     private static let password = "correct horse battery staple"
     private static let newPassword = "another horse has eaten it"
     private static let users = "/v1/tenants/acme/users"
@@ -63,199 +63,184 @@ import Text
         }
     }
 
-    private static func run(_ body: (Scene) async throws -> Void) async throws {
+    private static func make() async throws -> Scene {
         let (sink, clock) = (SMTPSink(), TestClock())
         let service = try await TestService.make(
             externalServices: ExternalServices(
                 mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example"))),
             clock: { clock.now })
-        do {
-            let tenant = try await service.makeTenant("acme")
-            let user = try await service.makeUser(
-                "ann@ex.com", name: "Ann", password: password, in: tenant)
-            let key = try await service.manage(
-                .post, "/v1/api-keys",
-                #"{"name":"k","scopes":["users:read","users:write","invites:write","hooks:signup"]}"#
-            )
-            try await body(
-                Scene(
-                    service: service, tenant: tenant, sink: sink, clock: clock, user: user,
-                    key: try #require(key["key"]?.string)))
-        } catch {
-            await service.stop()
-            throw error
-        }
-        sink.stop()
-        await service.stop()
+        let tenant = try await service.makeTenant("acme")
+        let user = try await service.makeUser(
+            "ann@ex.com", name: "Ann", password: password, in: tenant)
+        let key = try await service.manage(
+            .post, "/v1/api-keys",
+            #"{"name":"k","scopes":["users:read","users:write","invites:write","hooks:signup"]}"#
+        )
+        return Scene(
+            service: service, tenant: tenant, sink: sink, clock: clock, user: user,
+            key: try #require(key["key"]?.string))
     }
 
     @Test func `an operator's link sets a first password once, without mail`() async throws {
-        try await TestService.run { service, tenant in
-            let user = try await service.makeUser(
-                "ann@ex.com", name: "Ann", password: Self.password, in: tenant)
-            try await service.storage.scope(tenant.id).change(by: .system) { change in
-                try await change.query(
-                    "UPDATE users SET password_hash = NULL WHERE tenant_id = \(tenant.id)")
-                try await change.query(
-                    """
-                    INSERT INTO sessions (tenant_id, id, user_id, client, token_hash, created_at,
-                        last_seen_at, expires_at)
-                    VALUES (\(tenant.id), \(UUID.random()), \(user.id), 'immich', 'x',
-                        \(change.now), \(change.now), \(change.now.adding(seconds: 600)))
-                    """)
-            }
-            let path = "\(Self.users)/\(user.id)/password-link"
-            let first = try await service.send(.post, path, as: .tenantAdmin(tenant))
-            #expect(first.status == 201, "\(first.text)")
-            #expect(first.first("cache-control") == "no-store")
-            let second = try await service.send(.post, path, as: .tenantAdmin(tenant))
-            let states: SQL =
-                "SELECT must_change_password FROM users WHERE tenant_id = \(tenant.id)"
-            let scope = service.storage.scope(tenant.id)
-            #expect(try await scope.read(states)[0].get(0, as: Bool.self))
-            var statuses: [Int] = []
-            for link in [first, second, second] {
-                let url = try #require(link.json["url"]?.string)
-                let parts = url.components(of: "/reset#token=")
-                #expect(parts.first == "http://gatehouse.test")
-                let set = try await service.send(
-                    .post, "/v1/password-resets/confirm",
-                    json: #"{"token":"\#(parts.last ?? "")","password":"\#(Self.newPassword)"}"#)
-                statuses.append(set.status)
-            }
-            // The older link died with the newer one, which works once.
-            #expect(statuses == [404, 204, 404])
-            #expect(try await !scope.read(states)[0].get(0, as: Bool.self))
-            let sessions = try await scope.read(
-                "SELECT 1 FROM sessions WHERE tenant_id = \(tenant.id)")
-            #expect(sessions.isEmpty)
-            let pending = try await service.manage(.post, Self.users, #"{"email":"bo@ex.com"}"#)
-            let waits = try await service.send(
-                .post, "\(Self.users)/\(pending["id"]?.string ?? "")/password-link",
-                as: .tenantAdmin(tenant))
-            #expect(waits.status == 409, "\(waits.text)")
+        let (service, tenant) = try await TestService.makeWithTenant()
+        let user = try await service.makeUser(
+            "ann@ex.com", name: "Ann", password: Self.password, in: tenant)
+        try await service.storage.scope(tenant.id).change(by: .system) { change in
+            try await change.query(
+                "UPDATE users SET password_hash = NULL WHERE tenant_id = \(tenant.id)")
+            try await change.query(
+                """
+                INSERT INTO sessions (tenant_id, id, user_id, client, token_hash, created_at,
+                    last_seen_at, expires_at)
+                VALUES (\(tenant.id), \(UUID.random()), \(user.id), 'immich', 'x',
+                    \(change.now), \(change.now), \(change.now.adding(seconds: 600)))
+                """)
         }
+        let path = "\(Self.users)/\(user.id)/password-link"
+        let first = try await service.send(.post, path, as: .tenantAdmin(tenant))
+        #expect(first.status == 201, "\(first.text)")
+        #expect(first.first("cache-control") == "no-store")
+        let second = try await service.send(.post, path, as: .tenantAdmin(tenant))
+        let states: SQL =
+            "SELECT must_change_password FROM users WHERE tenant_id = \(tenant.id)"
+        let scope = service.storage.scope(tenant.id)
+        #expect(try await scope.read(states)[0].get(0, as: Bool.self))
+        var statuses: [Int] = []
+        for link in [first, second, second] {
+            let url = try #require(link.json["url"]?.string)
+            let parts = url.components(of: "/reset#token=")
+            #expect(parts.first == "http://gatehouse.test")
+            let set = try await service.send(
+                .post, "/v1/password-resets/confirm",
+                json: #"{"token":"\#(parts.last ?? "")","password":"\#(Self.newPassword)"}"#)
+            statuses.append(set.status)
+        }
+        // The older link died with the newer one, which works once.
+        #expect(statuses == [404, 204, 404])
+        #expect(try await !scope.read(states)[0].get(0, as: Bool.self))
+        let sessions = try await scope.read(
+            "SELECT 1 FROM sessions WHERE tenant_id = \(tenant.id)")
+        #expect(sessions.isEmpty)
+        let pending = try await service.manage(.post, Self.users, #"{"email":"bo@ex.com"}"#)
+        let waits = try await service.send(
+            .post, "\(Self.users)/\(pending["id"]?.string ?? "")/password-link",
+            as: .tenantAdmin(tenant))
+        #expect(waits.status == 409, "\(waits.text)")
     }
 
     @Test func `an operator's link works for half an hour`() async throws {
-        try await Self.run { scene in
-            let link = try await scene.send(.post, "\(scene.path)/password-link")
-            let url = try #require(link.json["url"]?.string)
-            scene.clock.advance(seconds: 1800)
-            let late = try await scene.service.send(
-                .post, "/v1/password-resets/confirm",
-                json: #"{"token":"\#(url.components(of: "#token=").last ?? "")","#
-                    + #""password":"\#(Self.newPassword)"}"#)
-            #expect(late.status == 404)
-        }
+        let scene = try await Self.make()
+        let link = try await scene.send(.post, "\(scene.path)/password-link")
+        let url = try #require(link.json["url"]?.string)
+        scene.clock.advance(seconds: 1800)
+        let late = try await scene.service.send(
+            .post, "/v1/password-resets/confirm",
+            json: #"{"token":"\#(url.components(of: "#token=").last ?? "")","#
+                + #""password":"\#(Self.newPassword)"}"#)
+        #expect(late.status == 404)
     }
 
     @Test func `a new address is taken when it is confirmed, and the old one is told`() async throws
     {
-        try await Self.run { scene in
-            let token = try await scene.asked()
-            let before = try await scene.send(.get, scene.path)
-            #expect(before.json["email"]?.string == "ann@ex.com")
-            #expect(try await scene.confirm("nonsense").status == 404)
-            let confirmed = try await scene.confirm(token)
-            #expect(confirmed.status == 200, "\(confirmed.text)")
-            let after = try await scene.send(.get, scene.path)
-            #expect(after.json["email"]?.string == "ann.new@ex.com")
-            #expect(after.first("etag") != before.first("etag"))
-            let found = try await scene.send(.get, "\(Self.users)?q=ann.new")
-            #expect(found.json["items"]?.array?.count == 1)
-            #expect(try await scene.confirm(token).status == 404)
-            let told = try #require(try await scene.carry().last)
-            #expect(told.to == ["<ann@ex.com>"])
-            #expect(told.parts.first?.contains("ann.new@ex.com") == true)
-            #expect(told.parts.first?.contains("#token=") == false)
-        }
+        let scene = try await Self.make()
+        let token = try await scene.asked()
+        let before = try await scene.send(.get, scene.path)
+        #expect(before.json["email"]?.string == "ann@ex.com")
+        #expect(try await scene.confirm("nonsense").status == 404)
+        let confirmed = try await scene.confirm(token)
+        #expect(confirmed.status == 200, "\(confirmed.text)")
+        let after = try await scene.send(.get, scene.path)
+        #expect(after.json["email"]?.string == "ann.new@ex.com")
+        #expect(after.first("etag") != before.first("etag"))
+        let found = try await scene.send(.get, "\(Self.users)?q=ann.new")
+        #expect(found.json["items"]?.array?.count == 1)
+        #expect(try await scene.confirm(token).status == 404)
+        let told = try #require(try await scene.carry().last)
+        #expect(told.to == ["<ann@ex.com>"])
+        #expect(told.parts.first?.contains("ann.new@ex.com") == true)
+        #expect(told.parts.first?.contains("#token=") == false)
     }
 
     @Test func `the old address is nobody else's for 30 days`() async throws {
-        try await Self.run { scene in
-            _ = try await scene.confirm(scene.asked())
-            for path in [Self.users, "/v1/tenants/acme/invites"] {
-                let taken = try await scene.send(.post, path, #"{"email":"Ann@ex.com"}"#)
-                #expect(taken.status == 409 && taken.json["code"]?.string == "email_taken")
-                #expect(taken.json["conflicting_id"]?.string == scene.user.id.description)
-            }
-            try await scene.service.manage(
-                .post, "/v1/providers", #"{"kind":"google","name":"G","client_id":"web"}"#)
-            let attempt =
-                #"{"provider":"google","subject":"1","email":"ann@ex.com","#
-                + #""email_verified":true,"tenant":"acme"}"#
-            let newcomer = try await scene.send(.post, "/v1/hooks/pre-signup", attempt)
-            #expect(
-                newcomer.json["reason"]?.string == "identity_link_required", "\(newcomer.text)")
-            // The person may have it back.
-            let back = try await scene.asked("ann@ex.com")
-            #expect(try await scene.confirm(back).status == 200)
+        let scene = try await Self.make()
+        _ = try await scene.confirm(scene.asked())
+        for path in [Self.users, "/v1/tenants/acme/invites"] {
+            let taken = try await scene.send(.post, path, #"{"email":"Ann@ex.com"}"#)
+            #expect(taken.status == 409 && taken.json["code"]?.string == "email_taken")
+            #expect(taken.json["conflicting_id"]?.string == scene.user.id.description)
         }
+        try await scene.service.manage(
+            .post, "/v1/providers", #"{"kind":"google","name":"G","client_id":"web"}"#)
+        let attempt =
+            #"{"provider":"google","subject":"1","email":"ann@ex.com","#
+            + #""email_verified":true,"tenant":"acme"}"#
+        let newcomer = try await scene.send(.post, "/v1/hooks/pre-signup", attempt)
+        #expect(
+            newcomer.json["reason"]?.string == "identity_link_required", "\(newcomer.text)")
+        // The person may have it back.
+        let back = try await scene.asked("ann@ex.com")
+        #expect(try await scene.confirm(back).status == 200)
     }
 
     @Test func `one waits at a time, and it dies with what may be an attack`() async throws {
-        try await Self.run { scene in
-            let first = try await scene.asked("one@ex.com")
-            let second = try await scene.asked("two@ex.com")
-            #expect(try await scene.confirm(first).status == 404)
-            scene.clock.advance(seconds: 1800)
-            #expect(try await scene.confirm(second).status == 404)
-            let path = scene.path
-            let identity =
-                #"{"provider":"google","issuer":"https://g.example","subject":"7"}"#
-            let ends: [(HTTP.Method, String, String?)] = [
-                (.delete, "\(path)/email-change", nil), (.delete, "\(path)/sessions", nil),
-                (.post, "\(path)/identities", identity), (.post, "\(path)/password-link", nil),
-            ]
-            for (method, end, json) in ends {
-                let token = try await scene.asked()
-                let ended = try await scene.send(method, end, json)
-                #expect(ended.status < 300, "\(ended.text)")
-                #expect(try await scene.confirm(token).status == 404, "\(end)")
-            }
-            let again = try await scene.send(.delete, "\(path)/email-change")
-            #expect(again.status == 204)
+        let scene = try await Self.make()
+        let first = try await scene.asked("one@ex.com")
+        let second = try await scene.asked("two@ex.com")
+        #expect(try await scene.confirm(first).status == 404)
+        scene.clock.advance(seconds: 1800)
+        #expect(try await scene.confirm(second).status == 404)
+        let path = scene.path
+        let identity =
+            #"{"provider":"google","issuer":"https://g.example","subject":"7"}"#
+        let ends: [(HTTP.Method, String, String?)] = [
+            (.delete, "\(path)/email-change", nil), (.delete, "\(path)/sessions", nil),
+            (.post, "\(path)/identities", identity), (.post, "\(path)/password-link", nil),
+        ]
+        for (method, end, json) in ends {
+            let token = try await scene.asked()
+            let ended = try await scene.send(method, end, json)
+            #expect(ended.status < 300, "\(ended.text)")
+            #expect(try await scene.confirm(token).status == 404, "\(end)")
         }
+        let again = try await scene.send(.delete, "\(path)/email-change")
+        #expect(again.status == 204)
     }
 
     @Test func `an address that is another's is refused when asked and when confirmed`()
         async throws
     {
-        try await Self.run { scene in
-            let other = try await scene.send(.post, Self.users, #"{"email":"bo@ex.com"}"#)
-            let taken = try await scene.send(
-                .post, "\(scene.path)/email-change", #"{"email":"BO@ex.com"}"#)
-            #expect(taken.status == 409 && taken.json["code"]?.string == "email_taken")
-            #expect(taken.json["conflicting_id"] == other.json["id"])
-            let token = try await scene.asked("cy@ex.com")
-            _ = try await scene.send(.post, Self.users, #"{"email":"cy@ex.com"}"#)
-            #expect(try await scene.confirm(token).status == 409)
-            let same = try await scene.send(
-                .post, "\(scene.path)/email-change", #"{"email":"ann@ex.com"}"#)
-            #expect(same.status == 422)
-        }
+        let scene = try await Self.make()
+        let other = try await scene.send(.post, Self.users, #"{"email":"bo@ex.com"}"#)
+        let taken = try await scene.send(
+            .post, "\(scene.path)/email-change", #"{"email":"BO@ex.com"}"#)
+        #expect(taken.status == 409 && taken.json["code"]?.string == "email_taken")
+        #expect(taken.json["conflicting_id"] == other.json["id"])
+        let token = try await scene.asked("cy@ex.com")
+        _ = try await scene.send(.post, Self.users, #"{"email":"cy@ex.com"}"#)
+        #expect(try await scene.confirm(token).status == 409)
+        let same = try await scene.send(
+            .post, "\(scene.path)/email-change", #"{"email":"ann@ex.com"}"#)
+        #expect(same.status == 422)
     }
 
     @Test func `a mail tells the user of every sign-in that is added`() async throws {
-        try await Self.run { scene in
-            let linked = try await scene.send(
-                .post, "\(scene.path)/identities",
-                #"{"provider":"google","issuer":"https://accounts.google.com","subject":"7"}"#)
-            #expect(linked.status == 201)
-            try await scene.service.manage(
-                .post, "/v1/providers", #"{"kind":"google","name":"G","client_id":"web"}"#)
-            let grant = try await scene.send(.post, "\(scene.path)/link-grants")
-            let token = try #require(grant.json["token"]?.string)
-            let used = try await scene.send(
-                .post, "/v1/hooks/pre-signup",
-                #"{"provider":"google","subject":"8","email":"ann@ex.com","email_verified":true,"#
-                    + #""tenant":"acme","link_grant":"\#(token)"}"#)
-            #expect(used.json["outcome"]?.string == "linked", "\(used.text)")
-            let mails = try await scene.carry()
-            #expect(mails.map(\.to) == [["<ann@ex.com>"], ["<ann@ex.com>"]])
-            #expect(mails.allSatisfy { $0.header("Subject")?.contains("sign-in") == true })
-        }
+        let scene = try await Self.make()
+        let linked = try await scene.send(
+            .post, "\(scene.path)/identities",
+            #"{"provider":"google","issuer":"https://accounts.google.com","subject":"7"}"#)
+        #expect(linked.status == 201)
+        try await scene.service.manage(
+            .post, "/v1/providers", #"{"kind":"google","name":"G","client_id":"web"}"#)
+        let grant = try await scene.send(.post, "\(scene.path)/link-grants")
+        let token = try #require(grant.json["token"]?.string)
+        let used = try await scene.send(
+            .post, "/v1/hooks/pre-signup",
+            #"{"provider":"google","subject":"8","email":"ann@ex.com","email_verified":true,"#
+                + #""tenant":"acme","link_grant":"\#(token)"}"#)
+        #expect(used.json["outcome"]?.string == "linked", "\(used.text)")
+        let mails = try await scene.carry()
+        #expect(mails.map(\.to) == [["<ann@ex.com>"], ["<ann@ex.com>"]])
+        #expect(mails.allSatisfy { $0.header("Subject")?.contains("sign-in") == true })
     }
 }
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Text
 
-struct AuditEventsTests {
+@Suite(.cleansUp) struct AuditEventsTests {
     @Test func `events come newest first, page by page, and by filter`() async throws {
         let service = try await TestService.make()
         let tenant = try await service.makeTenant("acme")
@@ -38,7 +38,6 @@ struct AuditEventsTests {
         }
         #expect(
             try await service.send(.get, path + "?since=x", as: .tenantAdmin(tenant)).status == 422)
-        await service.stop()
     }
 
     @Test func `a tenant sees its own events, the platform all, a developer what he did`()
@@ -70,7 +69,6 @@ struct AuditEventsTests {
             try await service.send(
                 .get, "/v1/tenants/acme/audit-events", as: .session(support)
             ).status == 403)
-        await service.stop()
     }
 
     @Test func `the overview counts, and the search finds what the credential may see`()
@@ -134,6 +132,5 @@ struct AuditEventsTests {
         let secret = try #require(weak.json["key"]?.string)
         #expect(try await types("zebra", as: .bearer(secret)) == ["user"])
         #expect(try await service.send(.get, "/v1/search?q=a").status == 401)
-        await service.stop()
     }
 }

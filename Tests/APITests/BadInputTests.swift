@@ -7,17 +7,15 @@ import Testing
 
 /// Every fault that a declaration knows, at every endpoint, out of the declarations themselves: a
 /// new endpoint is covered without a line.
-@Suite(.serialized) struct BadInputTests {
+@Suite(.serialized, .cleansUp) struct BadInputTests {
     private func withStage(_ body: (RightsStage) async throws -> Void) async throws {
-        try await UserStage.run { stage in
-            let stage = try await RightsStage.make(stage)
-            _ = try await stage.stage.service.session(role: .owner, tenant: nil)
-            let before = try await stage.stage.service.database.content()
-            try await body(stage)
-            let after = try await stage.stage.service.database.content()
-            let changed = after.filter { before[$0.key] != $0.value }.map(\.key)
-            #expect(changed == [], "what is refused writes nothing")
-        }
+        let stage = try await RightsStage.make(try await UserStage.make())
+        _ = try await stage.stage.service.session(role: "owner", tenant: nil)
+        let before = try await stage.stage.service.database.content()
+        try await body(stage)
+        let after = try await stage.stage.service.database.content()
+        let changed = after.filter { before[$0.key] != $0.value }.map(\.key)
+        #expect(changed == [], "what is refused writes nothing")
     }
 
     private func refused(_ answer: TestAnswer, _ pointer: String) -> Bool {

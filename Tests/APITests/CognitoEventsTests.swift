@@ -7,7 +7,7 @@ import Text
 
 /// Each trigger of a pool, at the address that it is sent to and at the other one: what is answered,
 /// what is recorded, and what is written. Nothing but these columns changes.
-struct CognitoEventsTests {
+@Suite(.cleansUp) struct CognitoEventsTests {
     enum Trigger: String, Sendable {
         case signUp = "PreSignUp_SignUp"
         case adminCreate = "PreSignUp_AdminCreateUser"
@@ -218,7 +218,6 @@ struct CognitoEventsTests {
                     "invites WHERE email_key = \(row.email) AND status = 'accepted'") == isIn,
                 text)
         }
-        await scene.service.stop()
     }
 
     private static func expect(

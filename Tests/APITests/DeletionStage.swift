@@ -18,18 +18,16 @@ struct DeletionStage {
     let clock: TestClock
     let key: String
 
-    static func run(_ body: (DeletionStage) async throws -> Void) async throws {
+    static func make() async throws -> DeletionStage {
         let clock = TestClock()
-        try await TestService.run(clock: clock) { service, tenant in
-            let key = try await service.manage(
-                .post, "/v1/api-keys",
-                #"{"name":"days","scopes":["tenants:read","tenants:write","users:read","#
-                    + #""users:write"]}"#)
-            try await body(
-                DeletionStage(
-                    service: service, tenant: tenant, clock: clock,
-                    key: try #require(key["key"]?.string)))
-        }
+        let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
+        let key = try await service.manage(
+            .post, "/v1/api-keys",
+            #"{"name":"days","scopes":["tenants:read","tenants:write","users:read","#
+                + #""users:write"]}"#)
+        return DeletionStage(
+            service: service, tenant: tenant, clock: clock,
+            key: try #require(key["key"]?.string))
     }
 
     func send(_ method: Method, _ path: String, _ json: String? = nil) async throws
@@ -89,10 +87,6 @@ struct DeletionStage {
     func administrator<Value: Sendable>(
         _ body: (Postgres) async throws -> Value
     ) async throws -> Value {
-        let client = service.database.client(as: service.database.administrator)
-        let result: Result<Value, any Error>
-        do { result = .success(try await body(client)) } catch { result = .failure(error) }
-        await client.close()
-        return try result.get()
+        try await body(service.database.client(as: service.database.administrator))
     }
 }

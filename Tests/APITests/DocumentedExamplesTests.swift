@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What `/openapi.json` says of itself, held to the server.
-struct DocumentedExamplesTests {
+@Suite(.cleansUp) struct DocumentedExamplesTests {
     private static let document: JSONValue =
         (try? JSONValue(parsing: OpenAPIDocument(endpoints: Routes.all, version: "t").bytes))
         ?? .null
@@ -15,28 +15,27 @@ struct DocumentedExamplesTests {
     }
 
     @Test func `every documented body is taken as it stands`() async throws {
-        try await UserStage.run { stage in
-            let rights = try await RightsStage.make(stage)
-            let key = try await rights.key(RightsStage.every, at: "/v1/api-keys")
-            var posted = 0
-            for endpoint in Routes.all {
-                guard
-                    let media = Self.operation(endpoint)?["requestBody"]?["content"],
-                    let example = media["application/json"]?["example"]
-                else { continue }
-                let target = rights.target(endpoint).path.replacing("/{client}", with: "/immich")
-                let answer = try await stage.service.send(
-                    endpoint.method, target,
-                    json: String(decoding: example.encoded(), as: UTF8.self), as: .bearer(key),
-                    fields: endpoint.ifMatch == .ignored ? [] : [Field("if-match", "*")])
-                #expect(
-                    ![400, 415].contains(answer.status) && answer.status < 500
-                        && answer.json["code"]?.string != "validation_failed",
-                    "\(endpoint.id) \(answer.text)")
-                posted += 1
-            }
-            #expect(posted > 30)
+        let stage = try await UserStage.make()
+        let rights = try await RightsStage.make(stage)
+        let key = try await rights.key(RightsStage.every, at: "/v1/api-keys")
+        var posted = 0
+        for endpoint in Routes.all {
+            guard
+                let media = Self.operation(endpoint)?["requestBody"]?["content"],
+                let example = media["application/json"]?["example"]
+            else { continue }
+            let target = rights.target(endpoint).path.replacing("/{client}", with: "/immich")
+            let answer = try await stage.service.send(
+                endpoint.method, target,
+                json: String(decoding: example.encoded(), as: UTF8.self), as: .bearer(key),
+                fields: endpoint.ifMatch == .ignored ? [] : [Field("if-match", "*")])
+            #expect(
+                ![400, 415].contains(answer.status) && answer.status < 500
+                    && answer.json["code"]?.string != "validation_failed",
+                "\(endpoint.id) \(answer.text)")
+            posted += 1
         }
+        #expect(posted > 30)
     }
 
     @Test func `scopes are named as they are granted, and no right by its inner name`() throws {

@@ -12,7 +12,7 @@ import Testing
 import Text
 
 /// A domain that was proved is looked at again, at a real name server, and warned of by real mail.
-struct DomainCheckTests {
+@Suite(.cleansUp) struct DomainCheckTests {
     private static let day: Int64 = 86_400
 
     /// `acme` with a verified `example.com` by which people may join, an admin, and one who joined.
@@ -61,7 +61,7 @@ struct DomainCheckTests {
         }
     }
 
-    private static func run(_ body: (Stage) async throws -> Void) async throws {
+    private static func make() async throws -> Stage {
         let (names, sink, clock) = (NameServer(), SMTPSink(), TestClock())
         var externalServices = ExternalServices(
             mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))
@@ -103,118 +103,107 @@ struct DomainCheckTests {
             fields: [Field("if-match", "*")])
         #expect(policy.status == 200, "\(policy.text)")
         #expect(try await stage.signIn("ann") == "created")
-        do { try await body(stage) } catch {
-            await service.stop()
-            throw error
-        }
-        sink.stop()
-        names.stop()
-        await service.stop()
+        return stage
     }
 
     @Test func `D5 a domain whose record stays is looked at once a week and stays verified`()
         async throws
     {
-        try await Self.run { stage in
-            let tag = try await stage.domain()
-            #expect(try await stage.look(afterDays: 6) == [])
-            #expect(try await stage.look(afterDays: 1) == [.unchanged])
-            #expect(try await stage.look(afterDays: 0) == [])
-            // A name server that fails tells nothing.
-            stage.names.set(stage.name, .failure(2))
-            #expect(try await stage.look(afterDays: 7) == [.unchanged])
-            #expect(try await stage.domain() == tag)
-            #expect(try await stage.signIn("bea") == "created")
-            #expect(stage.sink.mails.isEmpty)
-        }
+        let stage = try await Self.make()
+        let tag = try await stage.domain()
+        #expect(try await stage.look(afterDays: 6) == [])
+        #expect(try await stage.look(afterDays: 1) == [.unchanged])
+        #expect(try await stage.look(afterDays: 0) == [])
+        // A name server that fails tells nothing.
+        stage.names.set(stage.name, .failure(2))
+        #expect(try await stage.look(afterDays: 7) == [.unchanged])
+        #expect(try await stage.domain() == tag)
+        #expect(try await stage.signIn("bea") == "created")
+        #expect(stage.sink.mails.isEmpty)
     }
 
     @Test func `D5 a domain without its record lets nobody in after a week, and members stay`()
         async throws
     {
-        try await Self.run { stage in
-            stage.names.set(stage.name, .records([]))
-            #expect(try await stage.look(afterDays: 7) == [.lost])
-            let lost = try await stage.domain()
-            #expect(lost["status"]?.string == "verified")
-            #expect(lost["verification"]?["lost_at"]?.string != nil)
-            #expect(try await stage.signIn("bea") == "created")
-            let mailSender = try #require(stage.service.composition.mailSender)
-            while try await mailSender.round() > 0 {}
-            #expect(stage.sink.mails.map(\.to) == [["<boss@acme.example>"]])
-            let text = try #require(stage.sink.mails.first?.parts.first)
-            #expect(text.contains(stage.value) && text.contains("/console/t/acme/domains"))
-            #expect(!text.contains("works once"))
+        let stage = try await Self.make()
+        stage.names.set(stage.name, .records([]))
+        #expect(try await stage.look(afterDays: 7) == [.lost])
+        let lost = try await stage.domain()
+        #expect(lost["status"]?.string == "verified")
+        #expect(lost["verification"]?["lost_at"]?.string != nil)
+        #expect(try await stage.signIn("bea") == "created")
+        let mailSender = try #require(stage.service.composition.mailSender)
+        while try await mailSender.round() > 0 {}
+        #expect(stage.sink.mails.map(\.to) == [["<boss@acme.example>"]])
+        let text = try #require(stage.sink.mails.first?.parts.first)
+        #expect(text.contains(stage.value) && text.contains("/console/t/acme/domains"))
+        #expect(!text.contains("works once"))
 
-            for _ in 1..<7 { #expect(try await stage.look(afterDays: 1) == [.missing]) }
-            #expect(try await stage.look(afterDays: 1) == [.lapsed])
-            #expect(try await stage.look(afterDays: 30) == [])
-            #expect(try await stage.domain()["status"]?.string == "pending")
-            #expect(try await stage.signIn("cid") == "refused")
-            #expect(try await stage.signIn("ann") == "existing")
-            #expect(stage.sink.mails.count == 1)
-            #expect(
-                try await stage.actions().sorted() == [
-                    "domain.created", "domain.lapsed", "domain.lost", "domain.verified",
-                ])
-            // Whoever holds the name now may prove it.
-            try await stage.service.makeTenant("other")
-            let theirs = try await stage.post(
-                "/v1/tenants/other/domains", #"{"domain":"example.com"}"#)
-            let id = try #require(theirs.json["id"]?.string)
-            let proved = try await stage.post(
-                "/v1/tenants/other/domains/\(id)/verify", #"{"method":"operator"}"#)
-            #expect(proved.status == 200, "\(proved.text)")
-        }
+        for _ in 1..<7 { #expect(try await stage.look(afterDays: 1) == [.missing]) }
+        #expect(try await stage.look(afterDays: 1) == [.lapsed])
+        #expect(try await stage.look(afterDays: 30) == [])
+        #expect(try await stage.domain()["status"]?.string == "pending")
+        #expect(try await stage.signIn("cid") == "refused")
+        #expect(try await stage.signIn("ann") == "existing")
+        #expect(stage.sink.mails.count == 1)
+        #expect(
+            try await stage.actions().sorted() == [
+                "domain.created", "domain.lapsed", "domain.lost", "domain.verified",
+            ])
+        // Whoever holds the name now may prove it.
+        try await stage.service.makeTenant("other")
+        let theirs = try await stage.post(
+            "/v1/tenants/other/domains", #"{"domain":"example.com"}"#)
+        let id = try #require(theirs.json["id"]?.string)
+        let proved = try await stage.post(
+            "/v1/tenants/other/domains/\(id)/verify", #"{"method":"operator"}"#)
+        #expect(proved.status == 200, "\(proved.text)")
     }
 
     @Test(arguments: [false, true])
     func `D5 a record that is back ends the loss, found by the service or by an admin`(
         byAdmin: Bool
     ) async throws {
-        try await Self.run { stage in
-            stage.names.set(stage.name, .records([]))
-            #expect(try await stage.look(afterDays: 7) == [.lost])
-            stage.names.set(stage.name, .records([stage.value]))
-            if byAdmin {
-                let verify = "/v1/tenants/acme/domains/\(stage.id)/verify"
-                #expect(try await stage.post(verify, #"{"method":"dns"}"#).status == 200)
-                #expect(try await stage.look(afterDays: 1) == [])
-            } else {
-                #expect(try await stage.look(afterDays: 1) == [.found])
-            }
-            let found = try await stage.domain()
-            #expect(found["status"]?.string == "verified")
-            #expect(found["verification"]?["lost_at"] == .null)
-            #expect(try await stage.look(afterDays: 7) == [.unchanged])
-            #expect(try await stage.signIn("bea") == "created")
+        let stage = try await Self.make()
+        stage.names.set(stage.name, .records([]))
+        #expect(try await stage.look(afterDays: 7) == [.lost])
+        stage.names.set(stage.name, .records([stage.value]))
+        if byAdmin {
+            let verify = "/v1/tenants/acme/domains/\(stage.id)/verify"
+            #expect(try await stage.post(verify, #"{"method":"dns"}"#).status == 200)
+            #expect(try await stage.look(afterDays: 1) == [])
+        } else {
+            #expect(try await stage.look(afterDays: 1) == [.found])
         }
+        let found = try await stage.domain()
+        #expect(found["status"]?.string == "verified")
+        #expect(found["verification"]?["lost_at"] == .null)
+        #expect(try await stage.look(afterDays: 7) == [.unchanged])
+        #expect(try await stage.signIn("bea") == "created")
     }
 
     @Test func `D5 a domain that an operator vouched for is not looked at`() async throws {
-        try await Self.run { stage in
-            let made = try await stage.post("/v1/tenants/acme/domains", #"{"domain":"word.org"}"#)
-            let id = try #require(made.json["id"]?.string)
-            let proved = try await stage.post(
-                "/v1/tenants/acme/domains/\(id)/verify", #"{"method":"operator"}"#)
-            #expect(proved.status == 200, "\(proved.text)")
-            #expect(try await stage.look(afterDays: 8) == [.unchanged])
-        }
+        let stage = try await Self.make()
+        let made = try await stage.post("/v1/tenants/acme/domains", #"{"domain":"word.org"}"#)
+        let id = try #require(made.json["id"]?.string)
+        let proved = try await stage.post(
+            "/v1/tenants/acme/domains/\(id)/verify", #"{"method":"operator"}"#)
+        #expect(proved.status == 200, "\(proved.text)")
+        #expect(try await stage.look(afterDays: 8) == [.unchanged])
     }
 
     @Test func `of a tenant without operators of its own the platform's are told`() async throws {
-        try await Self.run { stage in
-            let storage = stage.service.storage
-            let tenant = try #require(try await storage.fetchTenant("acme"))
-            _ = try await storage.scope(tenant.id).change(by: .system) { change in
-                try await change.transaction.query(
-                    "UPDATE operators SET status = 'suspended' WHERE tenant_id = \(tenant.id)")
-            }
-            stage.names.set(stage.name, .records([]))
-            #expect(try await stage.look(afterDays: 7) == [.lost])
-            let mailSender = try #require(stage.service.composition.mailSender)
-            while try await mailSender.round() > 0 {}
-            #expect(stage.sink.mails.map(\.to) == [["<root@acme.example>"]])
+        let stage = try await Self.make()
+        let storage = stage.service.storage
+        let tenant = try #require(try await storage.fetchTenant("acme"))
+        _ = try await storage.scope(tenant.id).change(by: .system) { change in
+            try await change.transaction.query(
+                "UPDATE operators SET status = 'suspended' WHERE tenant_id = \(tenant.id)")
         }
+        stage.names.set(stage.name, .records([]))
+        #expect(try await stage.look(afterDays: 7) == [.lost])
+        let mailSender = try #require(stage.service.composition.mailSender)
+        while try await mailSender.round() > 0 {}
+        #expect(stage.sink.mails.map(\.to) == [["<root@acme.example>"]])
     }
 }

@@ -8,7 +8,7 @@ import Testing
 import Text
 
 /// A domain proved by its TXT record, at a real name server.
-struct DomainProofTests {
+@Suite(.cleansUp) struct DomainProofTests {
     @Test func `the record proves the domain, and nothing else does`() async throws {
         let server = NameServer()
         var externalServices = ExternalServices()
@@ -43,7 +43,5 @@ struct DomainProofTests {
         let proved = try await verify()
         #expect(proved.status == 200, "\(proved.text)")
         #expect(proved.json["status"]?.string == "verified")
-        server.stop()
-        await service.stop()
     }
 }

@@ -9,7 +9,7 @@ import Testing
 import Text
 
 /// What is left of a person who was purged, and who may come back.
-@Suite(.serialized) struct ErasureTests {
+@Suite(.serialized, .cleansUp) struct ErasureTests {
     private static let address = "Ada.Gone@ex.com"
     private static let users = "/v1/tenants/acme/users"
 
@@ -48,161 +48,153 @@ import Text
     }
 
     /// Ada signs up by herself in an open tenant.
-    private static func run(_ body: (Scene, String) async throws -> Void) async throws {
-        try await DeletionStage.run { stage in
-            try await stage.service.manage(
-                .post, "/v1/providers", #"{"kind":"google","name":"Google","client_id":"web"}"#)
-            let key = try await stage.service.manage(
-                .post, "/v1/api-keys", #"{"name":"hook","scopes":["hooks:signup"]}"#)
-            let scene = Scene(stage: stage, key: try #require(key["key"]?.string))
-            try await scene.open("acme")
-            let made = try await scene.google("gone-1", address)
-            let user = try #require(made.json["user"]?["id"]?.string, "\(made.text)")
-            try await body(scene, user)
-        }
+    private static func make() async throws -> (Scene, String) {
+        let stage = try await DeletionStage.make()
+        try await stage.service.manage(
+            .post, "/v1/providers", #"{"kind":"google","name":"Google","client_id":"web"}"#)
+        let key = try await stage.service.manage(
+            .post, "/v1/api-keys", #"{"name":"hook","scopes":["hooks:signup"]}"#)
+        let scene = Scene(stage: stage, key: try #require(key["key"]?.string))
+        try await scene.open("acme")
+        let made = try await scene.google("gone-1", address)
+        let user = try #require(made.json["user"]?["id"]?.string, "\(made.text)")
+        return (scene, user)
     }
 
     @Test func `a purge leaves neither address nor name in any table`() async throws {
-        try await Self.run { scene, user in
-            let service = scene.service
-            let path = "\(Self.users)/\(user)"
-            // Another spelling, another row of the same address, an invite, an unlinked sign-in.
-            try await service.manage(.patch, path, #"{"name":"Ada Gone the Second"}"#)
-            let linked = try await service.manage(
-                .post, "\(path)/identities",
-                #"{"provider":"github","issuer":"https://github.com","subject":"gone-2"}"#)
-            let identity = try #require(linked["id"]?.string)
-            _ = try await service.send(
-                .delete, "\(path)/identities/\(identity)", as: .platformOwner)
-            _ = try await service.send(
-                .post, "\(path)/suspend", json: "{}", as: .platformOwner,
-                fields: [Field("idempotency-key", "kept-1")])
-            _ = try await service.send(
-                .post, "\(path)/resume", json: "{}", as: .platformOwner,
-                fields: [Field("idempotency-key", "kept-2")])
-            _ = try await scene.google("another-person", "ada.gone@EX.com")
-            var words = ["da.gone@", "da.Gone@", "Ada Gone", "gone-1", "gone-2"]
-            // Kept answers are bytes.
-            words += words.map { Hex.encode(Array($0.utf8)) }
-            let before = try await scene.stage.tables(with: words)
-            #expect(before.contains("audit_events") && before.contains("idempotency"))
-            try await scene.purge(user)
-            #expect(try await scene.stage.tables(with: words) == [])
-            let events = try await service.send(
-                .get, "/v1/tenants/acme/audit-events?limit=200", as: .platformOwner)
-            let actions = events.json["items"]?.array?.compactMap { $0["action"]?.string } ?? []
-            #expect(actions.contains("user.created") && actions.contains("user.purged"))
-            let role = events.json["items"]?.array?.first {
-                $0["action"]?.string == "user.created"
-            }
-            #expect(role?["changes"]?["role"]?.array?.last?.string == "member")
+        let (scene, user) = try await Self.make()
+        let service = scene.service
+        let path = "\(Self.users)/\(user)"
+        // Another spelling, another row of the same address, an invite, an unlinked sign-in.
+        try await service.manage(.patch, path, #"{"name":"Ada Gone the Second"}"#)
+        let linked = try await service.manage(
+            .post, "\(path)/identities",
+            #"{"provider":"github","issuer":"https://github.com","subject":"gone-2"}"#)
+        let identity = try #require(linked["id"]?.string)
+        _ = try await service.send(
+            .delete, "\(path)/identities/\(identity)", as: .platformOwner)
+        _ = try await service.send(
+            .post, "\(path)/suspend", json: "{}", as: .platformOwner,
+            fields: [Field("idempotency-key", "kept-1")])
+        _ = try await service.send(
+            .post, "\(path)/resume", json: "{}", as: .platformOwner,
+            fields: [Field("idempotency-key", "kept-2")])
+        _ = try await scene.google("another-person", "ada.gone@EX.com")
+        var words = ["da.gone@", "da.Gone@", "Ada Gone", "gone-1", "gone-2"]
+        // Kept answers are bytes.
+        words += words.map { Hex.encode(Array($0.utf8)) }
+        let before = try await scene.stage.tables(with: words)
+        #expect(before.contains("audit_events") && before.contains("idempotency"))
+        try await scene.purge(user)
+        #expect(try await scene.stage.tables(with: words) == [])
+        let events = try await service.send(
+            .get, "/v1/tenants/acme/audit-events?limit=200", as: .platformOwner)
+        let actions = events.json["items"]?.array?.compactMap { $0["action"]?.string } ?? []
+        #expect(actions.contains("user.created") && actions.contains("user.purged"))
+        let role = events.json["items"]?.array?.first {
+            $0["action"]?.string == "user.created"
         }
+        #expect(role?["changes"]?["role"]?.array?.last?.string == "member")
     }
 
     @Test(arguments: [false, true])
     func `a decision without a tenant forgets the address unless another tenant knows it`(
         isKnownElsewhere: Bool
     ) async throws {
-        try await Self.run { scene, user in
-            let lost = try await scene.google("lost", Self.address, tenant: "nowhere")
-            #expect(lost.json["reason"]?.string == "no_tenant", "\(lost.text)")
-            if isKnownElsewhere {
-                try await scene.service.makeTenant("other")
-                try await scene.service.manage(
-                    .post, "/v1/tenants/other/users", #"{"email":"\#(Self.address)"}"#)
-            }
-            try await scene.purge(user)
-            let decision = try await scene.service.send(
-                .get, "/v1/provisioning/decisions/\(lost.json["decision_id"]?.string ?? "")",
-                as: .platformOwner)
-            #expect(decision.status == 200, "\(decision.text)")
-            let left = decision.json["email"]?.string
-            #expect(left == (isKnownElsewhere ? Self.address : nil), "\(decision.text)")
+        let (scene, user) = try await Self.make()
+        let lost = try await scene.google("lost", Self.address, tenant: "nowhere")
+        #expect(lost.json["reason"]?.string == "no_tenant", "\(lost.text)")
+        if isKnownElsewhere {
+            try await scene.service.makeTenant("other")
+            try await scene.service.manage(
+                .post, "/v1/tenants/other/users", #"{"email":"\#(Self.address)"}"#)
         }
+        try await scene.purge(user)
+        let decision = try await scene.service.send(
+            .get, "/v1/provisioning/decisions/\(lost.json["decision_id"]?.string ?? "")",
+            as: .platformOwner)
+        #expect(decision.status == 200, "\(decision.text)")
+        let left = decision.json["email"]?.string
+        #expect(left == (isKnownElsewhere ? Self.address : nil), "\(decision.text)")
     }
 
     @Test func `a tenant's purge of a person reaches no other tenant's records`() async throws {
-        try await Self.run { scene, user in
-            let other = try await scene.service.makeTenant("other")
-            let storage = scene.service.storage
-            let none = [String]()
-            for redaction: SQL in [
-                "SELECT person_redact(\(scene.stage.tenant.id), \(UUID.random()), '{}', '{}')",
-                "SELECT decisions_redact(\(scene.stage.tenant.id), \(UUID.random()), \(none))",
-                "SELECT audit_redact_tenant(\(scene.stage.tenant.id), 1)",
-            ] {
-                await #expect(throws: (any Error).self) {
-                    try await storage.scope(other.id).change(by: .system) {
-                        try await $0.query(redaction)
-                    }
+        let (scene, _) = try await Self.make()
+        let other = try await scene.service.makeTenant("other")
+        let storage = scene.service.storage
+        let none = [String]()
+        for redaction: SQL in [
+            "SELECT person_redact(\(scene.stage.tenant.id), \(UUID.random()), '{}', '{}')",
+            "SELECT decisions_redact(\(scene.stage.tenant.id), \(UUID.random()), \(none))",
+            "SELECT audit_redact_tenant(\(scene.stage.tenant.id), 1)",
+        ] {
+            await #expect(throws: (any Error).self) {
+                try await storage.scope(other.id).change(by: .system) {
+                    try await $0.query(redaction)
                 }
             }
-            #expect(try await scene.stage.tables(with: [Self.address]).contains("decisions"))
         }
+        #expect(try await scene.stage.tables(with: [Self.address]).contains("decisions"))
     }
 
     @Test func `who was purged is refused for 30 days, by address and by identity`() async throws {
-        try await Self.run { scene, user in
-            try await scene.purge(user)
-            for (subject, email) in [("gone-1", "new@ex.com"), ("other", Self.address)] {
-                let back = try await scene.google(subject, email)
-                #expect(back.json["reason"]?.string == "user_deleted", "\(back.text)")
-            }
-            // In this tenant alone.
-            let other = try await scene.service.makeTenant("other")
-            try await scene.open(other.slug)
-            let elsewhere = try await scene.google("gone-1", Self.address, tenant: "other")
-            #expect(elsewhere.json["outcome"]?.string == "created", "\(elsewhere.text)")
-            scene.stage.clock.advance(seconds: 30 * 86_400 - 60)
-            let late = try await scene.google("gone-1", Self.address)
-            #expect(late.json["reason"]?.string == "user_deleted", "\(late.text)")
-            scene.stage.clock.advance(seconds: 120)
-            #expect(try await scene.stage.sweep("tombstones") == 2)
-            let free = try await scene.google("gone-1", Self.address)
-            #expect(free.json["outcome"]?.string == "created", "\(free.text)")
+        let (scene, user) = try await Self.make()
+        try await scene.purge(user)
+        for (subject, email) in [("gone-1", "new@ex.com"), ("other", Self.address)] {
+            let back = try await scene.google(subject, email)
+            #expect(back.json["reason"]?.string == "user_deleted", "\(back.text)")
         }
+        // In this tenant alone.
+        let other = try await scene.service.makeTenant("other")
+        try await scene.open(other.slug)
+        let elsewhere = try await scene.google("gone-1", Self.address, tenant: "other")
+        #expect(elsewhere.json["outcome"]?.string == "created", "\(elsewhere.text)")
+        scene.stage.clock.advance(seconds: 30 * 86_400 - 60)
+        let late = try await scene.google("gone-1", Self.address)
+        #expect(late.json["reason"]?.string == "user_deleted", "\(late.text)")
+        scene.stage.clock.advance(seconds: 120)
+        #expect(try await scene.stage.sweep("tombstones") == 2)
+        let free = try await scene.google("gone-1", Self.address)
+        #expect(free.json["outcome"]?.string == "created", "\(free.text)")
     }
 
     @Test func `an invite sent after the purge admits, and so does an operator's row`() async throws
     {
-        try await Self.run { scene, user in
-            try await scene.purge(user)
-            _ = try await scene.service.manage(
-                .post, "/v1/tenants/acme/invites", #"{"email":"\#(Self.address)"}"#)
-            let invited = try await scene.google("gone-1", Self.address)
-            #expect(invited.json["outcome"]?.string == "linked", "\(invited.text)")
+        let (scene, user) = try await Self.make()
+        try await scene.purge(user)
+        _ = try await scene.service.manage(
+            .post, "/v1/tenants/acme/invites", #"{"email":"\#(Self.address)"}"#)
+        let invited = try await scene.google("gone-1", Self.address)
+        #expect(invited.json["outcome"]?.string == "linked", "\(invited.text)")
+        let (another, gone) = try await Self.make()
+        try await another.purge(gone)
+        let made = try await another.service.manage(
+            .post, Self.users, #"{"email":"\#(Self.address)"}"#)
+        let again = try await another.google("gone-1", Self.address)
+        #expect(again.json["outcome"]?.string == "linked", "\(again.text)")
+        #expect(again.json["user"]?["id"] == made["id"])
+        #expect(
+            try await another.stage.tables(with: [made["id"]?.string ?? ""]).contains("users"))
+        let left = try await another.stage.administrator {
+            try await $0.read("SELECT 1 FROM tombstones")
         }
-        try await Self.run { scene, user in
-            try await scene.purge(user)
-            let made = try await scene.service.manage(
-                .post, Self.users, #"{"email":"\#(Self.address)"}"#)
-            let again = try await scene.google("gone-1", Self.address)
-            #expect(again.json["outcome"]?.string == "linked", "\(again.text)")
-            #expect(again.json["user"]?["id"] == made["id"])
-            #expect(
-                try await scene.stage.tables(with: [made["id"]?.string ?? ""]).contains("users"))
-            let left = try await scene.stage.administrator {
-                try await $0.read("SELECT 1 FROM tombstones")
-            }
-            #expect(left.isEmpty)
-        }
+        #expect(left.isEmpty)
     }
 
     @Test func `a tenant's purge leaves the names of what happened out`() async throws {
-        try await Self.run { scene, _ in
-            try await scene.service.manage(
-                .post, "/v1/tenants/acme/invites", #"{"email":"bo.gone@ex.com"}"#)
-            #expect(try await scene.stage.send(.delete, "").status == 204)
-            let confirm = try await scene.stage.confirm()
-            #expect(
-                try await scene.stage.send(.delete, "?purge=true&confirm=\(confirm)").status == 204)
-            let words = ["da.gone@", "da.Gone@", "Ada Gone", "bo.gone"]
-            #expect(try await scene.stage.tables(with: words) == [])
-            let actions = try await scene.stage.administrator {
-                try await $0.read(
-                    "SELECT 1 FROM audit_events WHERE action = 'invite.created'")
-            }
-            #expect(actions.count == 1)
+        let (scene, _) = try await Self.make()
+        try await scene.service.manage(
+            .post, "/v1/tenants/acme/invites", #"{"email":"bo.gone@ex.com"}"#)
+        #expect(try await scene.stage.send(.delete, "").status == 204)
+        let confirm = try await scene.stage.confirm()
+        #expect(
+            try await scene.stage.send(.delete, "?purge=true&confirm=\(confirm)").status == 204)
+        let words = ["da.gone@", "da.Gone@", "Ada Gone", "bo.gone"]
+        #expect(try await scene.stage.tables(with: words) == [])
+        let actions = try await scene.stage.administrator {
+            try await $0.read(
+                "SELECT 1 FROM audit_events WHERE action = 'invite.created'")
         }
+        #expect(actions.count == 1)
     }
 }

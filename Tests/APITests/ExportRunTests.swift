@@ -9,7 +9,7 @@ import Testing
 import Text
 
 /// How an export runs: how many at once, how far, and what ends it.
-@Suite(.serialized) struct ExportRunTests {
+@Suite(.serialized, .cleansUp) struct ExportRunTests {
     /// A list of numbers that fails behind six hundred, for callers by number.
     private final class Stage: Sendable {
         let records = Records()

@@ -10,7 +10,7 @@ import Testing
 import Text
 
 /// What an account keeps that was given to the owner of its address, and who is told.
-struct GivenAccountTests {
+@Suite(.cleansUp) struct GivenAccountTests {
     private struct Stage {
         let service: TestService
         let tenant: TenantRow
@@ -35,123 +35,113 @@ struct GivenAccountTests {
     }
 
     /// Somebody accepted at the page by a link that was shown; then the owner of the address came.
-    private static func run(_ body: (Stage) async throws -> Void) async throws {
+    private static func make() async throws -> Stage {
         let (sink, clock) = (SMTPSink(), TestClock())
         let service = try await TestService.make(
             externalServices: ExternalServices(
                 mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example"))),
             clock: { clock.now })
-        do {
-            let tenant = try await service.makeTenant("acme")
-            try await service.manage(
-                .post, "/v1/providers", #"{"kind":"google","name":"Google","client_id":"web"}"#)
-            let invite = try await service.manage(
-                .post, "/v1/tenants/acme/invites", #"{"email":"ann@ex.com","delivery":"link"}"#)
-            let token = try #require(invite["token"]?.string, "\(invite)")
-            let accepted = try await service.send(
-                .post, "/v1/invites/accept",
-                json:
-                    #"{"token":"\#(token)","password":"a entry point that opens once","name":"Ann"}"#
-            )
-            let user = accepted.json["user"]?["id"]?.string.flatMap { UUID($0) }
-            let refused = try await service.send(
-                .post, "/v1/hooks/pre-signup",
-                json: #"{"provider":"google","subject":"1","email":"ann@ex.com","#
-                    + #""email_verified":true}"#, as: .platformOwner)
-            #expect(refused.json["reason"]?.string == "identity_link_required", "\(refused.text)")
-            try await body(
-                Stage(
-                    service: service, tenant: tenant, sink: sink, clock: clock,
-                    user: try #require(user, "\(accepted.text)"),
-                    decision: try #require(refused.json["decision_id"]?.string)))
-        } catch {
-            await service.stop()
-            throw error
-        }
-        sink.stop()
-        await service.stop()
+        let tenant = try await service.makeTenant("acme")
+        try await service.manage(
+            .post, "/v1/providers", #"{"kind":"google","name":"Google","client_id":"web"}"#)
+        let invite = try await service.manage(
+            .post, "/v1/tenants/acme/invites", #"{"email":"ann@ex.com","delivery":"link"}"#)
+        let token = try #require(invite["token"]?.string, "\(invite)")
+        let accepted = try await service.send(
+            .post, "/v1/invites/accept",
+            json:
+                #"{"token":"\#(token)","password":"a entry point that opens once","name":"Ann"}"#
+        )
+        let user = accepted.json["user"]?["id"]?.string.flatMap { UUID($0) }
+        let refused = try await service.send(
+            .post, "/v1/hooks/pre-signup",
+            json: #"{"provider":"google","subject":"1","email":"ann@ex.com","#
+                + #""email_verified":true}"#, as: .platformOwner)
+        #expect(refused.json["reason"]?.string == "identity_link_required", "\(refused.text)")
+        return Stage(
+            service: service, tenant: tenant, sink: sink, clock: clock,
+            user: try #require(user, "\(accepted.text)"),
+            decision: try #require(refused.json["decision_id"]?.string))
     }
 
     @Test func `every way in ends but what an operator linked`() async throws {
-        try await Self.run { stage in
-            let user = stage.user
-            let path = "/v1/tenants/acme/users/\(user)"
-            try await stage.service.manage(
-                .post, "\(path)/identities",
-                #"{"provider":"github","issuer":"https://github.com","subject":"7"}"#)
-            let link = try await stage.service.manage(.post, "\(path)/password-link", "{}")
-            let reset = String(link["url"]?.string?.split(separator: "=").last ?? "")
-            try await stage.scope.change(by: .system) { change in
-                let end = change.now.adding(seconds: 600)
-                try await change.query(
-                    "UPDATE users SET pin_hash = 'x' WHERE tenant_id = \(change.tenant)")
-                try await change.query(
-                    """
-                    INSERT INTO sessions (tenant_id, id, user_id, client, token_hash, created_at,
-                        last_seen_at, expires_at)
-                    VALUES (\(change.tenant), \(UUID.random()), \(user), 'immich', 'x',
-                        \(change.now), \(change.now), \(end))
-                    """)
-                try await change.query(
-                    """
-                    INSERT INTO link_grants (tenant_id, id, token_hash, user_id, created_at,
-                        expires_at)
-                    VALUES (\(change.tenant), \(UUID.random()), \([1] as [UInt8]), \(user),
-                        \(change.now), \(end))
-                    """)
-                try await change.query(
-                    """
-                    INSERT INTO known_devices (tenant_id, user_id, key, last_at)
-                    VALUES (\(change.tenant), \(user), \([1] as [UInt8]), \(change.now))
-                    """)
-            }
-            let given = try await stage.give()
-            let providers = given.json["user"]?["identities"]?.array?.compactMap {
-                $0["provider"]?.string
-            }
-            #expect(providers?.sorted() == ["github", "google"], "\(given.text)")
-            #expect(try await stage.count("users WHERE pin_hash IS NOT NULL") == 0)
-            for rows in ["sessions", "link_grants", "known_devices"] as [SQL] {
-                #expect(try await stage.count(rows) == 0)
-            }
-            let late = try await stage.service.send(
-                .post, "/v1/password-resets/confirm",
-                json: #"{"token":"\#(reset)","password":"another entry point that opens"}"#)
-            #expect(late.status == 404, "\(late.text)")
-            // The password's own sign-in does not come back by itself.
-            #expect(try await stage.count("barred_identities WHERE provider = 'password'") == 1)
+        let stage = try await Self.make()
+        let user = stage.user
+        let path = "/v1/tenants/acme/users/\(user)"
+        try await stage.service.manage(
+            .post, "\(path)/identities",
+            #"{"provider":"github","issuer":"https://github.com","subject":"7"}"#)
+        let link = try await stage.service.manage(.post, "\(path)/password-link", "{}")
+        let reset = String(link["url"]?.string?.split(separator: "=").last ?? "")
+        try await stage.scope.change(by: .system) { change in
+            let end = change.now.adding(seconds: 600)
+            try await change.query(
+                "UPDATE users SET pin_hash = 'x' WHERE tenant_id = \(change.tenant)")
+            try await change.query(
+                """
+                INSERT INTO sessions (tenant_id, id, user_id, client, token_hash, created_at,
+                    last_seen_at, expires_at)
+                VALUES (\(change.tenant), \(UUID.random()), \(user), 'immich', 'x',
+                    \(change.now), \(change.now), \(end))
+                """)
+            try await change.query(
+                """
+                INSERT INTO link_grants (tenant_id, id, token_hash, user_id, created_at,
+                    expires_at)
+                VALUES (\(change.tenant), \(UUID.random()), \([1] as [UInt8]), \(user),
+                    \(change.now), \(end))
+                """)
+            try await change.query(
+                """
+                INSERT INTO known_devices (tenant_id, user_id, key, last_at)
+                VALUES (\(change.tenant), \(user), \([1] as [UInt8]), \(change.now))
+                """)
         }
+        let given = try await stage.give()
+        let providers = given.json["user"]?["identities"]?.array?.compactMap {
+            $0["provider"]?.string
+        }
+        #expect(providers?.sorted() == ["github", "google"], "\(given.text)")
+        #expect(try await stage.count("users WHERE pin_hash IS NOT NULL") == 0)
+        for rows in ["sessions", "link_grants", "known_devices"] as [SQL] {
+            #expect(try await stage.count(rows) == 0)
+        }
+        let late = try await stage.service.send(
+            .post, "/v1/password-resets/confirm",
+            json: #"{"token":"\#(reset)","password":"another entry point that opens"}"#)
+        #expect(late.status == 404, "\(late.text)")
+        // The password's own sign-in does not come back by itself.
+        #expect(try await stage.count("barred_identities WHERE provider = 'password'") == 1)
     }
 
     @Test(arguments: [(Int64(-1), 2), (0, 0)])
     func `every address of the account is told by mail, for three days`(
         seconds: Int64, count: Int
     ) async throws {
-        try await Self.run { stage in
-            let user = stage.user
-            try await stage.scope.change(by: .system) { change in
-                try await change.query(
-                    """
-                    INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject,
-                        email, created_at)
-                    VALUES (\(change.tenant), \(UUID.random()), \(user), 'github',
-                        'https://github.com', '9', 'other@ex.com', \(change.now))
-                    """)
-            }
-            _ = try await stage.give()
-            stage.clock.advance(seconds: 3 * 86_400 + seconds)
-            let mailSender = try #require(stage.service.composition.mailSender)
-            while try await mailSender.round() > 0 {}
-            let told = stage.sink.mails.filter {
-                $0.header("Subject")?.contains("has a new owner") == true
-            }
-            let addresses = ["<ann@ex.com>", "<other@ex.com>"].prefix(count)
-            #expect(told.flatMap(\.to).sorted() == Array(addresses))
-            for mail in told {
-                let text = mail.parts.first ?? ""
-                #expect(text.contains("If this is a mistake, tell the administrator"), "\(text)")
-                #expect(!text.contains("works once"), "\(text)")
-            }
+        let stage = try await Self.make()
+        let user = stage.user
+        try await stage.scope.change(by: .system) { change in
+            try await change.query(
+                """
+                INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject,
+                    email, created_at)
+                VALUES (\(change.tenant), \(UUID.random()), \(user), 'github',
+                    'https://github.com', '9', 'other@ex.com', \(change.now))
+                """)
+        }
+        _ = try await stage.give()
+        stage.clock.advance(seconds: 3 * 86_400 + seconds)
+        let mailSender = try #require(stage.service.composition.mailSender)
+        while try await mailSender.round() > 0 {}
+        let told = stage.sink.mails.filter {
+            $0.header("Subject")?.contains("has a new owner") == true
+        }
+        let addresses = ["<ann@ex.com>", "<other@ex.com>"].prefix(count)
+        #expect(told.flatMap(\.to).sorted() == Array(addresses))
+        for mail in told {
+            let text = mail.parts.first ?? ""
+            #expect(text.contains("If this is a mistake, tell the administrator"), "\(text)")
+            #expect(!text.contains("works once"), "\(text)")
         }
     }
 }

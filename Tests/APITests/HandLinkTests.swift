@@ -7,17 +7,8 @@ import Testing
 import Text
 
 /// Sign-ins that an operator linked or unlinked, at the wire and in the database.
-struct HandLinkTests {
+@Suite(.cleansUp) struct HandLinkTests {
     private static let users = "/v1/tenants/acme/users"
-
-    private static func run(_ body: (ProvisioningScene) async throws -> Void) async throws {
-        let scene = try await ProvisioningScene.make()
-        do { try await body(scene) } catch {
-            await scene.service.stop()
-            throw error
-        }
-        await scene.service.stop()
-    }
 
     private static func user(
         _ scene: ProvisioningScene, _ email: String, role: String = "member"
@@ -40,77 +31,72 @@ struct HandLinkTests {
     @Test func `a sign-in linked by hand to a prepared row gets in without an address`()
         async throws
     {
-        try await Self.run { scene in
-            let user = try await Self.user(scene, "ann@ex.com", role: "manager")
-            let linked = try await Self.link(scene, user, "7")
-            #expect(linked.status == 201, "\(linked.text)")
-            #expect(linked.json["linked_by"]?["type"]?.string == "operator")
-            let answer = try await scene.hook(#"{"provider":"google","subject":"7"}"#)
-            #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
-            let row = answer.json["user"]
-            #expect(row?["id"]?.string == user)
-            #expect(row?["status"]?.string == "active")
-            #expect(row?["role"]?.string == "manager")
-            #expect(row?["email_verified_at"]?.isNull == true)
-            let again = try await scene.hook(
-                #"{"provider":"google","subject":"7","event_id":"2"}"#)
-            #expect(again.json["outcome"]?.string == "existing", "\(again.text)")
-            #expect(try await scene.count("identities") == 1)
-        }
+        let scene = try await ProvisioningScene.make()
+        let user = try await Self.user(scene, "ann@ex.com", role: "manager")
+        let linked = try await Self.link(scene, user, "7")
+        #expect(linked.status == 201, "\(linked.text)")
+        #expect(linked.json["linked_by"]?["type"]?.string == "operator")
+        let answer = try await scene.hook(#"{"provider":"google","subject":"7"}"#)
+        #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
+        let row = answer.json["user"]
+        #expect(row?["id"]?.string == user)
+        #expect(row?["status"]?.string == "active")
+        #expect(row?["role"]?.string == "manager")
+        #expect(row?["email_verified_at"]?.isNull == true)
+        let again = try await scene.hook(
+            #"{"provider":"google","subject":"7","event_id":"2"}"#)
+        #expect(again.json["outcome"]?.string == "existing", "\(again.text)")
+        #expect(try await scene.count("identities") == 1)
     }
 
     @Test func `a hand link proves no address, not even the row's own`() async throws {
-        try await Self.run { scene in
-            let user = try await Self.user(scene, "ann@ex.com")
-            _ = try await Self.link(scene, user, "7")
-            let answer = try await scene.google("7", "ann@ex.com", verified: false)
-            #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
-            #expect(answer.json["user"]?["id"]?.string == user)
-            #expect(answer.json["user"]?["email_verified_at"]?.isNull == true, "\(answer.text)")
-        }
+        let scene = try await ProvisioningScene.make()
+        let user = try await Self.user(scene, "ann@ex.com")
+        _ = try await Self.link(scene, user, "7")
+        let answer = try await scene.google("7", "ann@ex.com", verified: false)
+        #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
+        #expect(answer.json["user"]?["id"]?.string == user)
+        #expect(answer.json["user"]?["email_verified_at"]?.isNull == true, "\(answer.text)")
     }
 
     @Test func `a tenant's operator admits by hand where that tenant is asked and nowhere else`()
         async throws
     {
-        try await Self.run { scene in
-            let user = try await Self.user(scene, "ann@ex.com")
-            let linked = try await Self.link(
-                scene, user, "7", as: .tenantAdmin(scene.tenant))
-            #expect(linked.status == 201, "\(linked.text)")
-            let elsewhere = try await scene.google("7", "x@stranger.example")
-            #expect(elsewhere.json["reason"]?.string == "no_tenant", "\(elsewhere.text)")
-            let asked = try await scene.google(
-                "7", "x@stranger.example", verified: false, more: #","tenant":"acme""#)
-            #expect(asked.json["outcome"]?.string == "linked", "\(asked.text)")
-        }
+        let scene = try await ProvisioningScene.make()
+        let user = try await Self.user(scene, "ann@ex.com")
+        let linked = try await Self.link(
+            scene, user, "7", as: .tenantAdmin(scene.tenant))
+        #expect(linked.status == 201, "\(linked.text)")
+        let elsewhere = try await scene.google("7", "x@stranger.example")
+        #expect(elsewhere.json["reason"]?.string == "no_tenant", "\(elsewhere.text)")
+        let asked = try await scene.google(
+            "7", "x@stranger.example", verified: false, more: #","tenant":"acme""#)
+        #expect(asked.json["outcome"]?.string == "linked", "\(asked.text)")
     }
 
     @Test func `another account with the row's address does not wipe the operator's link`()
         async throws
     {
-        try await Self.run { scene in
-            let user = try await Self.user(scene, "ann@ex.com")
-            _ = try await Self.link(scene, user, "7")
-            let first = try await scene.google("8", "ann@ex.com")
-            #expect(first.json["outcome"]?.string == "linked", "\(first.text)")
-            #expect(try await scene.count("identities") == 2)
-            let second = try await scene.google("7", "ann@ex.com")
-            #expect(second.json["user"]?["id"]?.string == user, "\(second.text)")
-            #expect(second.json["outcome"]?.string == "existing")
-        }
+        let scene = try await ProvisioningScene.make()
+        let user = try await Self.user(scene, "ann@ex.com")
+        _ = try await Self.link(scene, user, "7")
+        let first = try await scene.google("8", "ann@ex.com")
+        #expect(first.json["outcome"]?.string == "linked", "\(first.text)")
+        #expect(try await scene.count("identities") == 2)
+        let second = try await scene.google("7", "ann@ex.com")
+        #expect(second.json["user"]?["id"]?.string == user, "\(second.text)")
+        #expect(second.json["outcome"]?.string == "existing")
     }
 
     @Test func `a suspended row stays refused though its sign-in was linked by hand`()
         async throws
     {
-        try await Self.run { scene in
-            let user = try await Self.user(scene, "ann@ex.com")
-            _ = try await Self.link(scene, user, "7")
-            try await scene.service.manage(.post, "\(Self.users)/\(user)/suspend", "{}")
-            let answer = try await scene.google("7", "ann@ex.com", more: #","tenant":"acme""#)
-            #expect(answer.json["reason"]?.string == "user_suspended", "\(answer.text)")
-        }
+        let scene = try await ProvisioningScene.make()
+        let user = try await Self.user(scene, "ann@ex.com")
+        _ = try await Self.link(scene, user, "7")
+        try await scene.service.manage(.post, "\(Self.users)/\(user)/suspend", "{}")
+        let answer = try await scene.google("7", "ann@ex.com", more: #","tenant":"acme""#)
+        #expect(answer.json["reason"]?.string == "user_suspended", "\(answer.text)")
     }
 
     @Test func `who was unlinked by an operator stays out until invited anew or linked by hand`()
@@ -138,69 +124,65 @@ struct HandLinkTests {
         let back = try await scene.google("7", "bob@ex.com")
         #expect(back.json["outcome"]?.string == "linked", "\(back.text)")
         #expect(try await scene.count("barred_identities") == 0)
-        await scene.service.stop()
     }
 
     @Test func `the bar ends with a hand link and with the user's purge`() async throws {
-        try await Self.run { scene in
-            for (number, ending) in ["link", "purge"].enumerated() {
-                let email = "p\(number)@ex.com"
-                let user = try await Self.user(scene, email)
-                let first = try await scene.google("s\(number)", email)
-                let identity = first.json["identity_id"]?.string ?? ""
-                let path = "\(Self.users)/\(user)"
+        let scene = try await ProvisioningScene.make()
+        for (number, ending) in ["link", "purge"].enumerated() {
+            let email = "p\(number)@ex.com"
+            let user = try await Self.user(scene, email)
+            let first = try await scene.google("s\(number)", email)
+            let identity = first.json["identity_id"]?.string ?? ""
+            let path = "\(Self.users)/\(user)"
+            _ = try await scene.service.send(
+                .delete, "\(path)/identities/\(identity)", as: .platformOwner)
+            #expect(try await scene.count("barred_identities") == 1)
+            if ending == "link" {
+                _ = try await Self.link(scene, user, "s\(number)")
+            } else {
+                let asked = try await scene.service.send(
+                    .delete, path + "?purge=true", as: .platformOwner)
+                let confirm = asked.json["confirm"]?.string ?? ""
                 _ = try await scene.service.send(
-                    .delete, "\(path)/identities/\(identity)", as: .platformOwner)
-                #expect(try await scene.count("barred_identities") == 1)
-                if ending == "link" {
-                    _ = try await Self.link(scene, user, "s\(number)")
-                } else {
-                    let asked = try await scene.service.send(
-                        .delete, path + "?purge=true", as: .platformOwner)
-                    let confirm = asked.json["confirm"]?.string ?? ""
-                    _ = try await scene.service.send(
-                        .delete, path + "?purge=true&confirm=\(confirm)", as: .platformOwner)
-                }
-                #expect(try await scene.count("barred_identities") == 0)
+                    .delete, path + "?purge=true&confirm=\(confirm)", as: .platformOwner)
             }
-        }
-    }
-
-    @Test func `who unlinks an own sign-in may link it again`() async throws {
-        try await Self.run { scene in
-            let user = try await Self.user(scene, "ann@ex.com")
-            _ = try await scene.google("1", "ann@ex.com")
-            let second = try await Self.link(scene, user, "2")
-            let made = try await scene.service.manage(
-                .post, "/v1/tenants/acme/api-keys",
-                #"{"name":"own","scopes":["users:write","users:read"],"#
-                    + #""owner":{"type":"user","id":"\#(user)"}}"#)
-            let key = made["key"]?.string ?? ""
-            let gone = try await scene.service.send(
-                .delete,
-                "\(Self.users)/\(user)/identities/\(second.json["id"]?.string ?? "")",
-                as: .bearer(key))
-            #expect(gone.status == 204, "\(gone.text)")
             #expect(try await scene.count("barred_identities") == 0)
         }
     }
 
+    @Test func `who unlinks an own sign-in may link it again`() async throws {
+        let scene = try await ProvisioningScene.make()
+        let user = try await Self.user(scene, "ann@ex.com")
+        _ = try await scene.google("1", "ann@ex.com")
+        let second = try await Self.link(scene, user, "2")
+        let made = try await scene.service.manage(
+            .post, "/v1/tenants/acme/api-keys",
+            #"{"name":"own","scopes":["users:write","users:read"],"#
+                + #""owner":{"type":"user","id":"\#(user)"}}"#)
+        let key = made["key"]?.string ?? ""
+        let gone = try await scene.service.send(
+            .delete,
+            "\(Self.users)/\(user)/identities/\(second.json["id"]?.string ?? "")",
+            as: .bearer(key))
+        #expect(gone.status == 204, "\(gone.text)")
+        #expect(try await scene.count("barred_identities") == 0)
+    }
+
     @Test func `nobody links a sign-in to an account above the own role`() async throws {
-        try await Self.run { scene in
-            let admin = try await Self.user(scene, "boss@ex.com", role: "admin")
-            let made = try await scene.service.manage(
-                .post, "/v1/tenants/acme/api-keys",
-                #"{"name":"k","scopes":["users:write"],"#
-                    + #""owner":{"type":"user","id":"\#(admin)"}}"#)
-            _ = try await scene.google("1", "boss@ex.com")
-            let key = made["key"]?.string ?? ""
-            let linked = try await Self.link(scene, admin, "2", as: .bearer(key))
-            #expect(linked.status == 201, "\(linked.text)")
-            try await scene.service.manage(
-                .patch, "\(Self.users)/\(admin)", #"{"role":"manager"}"#)
-            let other = try await Self.user(scene, "other@ex.com", role: "admin")
-            let refused = try await Self.link(scene, other, "3", as: .bearer(key))
-            #expect(refused.status == 403, "\(refused.text)")
-        }
+        let scene = try await ProvisioningScene.make()
+        let admin = try await Self.user(scene, "boss@ex.com", role: "admin")
+        let made = try await scene.service.manage(
+            .post, "/v1/tenants/acme/api-keys",
+            #"{"name":"k","scopes":["users:write"],"#
+                + #""owner":{"type":"user","id":"\#(admin)"}}"#)
+        _ = try await scene.google("1", "boss@ex.com")
+        let key = made["key"]?.string ?? ""
+        let linked = try await Self.link(scene, admin, "2", as: .bearer(key))
+        #expect(linked.status == 201, "\(linked.text)")
+        try await scene.service.manage(
+            .patch, "\(Self.users)/\(admin)", #"{"role":"manager"}"#)
+        let other = try await Self.user(scene, "other@ex.com", role: "admin")
+        let refused = try await Self.link(scene, other, "3", as: .bearer(key))
+        #expect(refused.status == 403, "\(refused.text)")
     }
 }

@@ -8,7 +8,7 @@ import Testing
 import Text
 
 /// Limits hold back refusals alone, dry runs hold up nobody, and what waits has bounds.
-struct HookLimitTests {
+@Suite(.cleansUp) struct HookLimitTests {
     private static let ann = "ann@corp.example"
 
     private static func evaluate(
@@ -21,43 +21,41 @@ struct HookLimitTests {
     }
 
     @Test func `a dry run waits for nobody's line and nobody's row`() async throws {
-        try await PoolStage.run { stage in
-            try await stage.invite(Self.ann)
-            let storage = stage.service.storage
-            try await storage.scope(stage.victim.id).change(by: .system) { change in
-                // Everything of the person is held, as a real run would.
-                for table in ["tenants", "users", "invites"] {
-                    try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
-                }
-                let key = [0x65] + storage.personKey(emailKey: Self.ann)
-                try await change.query(
-                    "INSERT INTO provisioning_locks (key) VALUES (\(key))")
-                let answer = try await Self.evaluate(stage, 1)
-                #expect(answer.outcome == "linked", "\(answer.text)")
+        let stage = try await PoolStage.make()
+        try await stage.invite(Self.ann)
+        let storage = stage.service.storage
+        try await storage.scope(stage.victim.id).change(by: .system) { change in
+            // Everything of the person is held, as a real run would.
+            for table in ["tenants", "users", "invites"] {
+                try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
             }
+            let key = [0x65] + storage.personKey(emailKey: Self.ann)
+            try await change.query(
+                "INSERT INTO provisioning_locks (key) VALUES (\(key))")
+            let answer = try await Self.evaluate(stage, 1)
+            #expect(answer.outcome == "linked", "\(answer.text)")
         }
     }
 
     @Test func `a dry run does not stand in the person's line`() async throws {
-        try await PoolStage.run { stage in
-            try await stage.invite(Self.ann)
-            let storage = stage.service.storage
-            try await storage.scope(stage.victim.id).change(by: .system) { change in
-                let key = [0x65] + storage.personKey(emailKey: Self.ann)
-                try await change.query(
-                    """
-                    INSERT INTO provisioning_locks (key) VALUES (\(key))
-                    ON CONFLICT (key) DO UPDATE SET key = excluded.key
-                    """)
-                // It is in the line, and waits for the row there.
-                async let first = stage.hook(
-                    PoolStage.event("PreSignUp_ExternalProvider", "X_2", Self.ann, verified: true))
-                while try await Self.waitsForLock(stage) == false { await Task.yield() }
-                let answer = try await Self.evaluate(stage, 1)
-                #expect(answer.outcome == "linked", "\(answer.text)")
-                #expect(try await Self.waitsForLock(stage), "the dry run was answered too late")
-                _ = try await first
-            }
+        let stage = try await PoolStage.make()
+        try await stage.invite(Self.ann)
+        let storage = stage.service.storage
+        try await storage.scope(stage.victim.id).change(by: .system) { change in
+            let key = [0x65] + storage.personKey(emailKey: Self.ann)
+            try await change.query(
+                """
+                INSERT INTO provisioning_locks (key) VALUES (\(key))
+                ON CONFLICT (key) DO UPDATE SET key = excluded.key
+                """)
+            // It is in the line, and waits for the row there.
+            async let first = stage.hook(
+                PoolStage.event("PreSignUp_ExternalProvider", "X_2", Self.ann, verified: true))
+            while try await Self.waitsForLock(stage) == false { await Task.yield() }
+            let answer = try await Self.evaluate(stage, 1)
+            #expect(answer.outcome == "linked", "\(answer.text)")
+            #expect(try await Self.waitsForLock(stage), "the dry run was answered too late")
+            _ = try await first
         }
     }
 
@@ -71,208 +69,199 @@ struct HookLimitTests {
     }
 
     @Test func `a caller has 60 dry runs a minute, another has their own`() async throws {
-        try await PoolStage.run { stage in
-            stage.clock.startMinute()
-            for number in 0..<60 {
-                #expect(try await Self.evaluate(stage, number).status == 200)
-            }
-            let over = try await Self.evaluate(stage, 60)
-            #expect(over.status == 429 && over.first("retry-after") != nil, "\(over.text)")
-            #expect(
-                try await Self.evaluate(stage, 61, as: .tenantAdmin(stage.evil)).status == 200)
-            stage.clock.advance(seconds: 60)
-            #expect(try await Self.evaluate(stage, 62).status == 200)
+        let stage = try await PoolStage.make()
+        stage.clock.startMinute()
+        for number in 0..<60 {
+            #expect(try await Self.evaluate(stage, number).status == 200)
         }
+        let over = try await Self.evaluate(stage, 60)
+        #expect(over.status == 429 && over.first("retry-after") != nil, "\(over.text)")
+        #expect(
+            try await Self.evaluate(stage, 61, as: .tenantAdmin(stage.evil)).status == 200)
+        stage.clock.advance(seconds: 60)
+        #expect(try await Self.evaluate(stage, 62).status == 200)
     }
 
     @Test func `tenants that contradict each other are refused without a look at their rows`()
         async throws
     {
-        try await PoolStage.run { stage in
-            let storage = stage.service.storage
-            _ = try await Self.evaluate(stage, 0, as: .tenantAdmin(stage.evil))
-            try await storage.scope(stage.victim.id).change(by: .system) { change in
-                try await change.query("SELECT 1 FROM tenants FOR UPDATE")
-                let answer = try await stage.service.send(
-                    .post, "/v1/hooks/pre-signup",
-                    json: #"{"provider":"cognito","subject":"1","email":"\#(Self.ann)","#
-                        + #""email_verified":true,"tenant":"victim"}"#,
-                    as: .tenantAdmin(stage.evil))
-                #expect(answer.outcome == "refused no_tenant", "\(answer.text)")
-            }
+        let stage = try await PoolStage.make()
+        let storage = stage.service.storage
+        _ = try await Self.evaluate(stage, 0, as: .tenantAdmin(stage.evil))
+        try await storage.scope(stage.victim.id).change(by: .system) { change in
+            try await change.query("SELECT 1 FROM tenants FOR UPDATE")
+            let answer = try await stage.service.send(
+                .post, "/v1/hooks/pre-signup",
+                json: #"{"provider":"cognito","subject":"1","email":"\#(Self.ann)","#
+                    + #""email_verified":true,"tenant":"victim"}"#,
+                as: .tenantAdmin(stage.evil))
+            #expect(answer.outcome == "refused no_tenant", "\(answer.text)")
         }
     }
 
     @Test func `who only claims the domain of a stranger's address holds up no refusal`()
         async throws
     {
-        try await PoolStage.run { stage in
-            try await stage.manage(
-                .post, "/v1/tenants/victim/domains", #"{"domain":"corp.example"}"#)
-            _ = try await stage.service.session(role: .owner, tenant: nil)
-            let storage = stage.service.storage
-            try await storage.scope(stage.victim.id).change(by: .system) { change in
-                try await change.query("SELECT 1 FROM tenants FOR UPDATE")
-                let answer = try await stage.service.send(
-                    .post, "/v1/hooks/pre-signup",
-                    json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","subject":"1","#
-                        + #""email":"\#(Self.ann)","email_verified":true}"#, as: .platformOwner)
-                #expect(answer.outcome == "refused no_tenant", "\(answer.text)")
-            }
-            #expect("\(try await stage.lastDecision())".contains("domain_unproved"))
+        let stage = try await PoolStage.make()
+        try await stage.manage(
+            .post, "/v1/tenants/victim/domains", #"{"domain":"corp.example"}"#)
+        _ = try await stage.service.session(role: "owner", tenant: nil)
+        let storage = stage.service.storage
+        try await storage.scope(stage.victim.id).change(by: .system) { change in
+            try await change.query("SELECT 1 FROM tenants FOR UPDATE")
+            let answer = try await stage.service.send(
+                .post, "/v1/hooks/pre-signup",
+                json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","subject":"1","#
+                    + #""email":"\#(Self.ann)","email_verified":true}"#, as: .platformOwner)
+            #expect(answer.outcome == "refused no_tenant", "\(answer.text)")
         }
+        #expect("\(try await stage.lastDecision())".contains("domain_unproved"))
     }
 
     @Test func `who is reserved, deferred or waits for approval has failed at nothing`()
         async throws
     {
-        try await PoolStage.run(victim: #"{"sign_up":"approval"}"#) { stage in
-            stage.clock.startMinute()
-            try await stage.invite(Self.ann)
-            for number in 0..<33 {
-                let answer = try await stage.service.send(
-                    .post, "/v1/hooks/pre-signup/cognito",
-                    json: PoolStage.event("PreSignUp_SignUp", "n\(number)", Self.ann),
-                    as: .platformOwner)
-                #expect(answer.status == 200, "\(number): \(answer.text)")
-            }
-            // The newest ten of them are kept.
-            #expect(try await stage.count("reservations") == 10)
-            #expect(try await stage.count("reservations WHERE subject = 'n32'") == 1)
-            let first = try await stage.hook(
-                PoolStage.event("PreSignUp_ExternalProvider", "X_1", Self.ann))
-            #expect(first.json["code"]?.string == "email_unverified", "\(first.text)")
+        let stage = try await PoolStage.make(victim: #"{"sign_up":"approval"}"#)
+        stage.clock.startMinute()
+        try await stage.invite(Self.ann)
+        for number in 0..<33 {
+            let answer = try await stage.service.send(
+                .post, "/v1/hooks/pre-signup/cognito",
+                json: PoolStage.event("PreSignUp_SignUp", "n\(number)", Self.ann),
+                as: .platformOwner)
+            #expect(answer.status == 200, "\(number): \(answer.text)")
         }
+        // The newest ten of them are kept.
+        #expect(try await stage.count("reservations") == 10)
+        #expect(try await stage.count("reservations WHERE subject = 'n32'") == 1)
+        let first = try await stage.hook(
+            PoolStage.event("PreSignUp_ExternalProvider", "X_1", Self.ann))
+        #expect(first.json["code"]?.string == "email_unverified", "\(first.text)")
     }
 
     @Test func `over the limit only what the rules would refuse is held back`() async throws {
-        try await PoolStage.run { stage in
-            stage.clock.startMinute()
-            func refused(_ number: Int) async throws -> String? {
-                try await stage.service.send(
-                    .post, "/v1/hooks/pre-signup/cognito",
-                    json: PoolStage.event("PreSignUp_ExternalProvider", "X_\(number)", Self.ann),
-                    as: .platformOwner
-                ).json["code"]?.string
-            }
-            for number in 0..<30 {
-                let code = try await refused(number)
-                #expect(code == "no_tenant", "\(number)")
-            }
-            for number in 30..<34 {
-                let code = try await refused(number)
-                #expect(code == "rate_limited", "\(number)")
-            }
-            try await stage.invite(Self.ann)
-            #expect(try await refused(34) == "rate_limited")
-            let signUp = try await stage.signUp("ann", Self.ann)
-            #expect(signUp.status == 200, "\(signUp.text)")
-            try await stage.confirm("ann", Self.ann, sub: "a-1", verified: true)
-            #expect(try await stage.count("users WHERE status = 'active'") == 1)
+        let stage = try await PoolStage.make()
+        stage.clock.startMinute()
+        func refused(_ number: Int) async throws -> String? {
+            try await stage.service.send(
+                .post, "/v1/hooks/pre-signup/cognito",
+                json: PoolStage.event("PreSignUp_ExternalProvider", "X_\(number)", Self.ann),
+                as: .platformOwner
+            ).json["code"]?.string
         }
+        for number in 0..<30 {
+            let code = try await refused(number)
+            #expect(code == "no_tenant", "\(number)")
+        }
+        for number in 30..<34 {
+            let code = try await refused(number)
+            #expect(code == "rate_limited", "\(number)")
+        }
+        try await stage.invite(Self.ann)
+        #expect(try await refused(34) == "rate_limited")
+        let signUp = try await stage.signUp("ann", Self.ann)
+        #expect(signUp.status == 200, "\(signUp.text)")
+        try await stage.confirm("ann", Self.ann, sub: "a-1", verified: true)
+        #expect(try await stage.count("users WHERE status = 'active'") == 1)
     }
 
     @Test func `of a pool's reservations the oldest make way`() async throws {
-        try await PoolStage.run { stage in
-            var storage = stage.service.storage
-            storage.limits.reservationsPerPool = 5
-            for number in 0..<8 {
-                let email = "n\(number)@corp.example"
-                try await stage.invite(email)
-                stage.clock.advance(seconds: 1)
-                var call = ProvisioningCall(
-                    provider: .pool(PoolStage.pool, .signUp, userName: "n\(number)"),
-                    trigger: .nativeSignUp)
-                call.email = email
-                let result = try await storage.provision(call, by: .system) { _ in "" }
-                #expect(result?.verdict.outcome == .reserved)
-            }
-            #expect(try await stage.count("reservations") == 5)
-            #expect(try await stage.count("reservations WHERE subject = 'n7'") == 1)
-            #expect(try await stage.count("reservations WHERE subject = 'n2'") == 0)
+        let stage = try await PoolStage.make()
+        var storage = stage.service.storage
+        storage.limits.reservationsPerPool = 5
+        for number in 0..<8 {
+            let email = "n\(number)@corp.example"
+            try await stage.invite(email)
+            stage.clock.advance(seconds: 1)
+            var call = ProvisioningCall(
+                provider: .pool(PoolStage.pool, .signUp, userName: "n\(number)"),
+                trigger: .nativeSignUp)
+            call.email = email
+            let result = try await storage.provision(call, by: .system) { _ in "" }
+            #expect(result?.verdict.outcome == .reserved)
         }
+        #expect(try await stage.count("reservations") == 5)
+        #expect(try await stage.count("reservations WHERE subject = 'n7'") == 1)
+        #expect(try await stage.count("reservations WHERE subject = 'n2'") == 0)
     }
 
     @Test func `a thousand racing claims of one address: one wins, and the others hear at once`()
         async throws
     {
-        try await PoolStage.run { stage in
-            stage.clock.startMinute()
-            try await stage.invite(Self.ann)
-            _ = try await stage.service.session(role: .owner, tenant: nil)
-            let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
-                for number in 0..<1000 {
-                    group.addTask {
-                        try await stage.service.send(
-                            .post, "/v1/hooks/pre-signup",
-                            json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","#
-                                + #""subject":"\#(number)","email":"\#(Self.ann)","#
-                                + #""email_verified":true}"#, as: .platformOwner)
-                    }
+        let stage = try await PoolStage.make()
+        stage.clock.startMinute()
+        try await stage.invite(Self.ann)
+        _ = try await stage.service.session(role: "owner", tenant: nil)
+        let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
+            for number in 0..<1000 {
+                group.addTask {
+                    try await stage.service.send(
+                        .post, "/v1/hooks/pre-signup",
+                        json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","#
+                            + #""subject":"\#(number)","email":"\#(Self.ann)","#
+                            + #""email_verified":true}"#, as: .platformOwner)
                 }
-                return try await group.reduce(into: [TestAnswer]()) { $0.append($1) }
             }
-            #expect(answers.count { $0.status != 200 } == 0)
-            #expect(answers.count { $0.outcome == "linked" } == 1)
-            #expect(answers.count { $0.outcome == "refused identity_link_required" } == 30)
-            #expect(answers.count { $0.outcome == "refused rate_limited" } == 969)
-            #expect(try await stage.count("users") == 1)
+            return try await group.reduce(into: [TestAnswer]()) { $0.append($1) }
         }
+        #expect(answers.count { $0.status != 200 } == 0)
+        #expect(answers.count { $0.outcome == "linked" } == 1)
+        #expect(answers.count { $0.outcome == "refused identity_link_required" } == 30)
+        #expect(answers.count { $0.outcome == "refused rate_limited" } == 969)
+        #expect(try await stage.count("users") == 1)
     }
 
     @Test func `who is over the limit hears so while the person is locked`() async throws {
-        try await PoolStage.run { stage in
-            stage.clock.startMinute()
-            try await stage.invite(Self.ann)
-            func claim(_ number: Int) async throws -> TestAnswer {
-                try await stage.service.send(
-                    .post, "/v1/hooks/pre-signup",
-                    json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","#
-                        + #""subject":"\#(number)","email":"\#(Self.ann)","#
-                        + #""email_verified":true}"#, as: .platformOwner)
+        let stage = try await PoolStage.make()
+        stage.clock.startMinute()
+        try await stage.invite(Self.ann)
+        func claim(_ number: Int) async throws -> TestAnswer {
+            try await stage.service.send(
+                .post, "/v1/hooks/pre-signup",
+                json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","#
+                    + #""subject":"\#(number)","email":"\#(Self.ann)","#
+                    + #""email_verified":true}"#, as: .platformOwner)
+        }
+        for number in 0...30 { _ = try await claim(number) }
+        #expect(try await claim(31).outcome == "refused rate_limited")
+        let storage = stage.service.storage
+        try await storage.scope(stage.victim.id).change(by: .system) { change in
+            for table in ["users", "invites"] {
+                try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
             }
-            for number in 0...30 { _ = try await claim(number) }
-            #expect(try await claim(31).outcome == "refused rate_limited")
-            let storage = stage.service.storage
-            try await storage.scope(stage.victim.id).change(by: .system) { change in
-                for table in ["users", "invites"] {
-                    try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
-                }
-                let key = [0x65] + storage.personKey(emailKey: Self.ann)
-                try await change.query(
-                    """
-                    INSERT INTO provisioning_locks (key) VALUES (\(key))
-                    ON CONFLICT (key) DO UPDATE SET key = excluded.key
-                    """)
-                let held = try await claim(32)
-                #expect(held.outcome == "refused rate_limited", "\(held.text)")
-            }
+            let key = [0x65] + storage.personKey(emailKey: Self.ann)
+            try await change.query(
+                """
+                INSERT INTO provisioning_locks (key) VALUES (\(key))
+                ON CONFLICT (key) DO UPDATE SET key = excluded.key
+                """)
+            let held = try await claim(32)
+            #expect(held.outcome == "refused rate_limited", "\(held.text)")
         }
     }
 
     @Test func `a long name keeps nobody out`() async throws {
-        try await PoolStage.run { stage in
-            try await stage.invite(Self.ann)
-            let long = String(repeating: "x", count: 3000)
-            func hook(_ name: String) async throws -> TestAnswer {
-                try await stage.service.send(
-                    .post, "/v1/hooks/pre-signup",
-                    json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","subject":"1","#
-                        + #""email":"\#(Self.ann)","email_verified":true,"name":"\#(name)"}"#,
-                    as: .platformOwner)
-            }
-            let refused = try await hook(long)
-            #expect(refused.status == 422)
-            #expect(refused.json["errors"]?.array?.first?["pointer"]?.string == "/name")
-            let taken = try await hook(String(long.prefix(2048)))
-            #expect(taken.outcome == "linked", "\(taken.text)")
-            try await stage.invite("bob@corp.example")
-            let event = PoolStage.event(
-                "PreSignUp_ExternalProvider", "X_2", "bob@corp.example\",\"name\":\"\(long)",
-                verified: true)
-            #expect(try await stage.hook(event).status == 200)
-            #expect(
-                try await stage.count("users WHERE length(name) = 2048 AND status = 'active'") == 2)
+        let stage = try await PoolStage.make()
+        try await stage.invite(Self.ann)
+        let long = String(repeating: "x", count: 3000)
+        func hook(_ name: String) async throws -> TestAnswer {
+            try await stage.service.send(
+                .post, "/v1/hooks/pre-signup",
+                json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","subject":"1","#
+                    + #""email":"\#(Self.ann)","email_verified":true,"name":"\#(name)"}"#,
+                as: .platformOwner)
         }
+        let refused = try await hook(long)
+        #expect(refused.status == 422)
+        #expect(refused.json["errors"]?.array?.first?["pointer"]?.string == "/name")
+        let taken = try await hook(String(long.prefix(2048)))
+        #expect(taken.outcome == "linked", "\(taken.text)")
+        try await stage.invite("bob@corp.example")
+        let event = PoolStage.event(
+            "PreSignUp_ExternalProvider", "X_2", "bob@corp.example\",\"name\":\"\(long)",
+            verified: true)
+        #expect(try await stage.hook(event).status == 200)
+        #expect(
+            try await stage.count("users WHERE length(name) = 2048 AND status = 'active'") == 2)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// How much one credential may have kept, and what a retry is told while the first call runs.
-struct IdempotencyQuotaTests {
+@Suite(.cleansUp) struct IdempotencyQuotaTests {
     private static let path = "/v1/tenants/acme/users"
 
     private func post(
@@ -25,48 +25,46 @@ struct IdempotencyQuotaTests {
     ])
     func `who has as much kept as may be is told so, and retries go on`(held: String) async throws {
         let clock = TestClock()
-        try await TestService.run(clock: clock) { service, _ in
-            let key = try await service.makeKey(#""users:write""#)
-            let other = try await service.makeKey(#""users:write""#)
-            let first = try await post(service, "a@a.example", "one", as: key.credential)
-            #expect(first.status == 201, "\(first.text)")
-            let parts = held.split(separator: ",", maxSplits: 1)
-            // In ten parts, each of which is quick.
-            for part in 0..<10 {
-                _ = try await service.storage.app.query(
-                    """
-                    INSERT INTO idempotency (principal, method, path, key_hash, body_hash, answer,
-                        created_at)
-                    SELECT \("key \(key.id)"), 'POST', \("/\(part)"), convert_to(n::text, 'UTF8'),
-                        '\\x00'::bytea, \(raw: String(parts[1])), \(clock.now)
-                    FROM generate_series(1, \(raw: String(parts[0]))) AS n
-                    """)
-            }
-            clock.advance(seconds: 61)
-            let refused = try await post(service, "b@a.example", "two", as: key.credential)
-            #expect(refused.status == 429, "\(refused.text)")
-            #expect(refused.json["code"]?.string == "idempotency_quota")
-            #expect(refused.first("retry-after") != nil)
-            let again = try await post(service, "a@a.example", "one", as: key.credential)
-            #expect(again.bytes == first.bytes && again.first("idempotent-replayed") == "true")
-            #expect(try await post(service, "c@a.example", nil, as: key.credential).status == 201)
-            #expect(
-                try await post(service, "d@a.example", "two", as: other.credential).status == 201)
-            // The claim that was refused is gone, and the key is good again after a day.
-            clock.advance(seconds: 86_400)
-            #expect(
-                try await post(service, "b@a.example", "two", as: key.credential).status == 201)
+        let (service, _) = try await TestService.makeWithTenant(clock: clock)
+        let key = try await service.makeKey(#""users:write""#)
+        let other = try await service.makeKey(#""users:write""#)
+        let first = try await post(service, "a@a.example", "one", as: key.credential)
+        #expect(first.status == 201, "\(first.text)")
+        let parts = held.split(separator: ",", maxSplits: 1)
+        // In ten parts, each of which is quick.
+        for part in 0..<10 {
+            _ = try await service.storage.app.query(
+                """
+                INSERT INTO idempotency (principal, method, path, key_hash, body_hash, answer,
+                    created_at)
+                SELECT \("key \(key.id)"), 'POST', \("/\(part)"), convert_to(n::text, 'UTF8'),
+                    '\\x00'::bytea, \(raw: String(parts[1])), \(clock.now)
+                FROM generate_series(1, \(raw: String(parts[0]))) AS n
+                """)
         }
+        clock.advance(seconds: 61)
+        let refused = try await post(service, "b@a.example", "two", as: key.credential)
+        #expect(refused.status == 429, "\(refused.text)")
+        #expect(refused.json["code"]?.string == "idempotency_quota")
+        #expect(refused.first("retry-after") != nil)
+        let again = try await post(service, "a@a.example", "one", as: key.credential)
+        #expect(again.bytes == first.bytes && again.first("idempotent-replayed") == "true")
+        #expect(try await post(service, "c@a.example", nil, as: key.credential).status == 201)
+        #expect(
+            try await post(service, "d@a.example", "two", as: other.credential).status == 201)
+        // The claim that was refused is gone, and the key is good again after a day.
+        clock.advance(seconds: 86_400)
+        #expect(
+            try await post(service, "b@a.example", "two", as: key.credential).status == 201)
     }
 
     @Test func `a retry while the first call runs has a code of its own`() async throws {
-        try await TestService.run { service, _ in
-            let key = try await service.makeKey(#""users:write""#)
-            _ = try await post(service, "a@a.example", "one", as: key.credential)
-            _ = try await service.storage.app.query("UPDATE idempotency SET answer = NULL")
-            let again = try await post(service, "a@a.example", "one", as: key.credential)
-            #expect(again.status == 409 && again.first("retry-after") == "1", "\(again.text)")
-            #expect(again.json["code"]?.string == "request_in_progress")
-        }
+        let (service, _) = try await TestService.makeWithTenant()
+        let key = try await service.makeKey(#""users:write""#)
+        _ = try await post(service, "a@a.example", "one", as: key.credential)
+        _ = try await service.storage.app.query("UPDATE idempotency SET answer = NULL")
+        let again = try await post(service, "a@a.example", "one", as: key.credential)
+        #expect(again.status == 409 && again.first("retry-after") == "1", "\(again.text)")
+        #expect(again.json["code"]?.string == "request_in_progress")
     }
 }

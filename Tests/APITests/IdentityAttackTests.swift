@@ -14,7 +14,7 @@ import Text
 /// ever becomes a user whose address is another's, no two people are one user, and a caller changes
 /// nothing of what another caller's events lead to. No token, grant or operator links anybody here.
 /// A failure prints its seed; `GATEHOUSE_IDENTITY_TRACES` runs more of them.
-struct IdentityAttackTests {
+@Suite(.cleansUp) struct IdentityAttackTests {
     /// The traces of the platform's pool with upstreams that nothing is known of; a third as many
     /// are played with each other pool.
     private static let traces = UInt64(
@@ -24,23 +24,22 @@ struct IdentityAttackTests {
     func `no order of events makes two people one user, or one caller's word another's`(
         pool: AttackedPool
     ) async throws {
-        try await PoolStage.run(
+        let stage = try await PoolStage.make(
             victim: #"{"invite_email_must_match":false}"#,
             evil: #"{"sign_up":"open","invite_email_must_match":false}"#,
             pool: pool.settings, owner: pool.owner
-        ) { stage in
-            try await Self.fillShownUpstreams(stage)
-            let traces = pool == .ofThePlatform ? Self.traces : max(1, Self.traces / 3)
-            for seed in 0..<traces {
-                let plan = IdentityPlan(seed: seed)
-                var among = IdentityRun(plan, pool, world: "a\(seed)", stage)
-                let all = try await among.play(withEvil: true)
-                var undisturbed = IdentityRun(plan, pool, world: "b\(seed)", stage)
-                let alone = try await undisturbed.play(withEvil: false)
-                let comment = Comment(rawValue: "\(pool) seed \(seed): \(plan)")
-                #expect(all.faults + alone.faults == [], comment)
-                #expect(all.seen == alone.seen, comment)
-            }
+        )
+        try await Self.fillShownUpstreams(stage)
+        let traces = pool == .ofThePlatform ? Self.traces : max(1, Self.traces / 3)
+        for seed in 0..<traces {
+            let plan = IdentityPlan(seed: seed)
+            var among = IdentityRun(plan, pool, world: "a\(seed)", stage)
+            let all = try await among.play(withEvil: true)
+            var undisturbed = IdentityRun(plan, pool, world: "b\(seed)", stage)
+            let alone = try await undisturbed.play(withEvil: false)
+            let comment = Comment(rawValue: "\(pool) seed \(seed): \(plan)")
+            #expect(all.faults + alone.faults == [], comment)
+            #expect(all.seen == alone.seen, comment)
         }
     }
 }

@@ -9,7 +9,7 @@ import Testing
 import Text
 
 /// The acceptance page as one door of provisioning.
-struct InviteAcceptanceTests {
+@Suite(.cleansUp) struct InviteAcceptanceTests {
     @Test func `an acceptance is a decision with its trace, an identity and no session`()
         async throws
     {
@@ -36,7 +36,6 @@ struct InviteAcceptanceTests {
         for action in ["user.activated", "identity.linked", "invite.accepted"] {
             #expect(try await scene.count("audit_events WHERE action = \(action)") == 1)
         }
-        await scene.service.stop()
     }
 
     @Test(arguments: ["revoked", "expired", "used"])
@@ -62,7 +61,6 @@ struct InviteAcceptanceTests {
         #expect(try await scene.count("users WHERE password_hash IS NOT NULL") == before)
         #expect(try await scene.count("decisions WHERE reason = \("invite_" + how)") == 1)
         #expect(try await scene.accept("acme00" + token.dropFirst(6)).status == 404)
-        await scene.service.stop()
     }
 
     @Test(arguments: [
@@ -81,7 +79,6 @@ struct InviteAcceptanceTests {
         #expect(error?["pointer"]?.string == "/password")
         #expect(error?["code"]?.string == (password == "short" ? "too_short" : "not_allowed"))
         #expect(try await scene.service.database.content() == before)
-        await scene.service.stop()
     }
 
     @Test func `the tenant's policy sets the minimum and may do without the list`() async throws {
@@ -90,7 +87,6 @@ struct InviteAcceptanceTests {
         let token = try await scene.invited("ann@ex.com")
         #expect(try await scene.accept(token, password: "1234567").status == 422)
         #expect(try await scene.accept(token, password: "iloveyou").status == 200)
-        await scene.service.stop()
     }
 
     @Test func `unlinking the password takes the password away`() async throws {
@@ -102,6 +98,5 @@ struct InviteAcceptanceTests {
         let gone = try await scene.service.send(.delete, path, as: .platformOwner)
         #expect(gone.status == 204, "\(gone.text)")
         #expect(try await scene.count("users WHERE password_hash IS NOT NULL") == 0)
-        await scene.service.stop()
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The role of a row that an invite made and the role of that invite are one.
-@Suite struct InviteRoleTests {
+@Suite(.cleansUp) struct InviteRoleTests {
     private static let invites = "/v1/tenants/acme/invites"
     private static let users = "/v1/tenants/acme/users"
 
@@ -55,142 +55,127 @@ import Testing
         }
     }
 
-    private static func run(_ body: (ProvisioningScene) async throws -> Void) async throws {
-        let scene = try await ProvisioningScene.make()
-        do { try await body(scene) } catch {
-            await scene.service.stop()
-            throw error
-        }
-        await scene.service.stop()
-    }
-
     @Test(arguments: [("admin", "member"), ("member", "admin")])
     func `a change of the row's role is not undone by the sign-in`(
         from: String, to: String
     ) async throws {
-        try await Self.run { scene in
-            let stage = try await Stage.make(role: from, in: scene)
-            let answer = try await stage.patch(
-                "\(Self.users)/\(stage.user)", #"{"role":"\#(to)"}"#)
-            #expect(answer.json["role"]?.string == to)
-            #expect(try await stage.roles() == [to, to, to])
-            let actions = try await scene.count(
-                "audit_events WHERE tenant_id = \(scene.tenant.id) AND action = 'invite.updated'")
-            #expect(actions == 1)
-        }
+        let scene = try await ProvisioningScene.make()
+        let stage = try await Stage.make(role: from, in: scene)
+        let answer = try await stage.patch(
+            "\(Self.users)/\(stage.user)", #"{"role":"\#(to)"}"#)
+        #expect(answer.json["role"]?.string == to)
+        #expect(try await stage.roles() == [to, to, to])
+        let actions = try await scene.count(
+            "audit_events WHERE tenant_id = \(scene.tenant.id) AND action = 'invite.updated'")
+        #expect(actions == 1)
     }
 
     @Test(arguments: [("admin", "member"), ("member", "manager")])
     func `a change of the invite's role is the row's too`(from: String, to: String) async throws {
-        try await Self.run { scene in
-            let stage = try await Stage.make(role: from, in: scene)
-            let answer = try await stage.patch(
-                "\(Self.invites)/\(stage.invite)", #"{"role":"\#(to)"}"#)
-            #expect(answer.json["role"]?.string == to, "\(answer.text)")
-            #expect(try await stage.roles() == [to, to, to])
-        }
+        let scene = try await ProvisioningScene.make()
+        let stage = try await Stage.make(role: from, in: scene)
+        let answer = try await stage.patch(
+            "\(Self.invites)/\(stage.invite)", #"{"role":"\#(to)"}"#)
+        #expect(answer.json["role"]?.string == to, "\(answer.text)")
+        #expect(try await stage.roles() == [to, to, to])
     }
 
     @Test func `the role counts for who gave it last, not for who invited`() async throws {
-        try await Self.run { scene in
-            let support = TestService.Credential.session(
-                try await scene.service.session(role: .support, tenant: scene.tenant.id))
-            let stage = try await Stage.make(role: "member", by: support, in: scene)
-            let wide = try await stage.patch(
-                "\(Self.invites)/\(stage.invite)", #"{"role":"admin"}"#, as: support)
-            #expect(wide.status == 403)
-            let given = try await stage.patch(
-                "\(Self.users)/\(stage.user)", #"{"role":"admin"}"#)
-            #expect(given.status == 200, "\(given.text)")
-            let lowered = try await stage.patch(
-                "\(Self.invites)/\(stage.invite)", #"{"role":"member"}"#, as: support)
-            #expect(lowered.status == 403)
-            #expect(try await stage.roles() == ["admin", "admin", "admin"])
-        }
+        let scene = try await ProvisioningScene.make()
+        let support = TestService.Credential.session(
+            try await scene.service.session(role: "support", tenant: scene.tenant.id))
+        let stage = try await Stage.make(role: "member", by: support, in: scene)
+        let wide = try await stage.patch(
+            "\(Self.invites)/\(stage.invite)", #"{"role":"admin"}"#, as: support)
+        #expect(wide.status == 403)
+        let given = try await stage.patch(
+            "\(Self.users)/\(stage.user)", #"{"role":"admin"}"#)
+        #expect(given.status == 200, "\(given.text)")
+        let lowered = try await stage.patch(
+            "\(Self.invites)/\(stage.invite)", #"{"role":"member"}"#, as: support)
+        #expect(lowered.status == 403)
+        #expect(try await stage.roles() == ["admin", "admin", "admin"])
     }
 
     @Test func `inviting again with another role is a conflict that names the invite`() async throws
     {
-        try await Self.run { scene in
-            let stage = try await Stage.make(role: "admin", in: scene)
-            func again(_ more: String, as who: TestService.Credential = .platformOwner)
-                async throws -> TestAnswer
-            {
-                try await scene.service.send(
-                    .post, Self.invites, json: #"{"email":"ann@ex.com"\#(more)}"#, as: who)
-            }
-            let other = try await again(#","role":"member""#)
-            #expect(other.status == 409 && other.json["code"]?.string == "conflict")
-            #expect(other.json["conflicting_id"]?.string == stage.invite)
-            // Without a role, and with the same one, it is found.
-            for more in ["", #","role":"admin""#] { #expect(try await again(more).status == 200) }
-            let list = try await scene.service.send(
-                .post, Self.invites,
-                json:
-                    #"{"invites":[{"email":"ann@ex.com","role":"member"},{"email":"bo@ex.com"}]}"#,
-                as: .platformOwner)
-            let results = list.json["results"]?.array ?? []
-            #expect(results.map { $0["result"]?.string } == ["refused", "created"])
-            #expect(results.first?["conflicting_id"]?.string == stage.invite)
-            let support = TestService.Credential.session(
-                try await scene.service.session(role: .support, tenant: scene.tenant.id))
-            let beyond = try await again(#","role":"member","resend":true"#, as: support)
-            #expect(beyond.status == 403)
-            let resent = try await again(#","role":"manager","resend":true"#)
-            #expect(resent.status == 200 && resent.json["role"]?.string == "manager")
-            #expect(try await stage.roles() == ["manager", "manager", "manager"])
+        let scene = try await ProvisioningScene.make()
+        let stage = try await Stage.make(role: "admin", in: scene)
+        func again(_ more: String, as who: TestService.Credential = .platformOwner)
+            async throws -> TestAnswer
+        {
+            try await scene.service.send(
+                .post, Self.invites, json: #"{"email":"ann@ex.com"\#(more)}"#, as: who)
         }
+        let other = try await again(#","role":"member""#)
+        #expect(other.status == 409 && other.json["code"]?.string == "conflict")
+        #expect(other.json["conflicting_id"]?.string == stage.invite)
+        // Without a role, and with the same one, it is found.
+        for more in ["", #","role":"admin""#] { #expect(try await again(more).status == 200) }
+        let list = try await scene.service.send(
+            .post, Self.invites,
+            json:
+                #"{"invites":[{"email":"ann@ex.com","role":"member"},{"email":"bo@ex.com"}]}"#,
+            as: .platformOwner)
+        let results = list.json["results"]?.array ?? []
+        #expect(results.map { $0["result"]?.string } == ["refused", "created"])
+        #expect(results.first?["conflicting_id"]?.string == stage.invite)
+        let support = TestService.Credential.session(
+            try await scene.service.session(role: "support", tenant: scene.tenant.id))
+        let beyond = try await again(#","role":"member","resend":true"#, as: support)
+        #expect(beyond.status == 403)
+        let resent = try await again(#","role":"manager","resend":true"#)
+        #expect(resent.status == 200 && resent.json["role"]?.string == "manager")
+        #expect(try await stage.roles() == ["manager", "manager", "manager"])
     }
 
     @Test func `a pending invite is edited, and no other`() async throws {
-        try await Self.run { scene in
-            let stage = try await Stage.make(role: "member", in: scene)
-            let path = "\(Self.invites)/\(stage.invite)"
-            let before = try await scene.service.send(.get, path, as: .platformOwner)
-            let etag = try #require(before.first("etag"))
-            // As it was read it changes nothing.
-            let same = try await stage.patch(path, before.text)
-            #expect(same.status == 200 && same.first("etag") == etag, "\(same.text)")
-            let edited = try await stage.patch(
-                path, #"{"message":"Welcome","expires_at":"2099-01-01T00:00:00Z"}"#)
-            #expect(edited.status == 422)
-            #expect(edited.json["errors"]?.array?.first?["pointer"]?.string == "/expires_at")
-            let changed = try await stage.patch(
-                path, #"{"message":"Welcome"}"#, fields: [Field("if-match", etag)])
-            #expect(changed.json["message"]?.string == "Welcome", "\(changed.text)")
-            let stale = try await stage.patch(
-                path, #"{"message":null}"#, fields: [Field("if-match", etag)])
-            #expect(stale.status == 412)
-            #expect(try await stage.patch(path, #"{"email":"x@ex.com"}"#).status == 422)
-            // The token stays.
-            let seen = try await scene.service.send(
-                .post, "/v1/invites/preview", json: #"{"token":"\#(stage.token)"}"#)
-            #expect(seen.status == 200)
-            #expect(try await scene.google("1", "ann@ex.com").json["outcome"]?.string == "linked")
-            let late = try await stage.patch(path, #"{"role":"admin"}"#)
-            #expect(late.status == 409 && late.json["code"]?.string == "conflict")
-        }
+        let scene = try await ProvisioningScene.make()
+        let stage = try await Stage.make(role: "member", in: scene)
+        let path = "\(Self.invites)/\(stage.invite)"
+        let before = try await scene.service.send(.get, path, as: .platformOwner)
+        let etag = try #require(before.first("etag"))
+        // As it was read it changes nothing.
+        let same = try await stage.patch(path, before.text)
+        #expect(same.status == 200 && same.first("etag") == etag, "\(same.text)")
+        let edited = try await stage.patch(
+            path, #"{"message":"Welcome","expires_at":"2099-01-01T00:00:00Z"}"#)
+        #expect(edited.status == 422)
+        #expect(edited.json["errors"]?.array?.first?["pointer"]?.string == "/expires_at")
+        let changed = try await stage.patch(
+            path, #"{"message":"Welcome"}"#, fields: [Field("if-match", etag)])
+        #expect(changed.json["message"]?.string == "Welcome", "\(changed.text)")
+        let stale = try await stage.patch(
+            path, #"{"message":null}"#, fields: [Field("if-match", etag)])
+        #expect(stale.status == 412)
+        #expect(try await stage.patch(path, #"{"email":"x@ex.com"}"#).status == 422)
+        // The token stays.
+        let seen = try await scene.service.send(
+            .post, "/v1/invites/preview", json: #"{"token":"\#(stage.token)"}"#)
+        #expect(seen.status == 200)
+        #expect(try await scene.google("1", "ann@ex.com").json["outcome"]?.string == "linked")
+        let late = try await stage.patch(path, #"{"role":"admin"}"#)
+        #expect(late.status == 409 && late.json["code"]?.string == "conflict")
     }
 
     @Test func `a change and a sign-in at once leave one role, and no mix`() async throws {
-        try await Self.run { scene in
-            for round in 0..<6 {
-                let email = "p\(round)@ex.com"
-                let made = try await scene.service.send(
-                    .post, Self.invites, json: #"{"email":"\#(email)","role":"admin"}"#,
-                    as: .platformOwner)
-                let id = try #require(made.json["id"]?.string)
-                async let patched = scene.service.send(
-                    .patch, "\(Self.invites)/\(id)", json: #"{"role":"member"}"#,
-                    as: .platformOwner)
-                async let signedIn = scene.google("\(round)", email)
-                let (change, person) = (try await patched, try await signedIn)
-                let role = person.json["user"]?["role"]?.string
-                switch change.status {
-                case 200: #expect(role == "member")
-                case 409: #expect(role == "admin")
-                default: Issue.record("\(change.text)")
-                }
+        let scene = try await ProvisioningScene.make()
+        for round in 0..<6 {
+            let email = "p\(round)@ex.com"
+            let made = try await scene.service.send(
+                .post, Self.invites, json: #"{"email":"\#(email)","role":"admin"}"#,
+                as: .platformOwner)
+            let id = try #require(made.json["id"]?.string)
+            async let patched = scene.service.send(
+                .patch, "\(Self.invites)/\(id)", json: #"{"role":"member"}"#,
+                as: .platformOwner)
+            async let signedIn = scene.google("\(round)", email)
+            let (change, person) = (try await patched, try await signedIn)
+            let role = person.json["user"]?["role"]?.string
+            switch change.status {
+            case 200: #expect(role == "member")
+            case 409: #expect(role == "admin")
+            default: Issue.record("\(change.text)")
             }
         }
     }

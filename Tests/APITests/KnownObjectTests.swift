@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// What a caller has already, and what a credential without the right is told.
-struct KnownObjectTests {
+@Suite(.cleansUp) struct KnownObjectTests {
     /// The objects that are answered with an ETag.
     private static let objects = [
         "getTenant", "getUser", "getApiKey", "getPlatformApiKey", "getPolicy", "getDomain",
@@ -14,91 +14,88 @@ struct KnownObjectTests {
     ]
 
     @Test func `an object that the caller has is 304, until it changes`() async throws {
-        try await UserStage.run { stage in
-            let rights = try await RightsStage.make(stage)
-            var seen = 0
-            for endpoint in Routes.all
-            where endpoint.method == .get && Self.objects.contains(endpoint.id) {
-                let (path, isKnown) = rights.target(endpoint)
-                guard isKnown else { continue }
-                let first = try await stage.service.send(.get, path, as: .platformOwner)
-                let etag = try #require(first.first("etag"), "\(endpoint.id) \(first.text)")
-                for known in [etag, "W/\(etag)", "\"x\", \(etag)", "*"] {
-                    let again = try await stage.service.send(
-                        .get, path, as: .platformOwner, fields: [Field("if-none-match", known)])
-                    #expect(again.status == 304, "\(endpoint.id) \(known)")
-                    #expect(again.bytes.isEmpty && again.first("etag") == etag)
-                    #expect(again.first("content-type") == nil)
-                }
-                let other = try await stage.service.send(
-                    .get, path, as: .platformOwner, fields: [Field("if-none-match", "\"x\"")])
-                #expect(other.status == 200 && other.bytes == first.bytes, "\(endpoint.id)")
-                seen += 1
+        let stage = try await UserStage.make()
+        let rights = try await RightsStage.make(stage)
+        var seen = 0
+        for endpoint in Routes.all
+        where endpoint.method == .get && Self.objects.contains(endpoint.id) {
+            let (path, isKnown) = rights.target(endpoint)
+            guard isKnown else { continue }
+            let first = try await stage.service.send(.get, path, as: .platformOwner)
+            let etag = try #require(first.first("etag"), "\(endpoint.id) \(first.text)")
+            for known in [etag, "W/\(etag)", "\"x\", \(etag)", "*"] {
+                let again = try await stage.service.send(
+                    .get, path, as: .platformOwner, fields: [Field("if-none-match", known)])
+                #expect(again.status == 304, "\(endpoint.id) \(known)")
+                #expect(again.bytes.isEmpty && again.first("etag") == etag)
+                #expect(again.first("content-type") == nil)
             }
-            #expect(seen >= 6)
-            let user = try await stage.make("x@a.example")
-            let target = "/v1/tenants/acme/users/\(user)"
-            let etag = try await stage.service.send(.get, target, as: .platformOwner).first("etag")
-            try await stage.service.manage(.patch, target, #"{"name":"N"}"#)
-            let changed = try await stage.service.send(
-                .get, target, as: .platformOwner, fields: [Field("if-none-match", etag ?? "")])
-            #expect(changed.status == 200)
+            let other = try await stage.service.send(
+                .get, path, as: .platformOwner, fields: [Field("if-none-match", "\"x\"")])
+            #expect(other.status == 200 && other.bytes == first.bytes, "\(endpoint.id)")
+            seen += 1
         }
+        #expect(seen >= 6)
+        let user = try await stage.make("x@a.example")
+        let target = "/v1/tenants/acme/users/\(user)"
+        let etag = try await stage.service.send(.get, target, as: .platformOwner).first("etag")
+        try await stage.service.manage(.patch, target, #"{"name":"N"}"#)
+        let changed = try await stage.service.send(
+            .get, target, as: .platformOwner, fields: [Field("if-none-match", etag ?? "")])
+        #expect(changed.status == 200)
     }
 
     @Test func `a platform key without the right is not told what is there`() async throws {
-        try await UserStage.run { stage in
-            let service = stage.service
-            let key = try await service.makeKey(#""audit:read""#, at: "/v1/api-keys")
-            let user = try await stage.make("x@a.example")
-            for (method, there, away) in [
-                (Method.get, "/v1/tenants/acme", "/v1/tenants/nowhere"),
-                (.get, "/v1/tenants/acme/users", "/v1/tenants/nowhere/users"),
-                (
-                    .get, "/v1/tenants/acme/users/\(user)",
-                    "/v1/tenants/acme/users/\(UUID.random())"
-                ),
-                (
-                    .delete, "/v1/tenants/acme/users/\(user)",
-                    "/v1/tenants/nowhere/users/\(UUID.random())"
-                ),
-            ] {
-                var texts: [String] = []
-                for path in [there, away] {
-                    let answer = try await service.send(
-                        method, path, as: key.credential)
-                    #expect(answer.status == 403, "\(path) \(answer.text)")
-                    texts.append(answer.json["detail"]?.string ?? "")
-                }
-                #expect(texts[0] == texts[1])
+        let stage = try await UserStage.make()
+        let service = stage.service
+        let key = try await service.makeKey(#""audit:read""#, at: "/v1/api-keys")
+        let user = try await stage.make("x@a.example")
+        for (method, there, away) in [
+            (Method.get, "/v1/tenants/acme", "/v1/tenants/nowhere"),
+            (.get, "/v1/tenants/acme/users", "/v1/tenants/nowhere/users"),
+            (
+                .get, "/v1/tenants/acme/users/\(user)",
+                "/v1/tenants/acme/users/\(UUID.random())"
+            ),
+            (
+                .delete, "/v1/tenants/acme/users/\(user)",
+                "/v1/tenants/nowhere/users/\(UUID.random())"
+            ),
+        ] {
+            var texts: [String] = []
+            for path in [there, away] {
+                let answer = try await service.send(
+                    method, path, as: key.credential)
+                #expect(answer.status == 403, "\(path) \(answer.text)")
+                texts.append(answer.json["detail"]?.string ?? "")
             }
-            // Who has the right is told that a tenant is not there.
-            let reader = try await service.makeKey(#""users:read""#, at: "/v1/api-keys")
-            let away = try await service.send(
-                .get, "/v1/tenants/nowhere/users", as: reader.credential)
-            #expect(away.status == 404)
+            #expect(texts[0] == texts[1])
         }
+        // Who has the right is told that a tenant is not there.
+        let reader = try await service.makeKey(#""users:read""#, at: "/v1/api-keys")
+        let away = try await service.send(
+            .get, "/v1/tenants/nowhere/users", as: reader.credential)
+        #expect(away.status == 404)
     }
 
     @Test func `every answer to a key with a limit says what is left of it`() async throws {
         let clock = TestClock()
-        try await TestService.run(clock: clock) { service, _ in
-            clock.startMinute()
-            clock.advance(seconds: 20)
-            let key = try await service.makeKey(
-                #""users:read""#, #","rate_limit":{"per_minute":3}"#)
-            func fields(_ path: String) async throws -> [String?] {
-                let answer = try await service.send(.get, path, as: key.credential)
-                return ["limit", "remaining", "reset"].map { answer.first("ratelimit-\($0)") }
-            }
-            #expect(try await fields("/v1/me") == ["3", "2", "40"])
-            // A refusal as well.
-            #expect(try await fields("/v1/tenants/acme/api-keys") == ["3", "1", "40"])
-            #expect(try await fields("/v1/tenants/acme/users") == ["3", "0", "40"])
-            #expect(try await fields("/v1/me") == ["3", "0", "40"])
-            let free = try await service.makeKey(#""users:read""#)
-            let answer = try await service.send(.get, "/v1/me", as: free.credential)
-            #expect(answer.first("ratelimit-limit") == nil)
+        let (service, _) = try await TestService.makeWithTenant(clock: clock)
+        clock.startMinute()
+        clock.advance(seconds: 20)
+        let key = try await service.makeKey(
+            #""users:read""#, #","rate_limit":{"per_minute":3}"#)
+        func fields(_ path: String) async throws -> [String?] {
+            let answer = try await service.send(.get, path, as: key.credential)
+            return ["limit", "remaining", "reset"].map { answer.first("ratelimit-\($0)") }
         }
+        #expect(try await fields("/v1/me") == ["3", "2", "40"])
+        // A refusal as well.
+        #expect(try await fields("/v1/tenants/acme/api-keys") == ["3", "1", "40"])
+        #expect(try await fields("/v1/tenants/acme/users") == ["3", "0", "40"])
+        #expect(try await fields("/v1/me") == ["3", "0", "40"])
+        let free = try await service.makeKey(#""users:read""#)
+        let answer = try await service.send(.get, "/v1/me", as: free.credential)
+        #expect(answer.first("ratelimit-limit") == nil)
     }
 }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Text
 
-@Suite struct LinkGrantTests {
+@Suite(.cleansUp) struct LinkGrantTests {
     @Test func `a link grant adds the second sign-in of a user once`() async throws {
         let scene = try await ProvisioningScene.make()
         let user = try await scene.row("ann@ex.com")
@@ -22,7 +22,6 @@ import Text
         #expect(linked.json["user"]?["id"]?.string == user.description)
         let again = try await scene.google("3", "ann@ex.com", more: more)
         #expect(again.json["reason"]?.string == "identity_link_required")
-        await scene.service.stop()
     }
 
     @Test func `an operator's own grant is none for a sign-in of the operator's address`()
@@ -40,7 +39,6 @@ import Text
         #expect(refused.json["reason"]?.string == "identity_link_required", "\(refused.text)")
         #expect(try await scene.count("audit_events WHERE action = 'link_grant.refused'") == 1)
         #expect(try await scene.count("link_grants WHERE used_at IS NOT NULL") == 0)
-        await scene.service.stop()
     }
 
     @Test func `a grant that a native sign-up brings is used when its address is proved`()
@@ -70,6 +68,5 @@ import Text
         let linked = try await scene.count(
             "identities WHERE user_id = \(user) AND provider = 'cognito' AND subject = 'ann'")
         #expect(linked == 1)
-        await scene.service.stop()
     }
 }

@@ -8,21 +8,15 @@ import Testing
 import Text
 
 /// Each kind of change is told where it helps, and helps where it is made.
-struct NearestYesKindsTests {
+@Suite(.cleansUp) struct NearestYesKindsTests {
     private static let acme = "/v1/tenants/acme"
     private static let asked = #","tenant":"acme""#
 
-    private static func run(
-        policy: String = "{}", clock: TestClock? = nil,
-        _ body: (ProvisioningScene) async throws -> Void
-    ) async throws {
-        let scene = try await ProvisioningScene.make(
+    private static func make(
+        policy: String = "{}", clock: TestClock? = nil
+    ) async throws -> ProvisioningScene {
+        try await ProvisioningScene.make(
             policy: policy, clock: { clock?.now ?? Timestamp.systemClock() })
-        do { try await body(scene) } catch {
-            await scene.service.stop()
-            throw error
-        }
-        await scene.service.stop()
     }
 
     /// What would admit, of a refusal for this reason.
@@ -65,136 +59,128 @@ struct NearestYesKindsTests {
     }
 
     @Test func `verify_domain, of the tenant that claims the domain`() async throws {
-        try await Self.run(policy: #"{"sign_up":"domain"}"#) { scene in
-            try await scene.service.manage(
-                .post, "\(Self.acme)/domains", #"{"domain":"ex.com"}"#)
-            let more = #","claims":{"hd":"ex.com"}"#
-            let refused = try await scene.google("1", "ann@ex.com", more: more)
-            let told = try await Self.told(scene, refused, "no_tenant", at: "/v1")
-            #expect(Self.kinds(told) == ["invite", "verify_domain"], "\(told)")
-            #expect(told.last?["tenant_id"]?.string == scene.tenant.id.description)
-            try await Self.edit(scene, "DELETE FROM domains")
-            try await scene.verifiedDomain("ex.com")
-            Self.expectAdmitted(
-                try await scene.google("1", "ann@ex.com", more: more), "created")
-        }
+        let scene = try await Self.make(policy: #"{"sign_up":"domain"}"#)
+        try await scene.service.manage(
+            .post, "\(Self.acme)/domains", #"{"domain":"ex.com"}"#)
+        let more = #","claims":{"hd":"ex.com"}"#
+        let refused = try await scene.google("1", "ann@ex.com", more: more)
+        let told = try await Self.told(scene, refused, "no_tenant", at: "/v1")
+        #expect(Self.kinds(told) == ["invite", "verify_domain"], "\(told)")
+        #expect(told.last?["tenant_id"]?.string == scene.tenant.id.description)
+        try await Self.edit(scene, "DELETE FROM domains")
+        try await scene.verifiedDomain("ex.com")
+        Self.expectAdmitted(
+            try await scene.google("1", "ann@ex.com", more: more), "created")
     }
 
     @Test func `include_subdomains, of the domain above the address's`() async throws {
-        try await Self.run(policy: #"{"sign_up":"domain"}"#) { scene in
-            try await scene.verifiedDomain("ex.com")
-            let more = Self.asked + #","claims":{"hd":"eu.ex.com"}"#
-            let refused = try await scene.google("1", "ann@eu.ex.com", more: more)
-            let told = try await Self.told(scene, refused, "no_tenant")
-            #expect(
-                Self.kinds(told) == ["invite", "include_subdomains", "policy_sign_up"], "\(told)")
-            try await Self.edit(scene, "UPDATE domains SET include_subdomains = true")
-            Self.expectAdmitted(
-                try await scene.google("1", "ann@eu.ex.com", more: more), "created")
-        }
+        let scene = try await Self.make(policy: #"{"sign_up":"domain"}"#)
+        try await scene.verifiedDomain("ex.com")
+        let more = Self.asked + #","claims":{"hd":"eu.ex.com"}"#
+        let refused = try await scene.google("1", "ann@eu.ex.com", more: more)
+        let told = try await Self.told(scene, refused, "no_tenant")
+        #expect(
+            Self.kinds(told) == ["invite", "include_subdomains", "policy_sign_up"], "\(told)")
+        try await Self.edit(scene, "UPDATE domains SET include_subdomains = true")
+        Self.expectAdmitted(
+            try await scene.google("1", "ann@eu.ex.com", more: more), "created")
     }
 
     @Test func `policy_sign_up, where the domain is proved and the policy asks for an invite`()
         async throws
     {
-        try await Self.run { scene in
-            try await scene.verifiedDomain("ex.com")
-            let more = Self.asked + #","claims":{"hd":"ex.com"}"#
-            let refused = try await scene.google("1", "ann@ex.com", more: more)
-            let told = try await Self.told(scene, refused, "not_invited")
-            #expect(Self.kinds(told) == ["invite", "policy_sign_up"], "\(told)")
-            #expect(told.last?["detail"]?.string == "Set the policy's sign_up to domain.")
-        }
+        let scene = try await Self.make()
+        try await scene.verifiedDomain("ex.com")
+        let more = Self.asked + #","claims":{"hd":"ex.com"}"#
+        let refused = try await scene.google("1", "ann@ex.com", more: more)
+        let told = try await Self.told(scene, refused, "not_invited")
+        #expect(Self.kinds(told) == ["invite", "policy_sign_up"], "\(told)")
+        #expect(told.last?["detail"]?.string == "Set the policy's sign_up to domain.")
     }
 
     @Test func `approve, of who signed in and waits`() async throws {
-        try await Self.run(policy: #"{"sign_up":"approval"}"#) { scene in
-            try await scene.verifiedDomain("ex.com")
-            let more = Self.asked + #","claims":{"hd":"ex.com"}"#
-            _ = try await scene.google("1", "ann@ex.com", more: more)
-            let refused = try await scene.google(
-                "1", "ann@ex.com", more: more + #","event_id":"2""#)
-            let told = try await Self.told(scene, refused, "approval_pending")
-            #expect(Self.kinds(told).first == "approve", "\(told)")
-            let user = try await scene.service.send(
-                .get, "\(Self.acme)/users", as: .platformOwner
-            ).json["items"]?.array?.first?["id"]?.string
-            try await scene.service.manage(
-                .post, "\(Self.acme)/users/\(user ?? "")/approve", "{}")
-            Self.expectAdmitted(
-                try await scene.google("1", "ann@ex.com", more: more + #","event_id":"3""#),
-                "existing")
-        }
+        let scene = try await Self.make(policy: #"{"sign_up":"approval"}"#)
+        try await scene.verifiedDomain("ex.com")
+        let more = Self.asked + #","claims":{"hd":"ex.com"}"#
+        _ = try await scene.google("1", "ann@ex.com", more: more)
+        let refused = try await scene.google(
+            "1", "ann@ex.com", more: more + #","event_id":"2""#)
+        let told = try await Self.told(scene, refused, "approval_pending")
+        #expect(Self.kinds(told).first == "approve", "\(told)")
+        let user = try await scene.service.send(
+            .get, "\(Self.acme)/users", as: .platformOwner
+        ).json["items"]?.array?.first?["id"]?.string
+        try await scene.service.manage(
+            .post, "\(Self.acme)/users/\(user ?? "")/approve", "{}")
+        Self.expectAdmitted(
+            try await scene.google("1", "ann@ex.com", more: more + #","event_id":"3""#),
+            "existing")
     }
 
     @Test func `restore_user, of a user who was deleted lately`() async throws {
-        try await Self.run { scene in
-            let user = try await scene.row("ann@ex.com")
-            _ = try await scene.google("1", "ann@ex.com")
-            let deleted = try await scene.service.send(
-                .delete, "\(Self.acme)/users/\(user)", as: .platformOwner)
-            #expect(deleted.status == 204, "\(deleted.text)")
-            let refused = try await scene.google("1", "ann@ex.com", more: Self.asked)
-            let told = try await Self.told(scene, refused, "user_deleted")
-            #expect(Self.kinds(told) == ["restore_user", "invite"], "\(told)")
-            try await scene.service.manage(
-                .post, "\(Self.acme)/users/\(user)/restore", "{}")
-            Self.expectAdmitted(
-                try await scene.google("1", "ann@ex.com", more: Self.asked), "existing")
-        }
+        let scene = try await Self.make()
+        let user = try await scene.row("ann@ex.com")
+        _ = try await scene.google("1", "ann@ex.com")
+        let deleted = try await scene.service.send(
+            .delete, "\(Self.acme)/users/\(user)", as: .platformOwner)
+        #expect(deleted.status == 204, "\(deleted.text)")
+        let refused = try await scene.google("1", "ann@ex.com", more: Self.asked)
+        let told = try await Self.told(scene, refused, "user_deleted")
+        #expect(Self.kinds(told) == ["restore_user", "invite"], "\(told)")
+        try await scene.service.manage(
+            .post, "\(Self.acme)/users/\(user)/restore", "{}")
+        Self.expectAdmitted(
+            try await scene.google("1", "ann@ex.com", more: Self.asked), "existing")
     }
 
     @Test func `resume_tenant, of a suspended one`() async throws {
-        try await Self.run { scene in
-            try await scene.row("ann@ex.com")
-            _ = try await scene.google("1", "ann@ex.com")
-            try await scene.service.manage(.post, "\(Self.acme)/suspend", "{}")
-            let refused = try await scene.google("1", "ann@ex.com", more: Self.asked)
-            let told = try await Self.told(scene, refused, "tenant_suspended")
-            #expect(Self.kinds(told) == ["resume_tenant"], "\(told)")
-            try await scene.service.manage(.post, "\(Self.acme)/resume", "{}")
-            Self.expectAdmitted(
-                try await scene.google("1", "ann@ex.com", more: Self.asked), "existing")
-        }
+        let scene = try await Self.make()
+        try await scene.row("ann@ex.com")
+        _ = try await scene.google("1", "ann@ex.com")
+        try await scene.service.manage(.post, "\(Self.acme)/suspend", "{}")
+        let refused = try await scene.google("1", "ann@ex.com", more: Self.asked)
+        let told = try await Self.told(scene, refused, "tenant_suspended")
+        #expect(Self.kinds(told) == ["resume_tenant"], "\(told)")
+        try await scene.service.manage(.post, "\(Self.acme)/resume", "{}")
+        Self.expectAdmitted(
+            try await scene.google("1", "ann@ex.com", more: Self.asked), "existing")
     }
 
     @Test func `trust_provider, once, of a provider whose word counts for nothing`() async throws {
-        try await Self.run { scene in
-            let made = try await scene.service.manage(
-                .post, "/v1/providers",
-                #"{"kind":"oidc","name":"T","issuer":"https://idp.example","client_id":"web","#
-                    + #""email_trust":"none"}"#)
-            try await scene.row("ann@ex.com")
-            func come() async throws -> TestAnswer {
-                try await scene.hook(
-                    #"{"provider":"oidc","issuer":"https://idp.example","subject":"1","#
-                        + #""email":"ann@ex.com","email_verified":true\#(Self.asked)}"#)
-            }
-            let told = try await Self.told(scene, try await come(), "email_unverified")
-            #expect(Self.kinds(told) == ["relink", "trust_provider"], "\(told)")
-            #expect(told.last?["tenant_id"]?.isNull == true, "\(told)")
-            try await scene.service.manage(
-                .patch, "/v1/providers/\(made["id"]?.string ?? "")",
-                #"{"email_trust":"verified_claim"}"#)
-            Self.expectAdmitted(try await come(), "linked")
+        let scene = try await Self.make()
+        let made = try await scene.service.manage(
+            .post, "/v1/providers",
+            #"{"kind":"oidc","name":"T","issuer":"https://idp.example","client_id":"web","#
+                + #""email_trust":"none"}"#)
+        try await scene.row("ann@ex.com")
+        func come() async throws -> TestAnswer {
+            try await scene.hook(
+                #"{"provider":"oidc","issuer":"https://idp.example","subject":"1","#
+                    + #""email":"ann@ex.com","email_verified":true\#(Self.asked)}"#)
         }
+        let told = try await Self.told(scene, try await come(), "email_unverified")
+        #expect(Self.kinds(told) == ["relink", "trust_provider"], "\(told)")
+        #expect(told.last?["tenant_id"]?.isNull == true, "\(told)")
+        try await scene.service.manage(
+            .patch, "/v1/providers/\(made["id"]?.string ?? "")",
+            #"{"email_trust":"verified_claim"}"#)
+        Self.expectAdmitted(try await come(), "linked")
     }
 
     @Test func `raise_limit, where the rules admit by now, else what else admits`() async throws {
         let clock = TestClock()
-        try await Self.run(clock: clock) { scene in
-            clock.startMinute()
-            var last = try await scene.google("0", "ann@ex.com", more: Self.asked)
-            for number in 1...30 {
-                last = try await scene.google("\(number)", "ann@ex.com", more: Self.asked)
-            }
-            let before = try await Self.told(scene, last, "rate_limited")
-            #expect(Self.kinds(before) == ["invite", "policy_sign_up"], "\(before)")
-            try await scene.row("ann@ex.com")
-            let after = try await Self.told(scene, last, "rate_limited")
-            #expect(Self.kinds(after).first == "raise_limit", "\(after)")
-            Self.expectAdmitted(
-                try await scene.google("30", "ann@ex.com", more: Self.asked), "linked")
+        let scene = try await Self.make(clock: clock)
+        clock.startMinute()
+        var last = try await scene.google("0", "ann@ex.com", more: Self.asked)
+        for number in 1...30 {
+            last = try await scene.google("\(number)", "ann@ex.com", more: Self.asked)
         }
+        let before = try await Self.told(scene, last, "rate_limited")
+        #expect(Self.kinds(before) == ["invite", "policy_sign_up"], "\(before)")
+        try await scene.row("ann@ex.com")
+        let after = try await Self.told(scene, last, "rate_limited")
+        #expect(Self.kinds(after).first == "raise_limit", "\(after)")
+        Self.expectAdmitted(
+            try await scene.google("30", "ann@ex.com", more: Self.asked), "linked")
     }
 }

@@ -12,7 +12,7 @@ import Testing
 import Text
 
 /// Operators' addresses: one confirmed row has it, claims that nobody proved coexist.
-struct OperatorClaimsTests {
+@Suite(.cleansUp) struct OperatorClaimsTests {
     private struct Stage {
         let service: TestService
         let sink: SMTPSink
@@ -63,178 +63,166 @@ struct OperatorClaimsTests {
         }
     }
 
-    private static func run(_ body: (Stage, TenantRow, TenantRow) async throws -> Void)
-        async throws
-    {
+    private static func make() async throws -> (Stage, TenantRow, TenantRow) {
         let sink = SMTPSink()
         let service = try await TestService.make(
             externalServices: ExternalServices(
                 mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example"))))
         let acme = try await service.makeTenant("acme")
         let evil = try await service.makeTenant("evil")
-        do { try await body(Stage(service: service, sink: sink), acme, evil) } catch {
-            await service.stop()
-            throw error
-        }
-        sink.stop()
-        await service.stop()
+        return (Stage(service: service, sink: sink), acme, evil)
     }
 
     private static let email = "ceo@victim.example"
 
     @Test func `a tenant's claim keeps neither another tenant nor the platform off`() async throws {
-        try await Self.run { stage, acme, evil in
-            let squat = try await stage.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
-            #expect(try await stage.row(squat.id)["confirmed"] == .bool(false))
-            // A link that was shown proves nothing, though it signs in.
-            #expect(try await stage.follow(squat.token) == 201)
-            #expect(try await stage.row(squat.id)["confirmed"] == .bool(false))
-            let real = try await stage.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
-            #expect(try await stage.row(real.id)["confirmed"] == .bool(false))
-            #expect(try await stage.follow(real.token) == 201)
-            #expect(try await stage.row(real.id)["confirmed"] == .bool(true))
-            // One at most in a tenant, and one confirmed.
-            for who: TestService.Credential in [.tenantAdmin(evil), .platformOwner] {
-                let again = try await stage.service.send(
-                    .post, "/v1/operators", json: #"{"email":"\#(Self.email)","role":"auditor"}"#,
-                    as: who)
-                #expect(again.status == 409 && again.json["code"]?.string == "email_taken")
-            }
-            let audit = try await stage.service.send(
-                .get, "/v1/tenants/acme/audit-events?action=operator.confirmed",
-                as: .platformOwner)
-            #expect(audit.json["items"]?.array?.count == 1)
-            // What the platform makes is confirmed at once, whoever claimed it before.
-            _ = try await stage.make("cfo@victim.example", as: .tenantAdmin(evil), delivery: "link")
-            let made = try await stage.make(
-                "cfo@victim.example", as: .platformOwner, delivery: "link")
-            #expect(try await stage.row(made.id)["confirmed"] == .bool(true))
+        let (stage, acme, evil) = try await Self.make()
+        let squat = try await stage.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
+        #expect(try await stage.row(squat.id)["confirmed"] == .bool(false))
+        // A link that was shown proves nothing, though it signs in.
+        #expect(try await stage.follow(squat.token) == 201)
+        #expect(try await stage.row(squat.id)["confirmed"] == .bool(false))
+        let real = try await stage.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
+        #expect(try await stage.row(real.id)["confirmed"] == .bool(false))
+        #expect(try await stage.follow(real.token) == 201)
+        #expect(try await stage.row(real.id)["confirmed"] == .bool(true))
+        // One at most in a tenant, and one confirmed.
+        for who: TestService.Credential in [.tenantAdmin(evil), .platformOwner] {
+            let again = try await stage.service.send(
+                .post, "/v1/operators", json: #"{"email":"\#(Self.email)","role":"auditor"}"#,
+                as: who)
+            #expect(again.status == 409 && again.json["code"]?.string == "email_taken")
         }
+        let audit = try await stage.service.send(
+            .get, "/v1/tenants/acme/audit-events?action=operator.confirmed",
+            as: .platformOwner)
+        #expect(audit.json["items"]?.array?.count == 1)
+        // What the platform makes is confirmed at once, whoever claimed it before.
+        _ = try await stage.make("cfo@victim.example", as: .tenantAdmin(evil), delivery: "link")
+        let made = try await stage.make(
+            "cfo@victim.example", as: .platformOwner, delivery: "link")
+        #expect(try await stage.row(made.id)["confirmed"] == .bool(true))
     }
 
     @Test func `each row has its own password, and the confirmed one goes without a tenant`()
         async throws
     {
-        try await Self.run { stage, acme, evil in
-            let squat = try await stage.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
-            try await stage.setPassword("the squatter's own password", of: squat.id)
-            // The only one there is needs no tenant.
-            #expect(
-                try await stage.signIn(Self.email, "the squatter's own password").status == 201)
-            let real = try await stage.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
-            try await stage.setPassword("the victim's own password", of: real.id)
-            // Of several, none confirmed, it has to be said which.
-            #expect(try await stage.signIn(Self.email, "the victim's own password").status == 401)
-            #expect(
-                try await stage.signIn(
-                    Self.email, "the victim's own password", tenant: "acme"
-                ).status == 201)
-            #expect(try await stage.follow(real.token) == 201)
-            let mine = try await stage.signIn(Self.email, "the victim's own password")
-            #expect(mine.json["operator"]?["id"]?.string == real.id, "\(mine.text)")
-            #expect(try await stage.signIn(Self.email, "the squatter's own password").status == 401)
-            let below = try await stage.signIn(
-                Self.email, "the squatter's own password", tenant: evil.id.description)
-            #expect(below.json["operator"]?["id"]?.string == squat.id, "\(below.text)")
-            #expect(
-                try await stage.signIn(
-                    Self.email, "the squatter's own password", tenant: "nowhere"
-                ).status == 401)
-        }
+        let (stage, acme, evil) = try await Self.make()
+        let squat = try await stage.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
+        try await stage.setPassword("the squatter's own password", of: squat.id)
+        // The only one there is needs no tenant.
+        #expect(
+            try await stage.signIn(Self.email, "the squatter's own password").status == 201)
+        let real = try await stage.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
+        try await stage.setPassword("the victim's own password", of: real.id)
+        // Of several, none confirmed, it has to be said which.
+        #expect(try await stage.signIn(Self.email, "the victim's own password").status == 401)
+        #expect(
+            try await stage.signIn(
+                Self.email, "the victim's own password", tenant: "acme"
+            ).status == 201)
+        #expect(try await stage.follow(real.token) == 201)
+        let mine = try await stage.signIn(Self.email, "the victim's own password")
+        #expect(mine.json["operator"]?["id"]?.string == real.id, "\(mine.text)")
+        #expect(try await stage.signIn(Self.email, "the squatter's own password").status == 401)
+        let below = try await stage.signIn(
+            Self.email, "the squatter's own password", tenant: evil.id.description)
+        #expect(below.json["operator"]?["id"]?.string == squat.id, "\(below.text)")
+        #expect(
+            try await stage.signIn(
+                Self.email, "the squatter's own password", tenant: "nowhere"
+            ).status == 401)
     }
 
     @Test func `resets go to the confirmed row, with a tenant to that tenant's`() async throws {
-        try await Self.run { stage, acme, evil in
-            let squat = try await stage.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
-            let real = try await stage.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
-            #expect(try await stage.follow(real.token) == 201)
-            func reset(_ more: String, _ password: String) async throws {
-                let before = stage.sink.mails.count
-                let asked = try await stage.service.send(
-                    .post, "/v1/password-resets", json: #"{"email":"\#(Self.email)"\#(more)}"#)
-                #expect(asked.status == 202)
-                try await stage.service.composition.resetAnswers.round()
-                try await stage.service.composition.mailSender?.round()
-                #expect(stage.sink.mails.count == before + 1)
-                let token = try stage.token(try #require(stage.sink.mails.last))
-                let done = try await stage.service.send(
-                    .post, "/v1/password-resets/confirm",
-                    json: #"{"token":"\#(token)","password":"\#(password)"}"#)
-                #expect(done.status == 204, "\(done.text)")
-            }
-            try await reset("", "violet anchor meadow seventeen")
-            let mine = try await stage.signIn(Self.email, "violet anchor meadow seventeen")
-            #expect(mine.json["operator"]?["id"]?.string == real.id)
-            try await reset(#","tenant":"evil""#, "another anchor meadow eighteen")
-            let theirs = try await stage.signIn(
-                Self.email, "another anchor meadow eighteen", tenant: "evil")
-            #expect(theirs.json["operator"]?["id"]?.string == squat.id)
-            #expect(try await stage.row(squat.id)["confirmed"] == .bool(false))
+        let (stage, acme, evil) = try await Self.make()
+        let squat = try await stage.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
+        let real = try await stage.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
+        #expect(try await stage.follow(real.token) == 201)
+        func reset(_ more: String, _ password: String) async throws {
+            let before = stage.sink.mails.count
+            let asked = try await stage.service.send(
+                .post, "/v1/password-resets", json: #"{"email":"\#(Self.email)"\#(more)}"#)
+            #expect(asked.status == 202)
+            try await stage.service.composition.resetAnswers.round()
+            try await stage.service.composition.mailSender?.round()
+            #expect(stage.sink.mails.count == before + 1)
+            let token = try stage.token(try #require(stage.sink.mails.last))
+            let done = try await stage.service.send(
+                .post, "/v1/password-resets/confirm",
+                json: #"{"token":"\#(token)","password":"\#(password)"}"#)
+            #expect(done.status == 204, "\(done.text)")
         }
+        try await reset("", "violet anchor meadow seventeen")
+        let mine = try await stage.signIn(Self.email, "violet anchor meadow seventeen")
+        #expect(mine.json["operator"]?["id"]?.string == real.id)
+        try await reset(#","tenant":"evil""#, "another anchor meadow eighteen")
+        let theirs = try await stage.signIn(
+            Self.email, "another anchor meadow eighteen", tenant: "evil")
+        #expect(theirs.json["operator"]?["id"]?.string == squat.id)
+        #expect(try await stage.row(squat.id)["confirmed"] == .bool(false))
     }
 
     @Test
     func `an operator becomes active by signing in alone, and the last who has signed in stays`()
         async throws
     {
-        try await Self.run { stage, acme, _ in
-            let path = "/v1/operators"
-            let made = try await stage.service.send(
-                .post, path, json: #"{"email":"o2@acme.example","role":"owner","delivery":"link"}"#,
-                as: .tenantAdmin(acme))
-            let second = "\(path)/\(made.json["id"]?.string ?? "")"
-            func patch(_ path: String, _ json: String) async throws -> TestAnswer {
-                try await stage.service.send(.patch, path, json: json, as: .platformOwner)
-            }
-            #expect(try await patch(second, #"{"status":"active"}"#).status == 409)
-            #expect(try await patch(second, #"{"status":"suspended"}"#).status == 200)
-            let resumed = try await patch(second, #"{"status":"active"}"#)
-            #expect(resumed.json["status"]?.string == "pending", "\(resumed.text)")
-            // A pending owner, and one who never signed in, keep nobody's place.
-            let list = try await stage.service.send(.get, path, as: .tenantAdmin(acme))
-            let first = list.json["items"]?.array?.first {
-                $0["email"]?.string?.hasPrefix("owner-") == true
-            }
-            let own = "\(path)/\(first?["id"]?.string ?? "")"
-            _ = try await stage.service.storage.app.query(
-                "UPDATE operators SET status = 'active' WHERE email_key = 'o2@acme.example'")
-            let removed = try await stage.service.send(.delete, own, as: .platformOwner)
-            #expect(removed.status == 409, "\(removed.text)")
-            _ = try await stage.service.storage.app.query(
-                "UPDATE operators SET last_sign_in_at = now() WHERE email_key = 'o2@acme.example'")
-            #expect(try await stage.service.send(.delete, own, as: .platformOwner).status == 204)
+        let (stage, acme, _) = try await Self.make()
+        let path = "/v1/operators"
+        let made = try await stage.service.send(
+            .post, path, json: #"{"email":"o2@acme.example","role":"owner","delivery":"link"}"#,
+            as: .tenantAdmin(acme))
+        let second = "\(path)/\(made.json["id"]?.string ?? "")"
+        func patch(_ path: String, _ json: String) async throws -> TestAnswer {
+            try await stage.service.send(.patch, path, json: json, as: .platformOwner)
         }
+        #expect(try await patch(second, #"{"status":"active"}"#).status == 409)
+        #expect(try await patch(second, #"{"status":"suspended"}"#).status == 200)
+        let resumed = try await patch(second, #"{"status":"active"}"#)
+        #expect(resumed.json["status"]?.string == "pending", "\(resumed.text)")
+        // A pending owner, and one who never signed in, keep nobody's place.
+        let list = try await stage.service.send(.get, path, as: .tenantAdmin(acme))
+        let first = list.json["items"]?.array?.first {
+            $0["email"]?.string?.hasPrefix("owner-") == true
+        }
+        let own = "\(path)/\(first?["id"]?.string ?? "")"
+        _ = try await stage.service.storage.app.query(
+            "UPDATE operators SET status = 'active' WHERE email_key = 'o2@acme.example'")
+        let removed = try await stage.service.send(.delete, own, as: .platformOwner)
+        #expect(removed.status == 409, "\(removed.text)")
+        _ = try await stage.service.storage.app.query(
+            "UPDATE operators SET last_sign_in_at = now() WHERE email_key = 'o2@acme.example'")
+        #expect(try await stage.service.send(.delete, own, as: .platformOwner).status == 204)
     }
 
     @Test func `a place where the sign-in was right is known for 90 days, by a link too`()
         async throws
     {
         let clock = TestClock()
-        try await TestService.run(clock: clock) { service, _ in
-            let hash = try await service.composition.passwords.hash(Array("a good password".utf8))
-            let person = try await service.storage.createOperator(
-                email: "own@example.com", emailKey: "own@example.com", name: nil, role: .owner,
-                tenant: nil, passwordHash: hash, by: .system)
-            func signIn(_ password: String, _ address: String) async throws -> Int {
-                try await service.send(
-                    .post, "/v1/session",
-                    json: #"{"email":"own@example.com","password":"\#(password)"}"#, from: address
-                ).status
-            }
-            let token = TokenSecret.make()
-            try await service.storage.storeOperatorLink(
-                TokenSecret.hash(token) ?? [], for: person.id, seconds: 60)
-            let linked = try await service.send(
-                .post, "/v1/session", json: #"{"token":"\#(token)"}"#, from: "192.0.2.1")
-            #expect(linked.status == 201)
-            for day in [1, 89] {
-                clock.advance(seconds: Int64(day) * 86_400)
-                _ = try await service.storage.sweep { _, _ in }
-                for _ in 0..<6 { _ = try await signIn("wrong", "198.51.100.7") }
-                let elsewhere = try await signIn("a good password", "198.51.100.8")
-                let here = try await signIn("a good password", "192.0.2.1")
-                #expect(elsewhere == 429 && here == 201, "day \(day)")
-            }
+        let (service, _) = try await TestService.makeWithTenant(clock: clock)
+        let hash = try await service.composition.passwords.hash(Array("a good password".utf8))
+        let person = try await service.storage.createOperator(
+            email: "own@example.com", emailKey: "own@example.com", name: nil, role: "owner",
+            tenant: nil, passwordHash: hash, by: .system)
+        func signIn(_ password: String, _ address: String) async throws -> Int {
+            try await service.send(
+                .post, "/v1/session",
+                json: #"{"email":"own@example.com","password":"\#(password)"}"#, from: address
+            ).status
+        }
+        let token = TokenSecret.make()
+        try await service.storage.storeOperatorLink(
+            TokenSecret.hash(token) ?? [], for: person.id, seconds: 60)
+        let linked = try await service.send(
+            .post, "/v1/session", json: #"{"token":"\#(token)"}"#, from: "192.0.2.1")
+        #expect(linked.status == 201)
+        for day in [1, 89] {
+            clock.advance(seconds: Int64(day) * 86_400)
+            _ = try await service.storage.sweep { _, _ in }
+            for _ in 0..<6 { _ = try await signIn("wrong", "198.51.100.7") }
+            let elsewhere = try await signIn("a good password", "198.51.100.8")
+            let here = try await signIn("a good password", "192.0.2.1")
+            #expect(elsewhere == 429 && here == 201, "day \(day)")
         }
     }
 }

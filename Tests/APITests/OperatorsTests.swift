@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Text
 
-struct OperatorsTests {
+@Suite(.cleansUp) struct OperatorsTests {
     private static let body = #"{"email":"New@Example.com","role":"support","name":"New"}"#
 
     @Test func `a new operator signs in once by the link`() async throws {
@@ -28,7 +28,6 @@ struct OperatorsTests {
             .post, "/v1/operators", json: Self.body, as: .platformOwner)
         #expect(again.status == 409)
         #expect(again.json["code"]?.string == "email_taken")
-        await service.stop()
     }
 
     @Test func `input is checked, and the right is asked for`() async throws {
@@ -46,7 +45,6 @@ struct OperatorsTests {
             try await service.send(
                 .get, "/v1/operators/\(UUID.random())", as: .platformOwner
             ).status == 404)
-        await service.stop()
     }
 
     @Test func `a tenant's owner keeps the tenant's operators alone`() async throws {
@@ -70,7 +68,6 @@ struct OperatorsTests {
         let list = try await service.send(.get, "/v1/operators", as: .tenantAdmin(acme))
         #expect(list.json["items"]?.array?.count == 2)
         #expect(list.json["total"]?["value"]?.int == 2)
-        await service.stop()
     }
 
     @Test func `the last owner stays`() async throws {
@@ -87,7 +84,6 @@ struct OperatorsTests {
             .patch, path, json: #"{"name":"First"}"#, as: .platformOwner)
         #expect(same.status == 200)
         #expect(same.json["name"]?.string == "First")
-        await service.stop()
     }
 
     @Test func `a changed operator has another tag, and a removed one no session`() async throws {
@@ -109,7 +105,6 @@ struct OperatorsTests {
         #expect(try await service.send(.delete, path, as: .platformOwner).status == 204)
         #expect(
             try await service.send(.get, "/v1/session", as: .session(session)).status == 401)
-        await service.stop()
     }
 
     @Test func `set-up makes the first owner once and is closed for ever after`() async throws {
@@ -141,6 +136,5 @@ struct OperatorsTests {
             .post, "/v1/session",
             json: #"{"email":"ada@example.com","password":"a sentence is a password"}"#)
         #expect(signIn.status == 201)
-        await service.stop()
     }
 }

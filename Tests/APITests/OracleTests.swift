@@ -12,7 +12,7 @@ import Text
 /// sign-ups reserve is completed at last. `GATEHOUSE_ORACLE_STATES` asks
 /// for more than 2,200 states, `GATEHOUSE_ORACLE_SEED` for another seed than 7; both are printed
 /// with each difference, and `GATEHOUSE_ORACLE_ONLY` runs the state of that number alone.
-struct OracleTests {
+@Suite(.cleansUp) struct OracleTests {
     private static func number(_ name: String) -> Int? {
         getenv(name).flatMap { Int(String(cString: $0)) }
     }
@@ -64,8 +64,6 @@ struct OracleTests {
         try await Self.proved(states, storage, administrator)
         // What the worlds never come to is not held by them.
         if states.count >= 2000 { #expect(seen.count >= 42, "\(seen.count): \(seen)") }
-        await administrator.close()
-        await service.stop()
     }
 
     /// A retry is answered with the same bytes, and nothing is written a second time.

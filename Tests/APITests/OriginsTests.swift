@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// The lists of origins as they are kept.
-struct OriginsTests {
+@Suite(.cleansUp) struct OriginsTests {
     private static let path = "/v1/tenants/acme/cors-origins"
 
     @Test func `an origin is listed in the form that browsers send`() async throws {
@@ -29,7 +29,6 @@ struct OriginsTests {
             .post, Self.path, json: #"{"origin":"https://app.example.com"}"#, as: .platformOwner)
         #expect(again.status == 409)
         #expect(again.json["conflicting_id"]?.string == made.json["id"]?.string)
-        await service.stop()
     }
 
     @Test func `what is no origin is refused with the reason`() async throws {
@@ -44,7 +43,6 @@ struct OriginsTests {
             #expect(answer.status == 422)
             #expect(answer.json["errors"]?.array?.first?["pointer"]?.string == "/origin")
         }
-        await service.stop()
     }
 
     @Test func `cookies go with no wildcard, app or plain http origin`() async throws {
@@ -56,7 +54,6 @@ struct OriginsTests {
                 as: .tenantAdmin(tenant))
             #expect(answer.status == 422)
         }
-        await service.stop()
     }
 
     @Test func `a wildcard needs a verified domain`() async throws {
@@ -73,7 +70,6 @@ struct OriginsTests {
             .post, Self.path, json: #"{"origin":"https://*.notexample.com"}"#,
             as: .tenantAdmin(tenant))
         #expect(other.status == 422)
-        await service.stop()
     }
 
     @Test func `nobody reaches another tenant's list, and nobody does without a credential`()
@@ -93,7 +89,6 @@ struct OriginsTests {
             ).status == 404)
         #expect(
             try await service.send(.get, "/v1/cors-origins", as: .tenantAdmin(acme)).status == 403)
-        await service.stop()
     }
 
     @Test func `a whole list is put in place of the list that was read`() async throws {
@@ -126,7 +121,6 @@ struct OriginsTests {
             .put, Self.path, json: #"{"items":[{"origin":"null"}]}"#, as: .tenantAdmin(tenant),
             fields: [Field("if-match", "*")])
         #expect(bad.status == 422)
-        await service.stop()
     }
 
     @Test func `removing the origin that asks is asked twice`() async throws {
@@ -146,7 +140,6 @@ struct OriginsTests {
             .delete, "\(path)?confirm=\(token)", as: .tenantAdmin(tenant), fields: own)
         #expect(done.status == 204)
         #expect(try await service.send(.delete, path, as: .tenantAdmin(tenant)).status == 404)
-        await service.stop()
     }
 
     @Test func `the platform's list is for the platform alone`() async throws {
@@ -161,7 +154,6 @@ struct OriginsTests {
         let path = "/v1/cors-origins/\(made.json["id"]?.string ?? "")"
         #expect(try await service.send(.delete, path, as: .platformOwner).status == 204)
         #expect(try await service.send(.get, "/v1/cors-origins").status == 401)
-        await service.stop()
     }
 }
 

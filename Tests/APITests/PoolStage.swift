@@ -53,23 +53,6 @@ struct PoolStage: Sendable {
         return stage
     }
 
-    static func run(
-        victim: String = "{}", evil: String = "{}", pool more: String = "",
-        owner: Caller = .platform, _ body: (PoolStage) async throws -> Void
-    ) async throws {
-        let stage = try await make(victim: victim, evil: evil, pool: more, owner: owner)
-        do { try await body(stage) } catch {
-            await stage.stop()
-            throw error
-        }
-        await stage.stop()
-    }
-
-    func stop() async {
-        await provider.stop()
-        await service.stop()
-    }
-
     @discardableResult
     func manage(_ method: Method, _ path: String, _ json: String) async throws -> JSONValue {
         let answer = try await service.send(method, path, json: json, as: .platformOwner)

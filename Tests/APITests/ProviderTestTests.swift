@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The button that tries a provider out.
-struct ProviderTestTests {
+@Suite(.cleansUp) struct ProviderTestTests {
     private static func register(
         _ service: TestService, _ issuer: String, kind: String = "oidc", more: String = ""
     ) async throws -> String {
@@ -74,7 +74,6 @@ struct ProviderTestTests {
         #expect(try await test(service, id).faults["discovery"]?.contains(issuer) == true)
         await provider.stop()
         #expect(try await test(service, id).isGood == false)
-        await service.stop()
     }
 
     @Test func `what it finds is of now, and sign-ins keep what they know`() async throws {
@@ -85,8 +84,6 @@ struct ProviderTestTests {
             #expect(try await test(service, id).isGood == true)
             #expect(provider.fetches(of: TestProvider.discoveryPath) == count)
         }
-        await provider.stop()
-        await service.stop()
     }
 
     @Test func `an inner address is not asked, and another tenant's provider is not there`()
@@ -103,6 +100,5 @@ struct ProviderTestTests {
         let github = try await Self.register(service, "https://github.com", kind: "github")
         #expect(
             try await test(service, github).faults["endpoints"]?.contains("secret") == true)
-        await service.stop()
     }
 }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Text
 
-struct ProviderTests {
+@Suite(.cleansUp) struct ProviderTests {
     private let path = "/v1/providers"
 
     @Test func `a provider is made, read, changed under its tag and removed`() async throws {
@@ -38,7 +38,6 @@ struct ProviderTests {
         #expect(list.json["items"]?.array?.count == 1)
         #expect(try await service.send(.delete, "\(path)/\(id)", as: .platformOwner).status == 204)
         #expect(try await service.send(.get, "\(path)/\(id)", as: .platformOwner).status == 404)
-        await service.stop()
     }
 
     @Test func `a kind and issuer stand once for an owner, a pool once among the confirmed`()
@@ -59,7 +58,6 @@ struct ProviderTests {
                 #expect(own.json["tenant_id"]?.string == tenant.id.description)
             }
         }
-        await service.stop()
     }
 
     @Test func `bad input, strangers and other tenants are refused`() async throws {
@@ -81,22 +79,20 @@ struct ProviderTests {
             let foreign = try await service.send(method, "\(path)/\(id)", as: .tenantAdmin(other))
             #expect(foreign.status == 404)
         }
-        await service.stop()
     }
 
     @Test func `a pool is registered by what Cognito calls a pool's id`() async throws {
-        try await TestService.run { service, _ in
-            for (issuer, status) in [
-                ("<userPoolId>", 422),
-                ("https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_abc", 422),
-                ("eu-central-1_a/b", 422), ("eu-central-1_aB3", 201),
-            ] {
-                let answer = try await service.send(
-                    .post, "/v1/providers",
-                    json: #"{"kind":"cognito","name":"P","issuer":"\#(issuer)"}"#,
-                    as: .platformOwner)
-                #expect(answer.status == status, "\(issuer): \(answer.text)")
-            }
+        let (service, _) = try await TestService.makeWithTenant()
+        for (issuer, status) in [
+            ("<userPoolId>", 422),
+            ("https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_abc", 422),
+            ("eu-central-1_a/b", 422), ("eu-central-1_aB3", 201),
+        ] {
+            let answer = try await service.send(
+                .post, "/v1/providers",
+                json: #"{"kind":"cognito","name":"P","issuer":"\#(issuer)"}"#,
+                as: .platformOwner)
+            #expect(answer.status == status, "\(issuer): \(answer.text)")
         }
     }
 }

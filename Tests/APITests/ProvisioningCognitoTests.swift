@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Text
 
-struct ProvisioningCognitoTests {
+@Suite(.cleansUp) struct ProvisioningCognitoTests {
     @Test func `the federated event three times is one user and the same bytes`() async throws {
         let scene = try await ProvisioningScene.make()
         try await scene.invite("ann@ex.com", role: "admin")
@@ -29,7 +29,6 @@ struct ProvisioningCognitoTests {
         let hook = try await scene.google("123", "ann@ex.com")
         #expect(hook.json["outcome"]?.string == "existing", "\(hook.text)")
         #expect(try await scene.count("identities") == 1)
-        await scene.service.stop()
     }
 
     @Test func `a refusal's text is the same for every reason and names no one`() async throws {
@@ -53,7 +52,6 @@ struct ProvisioningCognitoTests {
             ProvisioningScene.event("PreSignUp_SignUp", userName: "u", email: "a@ex.com")
                 .replacing(ProvisioningScene.pool, with: "eu_other"))
         #expect(unknown.status == 403)
-        await scene.service.stop()
     }
 
     @Test func `a native sign-up reserves, and its confirmation accepts`() async throws {
@@ -79,7 +77,6 @@ struct ProvisioningCognitoTests {
         #expect(try await scene.count("users") == 1)
         #expect(try await scene.count("invites WHERE status = 'accepted'") == 1)
         #expect(try await scene.count("reservations") == 0)
-        await scene.service.stop()
     }
 
     @Test func `the Lambda shape answers refusals as errors of the function`() async throws {
@@ -102,6 +99,5 @@ struct ProvisioningCognitoTests {
         #expect(eve.first("x-amz-function-error") == "Unhandled")
         #expect(eve.json["errorType"]?.string != nil)
         #expect(try await invoke("other", "eve@ex.com").status == 404)
-        await scene.service.stop()
     }
 }

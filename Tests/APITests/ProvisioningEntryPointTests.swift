@@ -9,7 +9,7 @@ import Text
 
 /// Every person through every hook, each event repeated: exactly one user comes of it. In every
 /// order: OneIdentityTests.
-struct ProvisioningEntryPointTests {
+@Suite(.cleansUp) struct ProvisioningEntryPointTests {
     enum Person: String, CaseIterable {
         case invited, preProvisioned, domainMatched
 
@@ -128,7 +128,6 @@ struct ProvisioningEntryPointTests {
             #expect(bytes.count == 1)
         }
         try await Self.expectOne(scene, person, "\(entryPoint) \(person)")
-        await scene.service.stop()
     }
 
     @Test(arguments: Person.allCases)
@@ -146,7 +145,6 @@ struct ProvisioningEntryPointTests {
         #expect(dry.json["outcome"] == real.json["outcome"])
         #expect(real.json["outcome"]?.string == (person == .domainMatched ? "created" : "linked"))
         try await Self.expectOne(scene, person, "\(person)")
-        await scene.service.stop()
     }
 
     @Test func `accepted at the page, then federated: one user, who adds the second sign-in`()
@@ -166,7 +164,6 @@ struct ProvisioningEntryPointTests {
         let linked = try await scene.google("person", person.email, more: more)
         #expect(linked.json["outcome"]?.string == "linked", "\(linked.text)")
         try await Self.expectOne(scene, person, identities: 2, "page, then grant")
-        await scene.service.stop()
     }
 
     @Test func `federated, then at the page: the invite is used and sets no password`()
@@ -182,7 +179,6 @@ struct ProvisioningEntryPointTests {
         #expect(late.json["code"]?.string == "invite_used")
         #expect(try await scene.count("users WHERE password_hash IS NOT NULL") == 0)
         try await Self.expectOne(scene, person, "hook, then page")
-        await scene.service.stop()
     }
 }
 

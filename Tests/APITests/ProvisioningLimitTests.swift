@@ -8,7 +8,7 @@ import Testing
 import Text
 
 /// Failed attempts are held back by the minute; nobody's success is.
-struct ProvisioningLimitTests {
+@Suite(.cleansUp) struct ProvisioningLimitTests {
     @Test func `U17 over 30 failures a minute an address is told nothing any more`() async throws {
         let clock = TestClock()
         clock.startMinute()
@@ -43,7 +43,6 @@ struct ProvisioningLimitTests {
         clock.advance(seconds: 60)
         let later = try await scene.google("s60", "eve@ex.com")
         #expect(later.json["reason"]?.string == "identity_link_required")
-        await scene.service.stop()
     }
 
     @Test func `the limits count what all replicas saw`() async throws {
@@ -69,7 +68,6 @@ struct ProvisioningLimitTests {
         }
         for number in 0..<60 { #expect(try await preview(number) == 404) }
         for number in 60..<63 { #expect(try await preview(number) == 429) }
-        await scene.service.stop()
     }
 
     @Test func `one tenant's hook does not use up another's`() async throws {
@@ -95,7 +93,6 @@ struct ProvisioningLimitTests {
         }
         #expect(reasons.count { $0 == "rate_limited" } == 5)
         #expect(try await attempt(1000, as: .tenantAdmin(scene.tenant)) == "no_tenant")
-        await scene.service.stop()
     }
 
     @Test func `an address that tries tokens which do not fit is held back`() async throws {
@@ -117,6 +114,5 @@ struct ProvisioningLimitTests {
         #expect(try await preview(token, from: "192.0.2.2").status == 200)
         clock.advance(seconds: 60)
         #expect(try await preview(token, from: "192.0.2.1").status == 200)
-        await scene.service.stop()
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Text
 
-struct ProvisioningRaceTests {
+@Suite(.cleansUp) struct ProvisioningRaceTests {
     private static let rounds = 10
     private static let atOnce = 64
 
@@ -37,7 +37,6 @@ struct ProvisioningRaceTests {
                     == 900)
             try await expectOneUser(scene, email)
         }
-        await scene.service.stop()
     }
 
     @Test func `through any door of two replicas at once a person is one user, ten rounds`()
@@ -61,7 +60,6 @@ struct ProvisioningRaceTests {
             #expect(odd.isEmpty, "\(odd.prefix(3).map(\.text))")
             try await expectOneUser(scene, email)
         }
-        await scene.service.stop()
     }
 
     /// The doors share one Google account; the page's password is another identity.

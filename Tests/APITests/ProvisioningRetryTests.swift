@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Text
 
-struct ProvisioningRetryTests {
+@Suite(.cleansUp) struct ProvisioningRetryTests {
     @Test func `an event id repeats its answer, and somebody suspended in between is refused`()
         async throws
     {
@@ -23,7 +23,6 @@ struct ProvisioningRetryTests {
         let late = try await scene.google("1", "ann@ex.com", more: event)
         #expect(late.json["reason"]?.string == "user_suspended", "\(late.text)")
         #expect(try await scene.count("decisions") == 2)
-        await scene.service.stop()
     }
 
     @Test func `somebody invited after a refusal gets in`() async throws {
@@ -34,7 +33,6 @@ struct ProvisioningRetryTests {
         try await scene.invite("ann@ex.com")
         let then = try await scene.google("1", "ann@ex.com")
         #expect(then.json["outcome"]?.string == "linked", "\(then.text)")
-        await scene.service.stop()
     }
 
     @Test func `events out of order have one effect`() async throws {
@@ -58,7 +56,6 @@ struct ProvisioningRetryTests {
         #expect(try await confirmed().status == 200)
         #expect(try await scene.count("users WHERE status = 'active'") == 1)
         #expect(try await scene.count("audit_events WHERE action = 'invite.accepted'") == 1)
-        await scene.service.stop()
     }
 
     @Test func `a tenant's credential leads to that tenant and reads no other's`() async throws {
@@ -75,7 +72,6 @@ struct ProvisioningRetryTests {
             #expect(!answer.text.contains(invite.id.description))
             #expect(!answer.text.contains("\"acme\""))
         }
-        await scene.service.stop()
     }
 
     @Test func `a link grant adds one sign-in to an active user, once`() async throws {
@@ -94,7 +90,6 @@ struct ProvisioningRetryTests {
         #expect(linked.json["user"]?["identities"]?.array?.count == 2)
         let again = try await scene.google("3", "bob@ex.com", more: more)
         #expect(again.json["reason"]?.string == "identity_link_required")
-        await scene.service.stop()
     }
 
     @Test func `what nobody proved on a waiting row dies before its person comes`() async throws {
@@ -141,7 +136,6 @@ struct ProvisioningRetryTests {
         #expect(try await scene.service.verdict(made.secret) == "valid")
         #expect(try await scene.count("known_devices") == 0)
         #expect(try await scene.count("link_grants") == 0)
-        await scene.service.stop()
     }
 
     @Test func `sessions, a PIN, links and sign-ins of a waiting row die with its password`()
@@ -194,6 +188,5 @@ struct ProvisioningRetryTests {
         #expect(try await scene.count("password_resets WHERE used_at IS NULL") == 0)
         #expect(try await scene.count("identities WHERE provider = 'github'") == 0)
         #expect(try await !isKnown())
-        await scene.service.stop()
     }
 }

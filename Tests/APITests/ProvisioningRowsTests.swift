@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// Rows of the edge-case table that need the database or the wire, by their ids.
-struct ProvisioningRowsTests {
+@Suite(.cleansUp) struct ProvisioningRowsTests {
     private static let invites = "/v1/tenants/acme/invites"
 
     private static func post(
@@ -31,7 +31,6 @@ struct ProvisioningRowsTests {
             "invites i WHERE i::text LIKE \("%" + new.dropFirst(6) + "%")")
         #expect(clear == 0)
         #expect(try await scene.accept(new).status == 200)
-        await scene.service.stop()
     }
 
     @Test func `I11 I12 who is active is not invited again, who is suspended not at all`()
@@ -47,7 +46,6 @@ struct ProvisioningRowsTests {
         let suspended = try await Self.post(scene, Self.invites, #"{"email":"ann@ex.com"}"#)
         #expect(suspended.status == 409)
         #expect(suspended.json["code"]?.string == "user_suspended")
-        await scene.service.stop()
     }
 
     @Test func `I15 a sign-in that the vendor lost is answered again the same`() async throws {
@@ -63,7 +61,6 @@ struct ProvisioningRowsTests {
             #expect(try await scene.cognito(event).bytes == first.bytes)
         }
         #expect(try await scene.count("audit_events WHERE action = 'invite.accepted'") == 1)
-        await scene.service.stop()
     }
 
     @Test func `U9 a deleted user is kept out, until somebody invites the address anew`()
@@ -80,7 +77,6 @@ struct ProvisioningRowsTests {
         let back = try await scene.google("1", "ann@ex.com")
         #expect(["linked", "created"].contains(back.json["outcome"]?.string), "\(back.text)")
         #expect(back.json["user"]?["id"]?.string != user)
-        await scene.service.stop()
     }
 
     @Test(arguments: [false, true])
@@ -121,7 +117,6 @@ struct ProvisioningRowsTests {
         let back = try await google()
         #expect(back.status == 200, "\(back.text)")
         #expect(back.json["user"]?["id"]?.string != user)
-        await scene.service.stop()
     }
 
     @Test func `U14 a tenant and a role in the person's own attributes count for nothing`()
@@ -136,7 +131,6 @@ struct ProvisioningRowsTests {
             with: #""custom:tenant_id":"other","custom:role":"admin","email_verified""#)
         #expect(try await scene.cognito(event).status == 200)
         #expect(try await scene.count("users WHERE role = 'member' AND status = 'active'") == 1)
-        await scene.service.stop()
     }
 
     @Test func `U15 large, twofold and odd members are refused or count as absent`() async throws {
@@ -156,7 +150,6 @@ struct ProvisioningRowsTests {
             try await scene.count("decisions WHERE reason = 'email_missing'", platform: true) == 1)
         let bool = event.replacing(#""email_verified":"true""#, with: #""email_verified":true"#)
         #expect(try await scene.cognito(bool).status == 200)
-        await scene.service.stop()
     }
 
     @Test func `U16 without the database a hook is refused with 503 and nothing is let in`()
@@ -174,7 +167,6 @@ struct ProvisioningRowsTests {
             as: .bearer(key.json["key"]?.string ?? ""))
         #expect(answer.status == 503)
         #expect(answer.first("retry-after") != nil)
-        await scene.service.stop()
     }
 
     @Test func `D1 D2 D4 a domain is verified once, and public ones are nobody's`() async throws {
@@ -196,6 +188,5 @@ struct ProvisioningRowsTests {
                 scene, "/v1/tenants/acme/domains", #"{"domain":"\#(name)"}"#)
             #expect(refused.status == 422, "\(name)")
         }
-        await scene.service.stop()
     }
 }

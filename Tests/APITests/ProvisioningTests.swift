@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Text
 
-struct ProvisioningTests {
+@Suite(.cleansUp) struct ProvisioningTests {
     @Test func `an invited person's first sign-in ends in one user with the invited role`()
         async throws
     {
@@ -23,7 +23,6 @@ struct ProvisioningTests {
         #expect(answer.json["identity_id"]?.string != nil)
         #expect(try await scene.count("users") == 1)
         #expect(try await scene.count("invites WHERE status = 'accepted'") == 1)
-        await scene.service.stop()
     }
 
     @Test func `a pre-provisioned person gets the row that waits`() async throws {
@@ -34,7 +33,6 @@ struct ProvisioningTests {
         #expect(answer.json["user"]?["id"]?.string == id.description)
         #expect(answer.json["user"]?["role"]?.string == "manager")
         #expect(try await scene.count("users") == 1)
-        await scene.service.stop()
     }
 
     @Test func `a domain-matched person is created once`() async throws {
@@ -51,7 +49,6 @@ struct ProvisioningTests {
         #expect(try await scene.count("users") == 1)
         let merely = try await scene.google("4", "dan@ex.com")
         #expect(merely.json["reason"]?.string == "email_unverified")
-        await scene.service.stop()
     }
 
     @Test func `a token in other hands is refused and the invite stays`() async throws {
@@ -67,7 +64,6 @@ struct ProvisioningTests {
         #expect(ann.json["outcome"]?.string == "linked", "\(ann.text)")
         let late = try await scene.google("9", "ann@ex.com", more: token)
         #expect(late.json["reason"]?.string == "invite_used")
-        await scene.service.stop()
     }
 
     @Test func `an address that two tenants know is deferred and nothing is picked`() async throws {
@@ -83,7 +79,6 @@ struct ProvisioningTests {
         let chosen = try await scene.google("1", "ann@ex.com", more: #","tenant":"other""#)
         #expect(chosen.json["outcome"]?.string == "linked", "\(chosen.text)")
         #expect(chosen.json["tenant"]?["slug"]?.string == "other")
-        await scene.service.stop()
     }
 
     @Test func `a dry run answers with the trace and writes nothing`() async throws {
@@ -101,7 +96,6 @@ struct ProvisioningTests {
         #expect(answer.json["decision_id"]?.isNull == true)
         #expect((answer.json["trace"]?.array?.count ?? 0) > 3)
         #expect(try await scene.service.database.content() == before)
-        await scene.service.stop()
     }
 
     @Test func `bad input and strangers are told so, and nothing is decided`() async throws {
@@ -118,7 +112,6 @@ struct ProvisioningTests {
         #expect(unknown.json["reason"]?.string == "provider_unknown")
         let spelled = try await scene.google("1", "not an address")
         #expect(spelled.json["reason"]?.string == "email_invalid")
-        await scene.service.stop()
     }
 
     @Test func `decisions are listed, filtered and kept from other tenants`() async throws {
@@ -148,6 +141,5 @@ struct ProvisioningTests {
         let hidden = try await scene.service.send(
             .get, "\(path)/\(id)", as: .tenantAdmin(other))
         #expect(hidden.status == 404)
-        await scene.service.stop()
     }
 }

@@ -4,12 +4,11 @@ import TestSupport
 import Testing
 
 /// Sign-in with the tokens of Canaille, an OpenID provider of others.
-struct RealProviderTests {
+@Suite(.cleansUp) struct RealProviderTests {
     @Test func `a person who signed in at a real provider is provisioned by their id token`()
         async throws
     {
         let provider = try RealProvider()
-        defer { provider.stop() }
         let service = try await TestService.make()
         try await service.makeTenant("acme")
         let registered = try await service.send(
@@ -33,6 +32,5 @@ struct RealProviderTests {
         let refused = try await service.send(
             .post, "/v1/provisioning/sign-in", json: "{}", as: .bearer(bent))
         #expect(refused.status == 401)
-        await service.stop()
     }
 }

@@ -7,28 +7,23 @@ import Testing
 import Text
 
 /// An account that was accepted by a link that was shown, and the owner of its address.
-struct ResolveDecisionTests {
+@Suite(.cleansUp) struct ResolveDecisionTests {
     private struct Stage {
         let scene: ProvisioningScene
         let user: String
         let decision: String
 
         /// Somebody accepted at the page by a link that was shown; then the owner comes.
-        static func run(_ body: (Stage) async throws -> Void) async throws {
+        static func make() async throws -> Stage {
             let scene = try await ProvisioningScene.make()
             let token = try await scene.invited("ann@ex.com")
             let accepted = try await scene.accept(token)
             let user = accepted.json["user"]?["id"]?.string ?? ""
             let refused = try await scene.google("1", "ann@ex.com")
             #expect(refused.json["reason"]?.string == "identity_link_required", "\(refused.text)")
-            let stage = Stage(
+            return Stage(
                 scene: scene, user: user,
                 decision: refused.json["decision_id"]?.string ?? "")
-            do { try await body(stage) } catch {
-                await scene.service.stop()
-                throw error
-            }
-            await scene.service.stop()
         }
 
         func resolve(_ json: String, of decision: String? = nil) async throws -> TestAnswer {
@@ -42,158 +37,153 @@ struct ResolveDecisionTests {
     @Test func `give_account links who proved the address and ends every other way in`()
         async throws
     {
-        try await Stage.run { stage in
-            let scene = stage.scene
-            let shown = try await scene.decisions().first
-            #expect("\(shown?["trace"] ?? .null)".contains("address_unproved"))
-            let made = try await scene.service.manage(
-                .post, "/v1/tenants/acme/api-keys",
-                #"{"name":"k","scopes":["app"],"owner":{"type":"user","id":"\#(stage.user)"}}"#)
-            let key = made["key"]?.string ?? ""
-            let answer = try await stage.resolve(#"{"action":"give_account"}"#)
-            #expect(answer.status == 200, "\(answer.text)")
-            #expect(answer.json["id"]?.string == stage.decision)
-            let user = answer.json["user"]
-            #expect(user?["id"]?.string == stage.user)
-            #expect(user?["email_verified_at"]?.string != nil)
-            #expect(
-                user?["identities"]?.array?.map { $0["provider"]?.string } == ["google"])
-            #expect(try await scene.count("users WHERE password_hash IS NOT NULL") == 0)
-            #expect(
-                try await scene.count(
-                    "audit_events WHERE action = 'user.account_given' AND decision_id::text = \(stage.decision)"
-                ) == 1)
-            let verified = try await scene.service.send(
-                .post, "/v1/api-keys/verify", json: #"{"key":"\#(key)"}"#, as: .platformOwner)
-            #expect(verified.json["code"]?.string == "revoked", "\(verified.text)")
-            let next = try await scene.google("1", "ann@ex.com")
-            #expect(next.json["outcome"]?.string == "existing", "\(next.text)")
-            #expect(try await stage.resolve(#"{"action":"give_account"}"#).status == 409)
-        }
+        let stage = try await Stage.make()
+        let scene = stage.scene
+        let shown = try await scene.decisions().first
+        #expect("\(shown?["trace"] ?? .null)".contains("address_unproved"))
+        let made = try await scene.service.manage(
+            .post, "/v1/tenants/acme/api-keys",
+            #"{"name":"k","scopes":["app"],"owner":{"type":"user","id":"\#(stage.user)"}}"#)
+        let key = made["key"]?.string ?? ""
+        let answer = try await stage.resolve(#"{"action":"give_account"}"#)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.json["id"]?.string == stage.decision)
+        let user = answer.json["user"]
+        #expect(user?["id"]?.string == stage.user)
+        #expect(user?["email_verified_at"]?.string != nil)
+        #expect(
+            user?["identities"]?.array?.map { $0["provider"]?.string } == ["google"])
+        #expect(try await scene.count("users WHERE password_hash IS NOT NULL") == 0)
+        #expect(
+            try await scene.count(
+                "audit_events WHERE action = 'user.account_given' AND decision_id::text = \(stage.decision)"
+            ) == 1)
+        let verified = try await scene.service.send(
+            .post, "/v1/api-keys/verify", json: #"{"key":"\#(key)"}"#, as: .platformOwner)
+        #expect(verified.json["code"]?.string == "revoked", "\(verified.text)")
+        let next = try await scene.google("1", "ann@ex.com")
+        #expect(next.json["outcome"]?.string == "existing", "\(next.text)")
+        #expect(try await stage.resolve(#"{"action":"give_account"}"#).status == 409)
     }
 
     @Test func `open_another moves the old account away and the owner is decided anew`()
         async throws
     {
-        try await Stage.run { stage in
-            let scene = stage.scene
-            try await scene.row("taken@ex.com")
-            let taken = try await stage.resolve(
-                #"{"action":"open_another","email":"Taken@ex.com"}"#)
-            #expect(taken.json["code"]?.string == "email_taken", "\(taken.text)")
-            let answer = try await stage.resolve(
-                #"{"action":"open_another","email":"ann.b@ex.com"}"#)
-            #expect(answer.status == 200, "\(answer.text)")
-            #expect(answer.json["user"]?["email"]?.string == "ann.b@ex.com")
-            #expect(answer.json["user"]?["email_verified_at"]?.isNull == true)
-            #expect(try await scene.google("1", "ann@ex.com").json["reason"]?.string == "no_tenant")
-            let found = try await scene.service.send(
-                .get, "/v1/tenants/acme/users?q=ann.b", as: .platformOwner)
-            #expect(found.json["items"]?.array?.count == 1)
-            _ = try await scene.invited("ann@ex.com")
-            let anew = try await scene.google("1", "ann@ex.com")
-            #expect(anew.json["outcome"]?.string == "linked", "\(anew.text)")
-            #expect(anew.json["user"]?["id"]?.string != stage.user)
-        }
+        let stage = try await Stage.make()
+        let scene = stage.scene
+        try await scene.row("taken@ex.com")
+        let taken = try await stage.resolve(
+            #"{"action":"open_another","email":"Taken@ex.com"}"#)
+        #expect(taken.json["code"]?.string == "email_taken", "\(taken.text)")
+        let answer = try await stage.resolve(
+            #"{"action":"open_another","email":"ann.b@ex.com"}"#)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.json["user"]?["email"]?.string == "ann.b@ex.com")
+        #expect(answer.json["user"]?["email_verified_at"]?.isNull == true)
+        #expect(try await scene.google("1", "ann@ex.com").json["reason"]?.string == "no_tenant")
+        let found = try await scene.service.send(
+            .get, "/v1/tenants/acme/users?q=ann.b", as: .platformOwner)
+        #expect(found.json["items"]?.array?.count == 1)
+        _ = try await scene.invited("ann@ex.com")
+        let anew = try await scene.google("1", "ann@ex.com")
+        #expect(anew.json["outcome"]?.string == "linked", "\(anew.text)")
+        #expect(anew.json["user"]?["id"]?.string != stage.user)
     }
 
     @Test func `open_another takes no address that is kept, and ends what the old mailbox got`()
         async throws
     {
-        try await Stage.run { stage in
-            let scene = stage.scene
-            let other = try await scene.row("bo@ex.com")
-            let user = try #require(UUID(stage.user))
-            let link = try await scene.service.send(
-                .post, "/v1/tenants/acme/users/\(stage.user)/password-link",
-                as: .tenantAdmin(scene.tenant))
-            let url = try #require(link.json["url"]?.string, "\(link.text)")
-            let token = url.drop { $0 != "=" }.dropFirst()
-            try await scene.service.storage.scope(scene.tenant.id).change(by: .system) { change in
-                let end = change.now.adding(seconds: 600)
-                try await change.query(
-                    """
-                    INSERT INTO former_addresses (tenant_id, email_key, user_id, email, expires_at)
-                    VALUES (\(change.tenant), 'kept@ex.com', \(other), 'kept@ex.com', \(end)),
-                        (\(change.tenant), 'ann.b@ex.com', \(user), 'ann.b@ex.com', \(end))
-                    """)
-                try await change.query(
-                    """
-                    INSERT INTO email_changes (tenant_id, user_id, email, email_key, token_hash,
-                        created_at, expires_at)
-                    VALUES (\(change.tenant), \(user), 'x@ex.com', 'x@ex.com', \([1] as [UInt8]),
-                        \(change.now), \(end))
-                    """)
-                try await change.query(
-                    """
-                    INSERT INTO link_grants (tenant_id, id, token_hash, user_id, created_at,
-                        expires_at)
-                    VALUES (\(change.tenant), \(UUID.random()), \([1] as [UInt8]), \(user),
-                        \(change.now), \(end))
-                    """)
-            }
-            let kept = try await stage.resolve(
-                #"{"action":"open_another","email":"Kept@ex.com"}"#)
-            #expect(kept.status == 409 && kept.json["code"]?.string == "email_taken")
-            #expect(kept.json["conflicting_id"]?.string == other.description, "\(kept.text)")
-            #expect(try await scene.count("email_changes") == 1)
-            let moved = try await stage.resolve(
-                #"{"action":"open_another","email":"ann.b@ex.com"}"#)
-            #expect(moved.status == 200, "\(moved.text)")
-            for rows in ["email_changes", "link_grants"] as [SQL] {
-                #expect(try await scene.count(rows) == 0)
-            }
-            #expect(
-                try await scene.count("former_addresses WHERE email_key = 'ann.b@ex.com'") == 0)
-            let reset = try await scene.service.send(
-                .post, "/v1/password-resets/confirm",
-                json: #"{"token":"\#(token)","password":"a entryPoint that opens once"}"#)
-            #expect(reset.status == 404, "\(reset.text)")
+        let stage = try await Stage.make()
+        let scene = stage.scene
+        let other = try await scene.row("bo@ex.com")
+        let user = try #require(UUID(stage.user))
+        let link = try await scene.service.send(
+            .post, "/v1/tenants/acme/users/\(stage.user)/password-link",
+            as: .tenantAdmin(scene.tenant))
+        let url = try #require(link.json["url"]?.string, "\(link.text)")
+        let token = url.drop { $0 != "=" }.dropFirst()
+        try await scene.service.storage.scope(scene.tenant.id).change(by: .system) { change in
+            let end = change.now.adding(seconds: 600)
+            try await change.query(
+                """
+                INSERT INTO former_addresses (tenant_id, email_key, user_id, email, expires_at)
+                VALUES (\(change.tenant), 'kept@ex.com', \(other), 'kept@ex.com', \(end)),
+                    (\(change.tenant), 'ann.b@ex.com', \(user), 'ann.b@ex.com', \(end))
+                """)
+            try await change.query(
+                """
+                INSERT INTO email_changes (tenant_id, user_id, email, email_key, token_hash,
+                    created_at, expires_at)
+                VALUES (\(change.tenant), \(user), 'x@ex.com', 'x@ex.com', \([1] as [UInt8]),
+                    \(change.now), \(end))
+                """)
+            try await change.query(
+                """
+                INSERT INTO link_grants (tenant_id, id, token_hash, user_id, created_at,
+                    expires_at)
+                VALUES (\(change.tenant), \(UUID.random()), \([1] as [UInt8]), \(user),
+                    \(change.now), \(end))
+                """)
         }
+        let kept = try await stage.resolve(
+            #"{"action":"open_another","email":"Kept@ex.com"}"#)
+        #expect(kept.status == 409 && kept.json["code"]?.string == "email_taken")
+        #expect(kept.json["conflicting_id"]?.string == other.description, "\(kept.text)")
+        #expect(try await scene.count("email_changes") == 1)
+        let moved = try await stage.resolve(
+            #"{"action":"open_another","email":"ann.b@ex.com"}"#)
+        #expect(moved.status == 200, "\(moved.text)")
+        for rows in ["email_changes", "link_grants"] as [SQL] {
+            #expect(try await scene.count(rows) == 0)
+        }
+        #expect(
+            try await scene.count("former_addresses WHERE email_key = 'ann.b@ex.com'") == 0)
+        let reset = try await scene.service.send(
+            .post, "/v1/password-resets/confirm",
+            json: #"{"token":"\#(token)","password":"a entryPoint that opens once"}"#)
+        #expect(reset.status == 404, "\(reset.text)")
     }
 
     @Test func `a decision that does not hold any more, or is another, resolves nothing`()
         async throws
     {
-        try await Stage.run { stage in
-            let scene = stage.scene
-            let other = try await scene.google(
-                "9", "eve@stranger.example", more: #","tenant":"acme""#)
-            let wrong = try await stage.resolve(
-                #"{"action":"give_account"}"#, of: other.json["decision_id"]?.string)
-            #expect(wrong.json["code"]?.string == "conflict", "\(wrong.text)")
-            #expect(
-                try await stage.resolve(
-                    #"{"action":"give_account"}"#, of: UUID.random().description
-                ).status == 404)
-            for body in [
-                #"{"action":"open_another"}"#, #"{"action":"open_another","email":"no"}"#,
-                #"{"action":"give_account","email":"a@ex.com"}"#, #"{"action":"other"}"#,
-            ] {
-                #expect(try await stage.resolve(body).status == 422, Comment(rawValue: body))
-            }
-            try await scene.service.storage.scope(scene.tenant.id).change(by: .system) {
-                try await $0.query("UPDATE users SET email_verified_at = now()")
-            }
-            let late = try await stage.resolve(#"{"action":"give_account"}"#)
-            #expect(late.json["code"]?.string == "conflict", "\(late.text)")
+        let stage = try await Stage.make()
+        let scene = stage.scene
+        let other = try await scene.google(
+            "9", "eve@stranger.example", more: #","tenant":"acme""#)
+        let wrong = try await stage.resolve(
+            #"{"action":"give_account"}"#, of: other.json["decision_id"]?.string)
+        #expect(wrong.json["code"]?.string == "conflict", "\(wrong.text)")
+        #expect(
+            try await stage.resolve(
+                #"{"action":"give_account"}"#, of: UUID.random().description
+            ).status == 404)
+        for body in [
+            #"{"action":"open_another"}"#, #"{"action":"open_another","email":"no"}"#,
+            #"{"action":"give_account","email":"a@ex.com"}"#, #"{"action":"other"}"#,
+        ] {
+            #expect(try await stage.resolve(body).status == 422, Comment(rawValue: body))
         }
+        try await scene.service.storage.scope(scene.tenant.id).change(by: .system) {
+            try await $0.query("UPDATE users SET email_verified_at = now()")
+        }
+        let late = try await stage.resolve(#"{"action":"give_account"}"#)
+        #expect(late.json["code"]?.string == "conflict", "\(late.text)")
     }
 
     @Test func `two operators who give the account at once give it once`() async throws {
-        try await Stage.run { stage in
-            let answers = try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<6 {
-                    group.addTask {
-                        try await stage.resolve(#"{"action":"give_account"}"#).status
-                    }
+        let stage = try await Stage.make()
+        let answers = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    try await stage.resolve(#"{"action":"give_account"}"#).status
                 }
-                return try await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(answers.sorted() == [200, 409, 409, 409, 409, 409])
-            #expect(
-                try await stage.scene.count("audit_events WHERE action = 'user.account_given'")
-                    == 1)
+            return try await group.reduce(into: []) { $0.append($1) }
         }
+        #expect(answers.sorted() == [200, 409, 409, 409, 409, 409])
+        #expect(
+            try await stage.scene.count("audit_events WHERE action = 'user.account_given'")
+                == 1)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 import Text
 
 /// "Who may do what" over the whole route table, each request sent for real.
-@Suite(.serialized) struct RightsTests {
+@Suite(.serialized, .cleansUp) struct RightsTests {
     private static func name(_ endpoint: Endpoint) -> String {
         "\(endpoint.method.rawValue) \(endpoint.path)"
     }
@@ -23,30 +23,28 @@ import Text
     }
 
     @Test func `every kind of credential gets at every route what the table says`() async throws {
-        try await UserStage.run { stage in
-            let stage = try await RightsStage.make(stage)
-            let callers = try await Caller.all(stage)
-            var keys: [String: [Caller]] = [:]
-            for scope in Set(RouteRight.all.map(\.scope)) where !scope.isEmpty {
-                keys[scope] = try await Caller.keys(stage, scope)
-            }
-            var wrong: [String] = []
-            // A thing that is not there would hide whether the right is.
-            let unknown = Routes.all.filter { !stage.target($0).isKnown }.map(Self.name)
-            #expect(unknown == [], "the stage has nothing for these")
-            for endpoint in Routes.all {
-                guard let row = RouteRight.all.first(where: { $0.route == Self.name(endpoint) })
-                else { continue }
-                for caller in callers + (keys[row.scope] ?? []) {
-                    let due = caller.due(row)
-                    let status = try await Self.probe(endpoint, stage, caller)
-                    if !Self.fits(status, due, endpoint) {
-                        wrong.append("\(row.route) by \(caller.name): \(status), due \(due)")
-                    }
+        let stage = try await RightsStage.make(try await UserStage.make())
+        let callers = try await Caller.all(stage)
+        var keys: [String: [Caller]] = [:]
+        for scope in Set(RouteRight.all.map(\.scope)) where !scope.isEmpty {
+            keys[scope] = try await Caller.keys(stage, scope)
+        }
+        var wrong: [String] = []
+        // A thing that is not there would hide whether the right is.
+        let unknown = Routes.all.filter { !stage.target($0).isKnown }.map(Self.name)
+        #expect(unknown == [], "the stage has nothing for these")
+        for endpoint in Routes.all {
+            guard let row = RouteRight.all.first(where: { $0.route == Self.name(endpoint) })
+            else { continue }
+            for caller in callers + (keys[row.scope] ?? []) {
+                let due = caller.due(row)
+                let status = try await Self.probe(endpoint, stage, caller)
+                if !Self.fits(status, due, endpoint) {
+                    wrong.append("\(row.route) by \(caller.name): \(status), due \(due)")
                 }
             }
-            #expect(wrong.isEmpty, "\(wrong.count):\n\(wrong.joined(separator: "\n"))")
         }
+        #expect(wrong.isEmpty, "\(wrong.count):\n\(wrong.joined(separator: "\n"))")
     }
 
     /// A write carries a body of a media type that no endpoint takes: who may, gets 415, which is

@@ -4,7 +4,9 @@ import JSON
 import TestSupport
 import Testing
 
-@Test func `every management scope is listed with its rights, for everyone`() async throws {
+@Test(.cleansUp) func `every management scope is listed with its rights, for everyone`()
+    async throws
+{
     let service = try await TestService.make()
     let answer = try await service.send(.get, "/v1/scopes", as: .platformOwner)
     let items = answer.json["items"]?.array ?? []
@@ -13,5 +15,4 @@ import Testing
     #expect(items.first?["rights"]?.array?.isEmpty == false)
     #expect(try await service.send(.get, "/v1/scopes").bytes == answer.bytes)
     #expect(items.allSatisfy { $0["summary"]?.string?.isEmpty == false })
-    await service.stop()
 }

@@ -9,21 +9,20 @@ import Testing
 import Text
 
 /// An operator's password sign-in: what holds guessing back, and who is kept out.
-struct SignInTests {
+@Suite(.cleansUp) struct SignInTests {
     private static let email = "owner@example.com"
     private static let password = "correct horse battery staple"
 
-    private static func run(
-        tenant isTenants: Bool = false, _ body: (TestService, TestClock) async throws -> Void
-    ) async throws {
+    private static func make(
+        tenant isTenants: Bool = false
+    ) async throws -> (TestService, TestClock) {
         let clock = TestClock()
-        try await TestService.run(clock: clock) { service, tenant in
-            let hash = try await service.composition.passwords.hash(Array(password.utf8))
-            _ = try await service.storage.createOperator(
-                email: email, emailKey: email, name: "Owner", role: .owner,
-                tenant: isTenants ? tenant.id : nil, passwordHash: hash, by: .system)
-            try await body(service, clock)
-        }
+        let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
+        let hash = try await service.composition.passwords.hash(Array(password.utf8))
+        _ = try await service.storage.createOperator(
+            email: email, emailKey: email, name: "Owner", role: "owner",
+            tenant: isTenants ? tenant.id : nil, passwordHash: hash, by: .system)
+        return (service, clock)
     }
 
     private static func signIn(
@@ -36,78 +35,73 @@ struct SignInTests {
     }
 
     @Test func `tries side by side do not pass the count of failures`() async throws {
-        try await Self.run { service, clock in
-            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
-                for number in 0..<20 {
-                    group.addTask { try await Self.signIn(service, "wrong \(number)").status }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
+        let (service, clock) = try await Self.make()
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<20 {
+                group.addTask { try await Self.signIn(service, "wrong \(number)").status }
             }
-            #expect(statuses.count { $0 == 401 } <= 5)
-            #expect(statuses.allSatisfy { $0 == 401 || $0 == 429 })
-            let held = try await Self.signIn(service)
-            #expect(held.status == 429)
-            #expect(held.json["code"]?.string == "rate_limited")
-            #expect(held.first("retry-after") == held.first("ratelimit-reset"))
-            #expect(held.first("ratelimit-limit") == "5")
-            #expect(held.first("ratelimit-remaining") == "0")
-            clock.advance(seconds: 900)
-            #expect(try await Self.signIn(service).status == 201)
-            #expect(try await Self.signIn(service, "wrong").status == 401)
+            return try await group.reduce(into: []) { $0.append($1) }
         }
+        #expect(statuses.count { $0 == 401 } <= 5)
+        #expect(statuses.allSatisfy { $0 == 401 || $0 == 429 })
+        let held = try await Self.signIn(service)
+        #expect(held.status == 429)
+        #expect(held.json["code"]?.string == "rate_limited")
+        #expect(held.first("retry-after") == held.first("ratelimit-reset"))
+        #expect(held.first("ratelimit-limit") == "5")
+        #expect(held.first("ratelimit-remaining") == "0")
+        clock.advance(seconds: 900)
+        #expect(try await Self.signIn(service).status == 201)
+        #expect(try await Self.signIn(service, "wrong").status == 401)
     }
 
     @Test func `an unknown account is held back as a known one is`() async throws {
-        try await Self.run { service, _ in
-            for email in [Self.email, "nobody@example.com"] {
-                var statuses: [Int] = []
-                for _ in 0..<6 {
-                    statuses.append(try await Self.signIn(service, "wrong", email: email).status)
-                }
-                #expect(statuses == [401, 401, 401, 401, 401, 429])
+        let (service, _) = try await Self.make()
+        for email in [Self.email, "nobody@example.com"] {
+            var statuses: [Int] = []
+            for _ in 0..<6 {
+                statuses.append(try await Self.signIn(service, "wrong", email: email).status)
             }
+            #expect(statuses == [401, 401, 401, 401, 401, 429])
         }
     }
 
     @Test func `nobody elsewhere locks the owner out`() async throws {
-        try await Self.run { service, _ in
-            #expect(try await Self.signIn(service).status == 201)
-            for _ in 0..<6 { _ = try await Self.signIn(service, "wrong", from: "198.51.100.7") }
-            #expect(try await Self.signIn(service, from: "198.51.100.8").status == 429)
-            #expect(try await Self.signIn(service).status == 201)
-        }
+        let (service, _) = try await Self.make()
+        #expect(try await Self.signIn(service).status == 201)
+        for _ in 0..<6 { _ = try await Self.signIn(service, "wrong", from: "198.51.100.7") }
+        #expect(try await Self.signIn(service, from: "198.51.100.8").status == 429)
+        #expect(try await Self.signIn(service).status == 201)
     }
 
     @Test func `an address that tries one account after another is held back`() async throws {
-        try await Self.run { service, _ in
-            for number in 0..<50 {
-                let answer = try await Self.signIn(service, "wrong", email: "p\(number)@ex.com")
-                #expect(answer.status == 401)
-            }
-            #expect(try await Self.signIn(service).status == 429)
-            #expect(try await Self.signIn(service, from: "192.0.2.2").status == 201)
+        let (service, _) = try await Self.make()
+        for number in 0..<50 {
+            let answer = try await Self.signIn(service, "wrong", email: "p\(number)@ex.com")
+            #expect(answer.status == 401)
         }
+        #expect(try await Self.signIn(service).status == 429)
+        #expect(try await Self.signIn(service, from: "192.0.2.2").status == 201)
     }
 
     @Test func `a suspended tenant's operator is told so and may still leave`() async throws {
-        try await Self.run(tenant: true) { service, _ in
-            let before = try await Self.signIn(service)
-            let pair = before.first("set-cookie")?.split(separator: ";").first ?? ""
-            let token = String(pair.split(separator: "=").last ?? "")
-            let suspended = try await service.send(
-                .post, "/v1/tenants/acme/suspend", as: .platformOwner)
-            #expect(suspended.status == 200)
-            let refused = try await Self.signIn(service)
-            #expect(refused.status == 403)
-            #expect(refused.json["code"]?.string == "tenant_suspended")
-            #expect(refused.first("set-cookie") == nil)
-            #expect(try await Self.signIn(service, "wrong").status == 401)
-            #expect(
-                try await service.send(.get, "/v1/session", as: .session(token)).status == 403)
-            let left = try await service.send(.delete, "/v1/session", as: .session(token))
-            #expect(left.status == 204)
-            #expect(
-                try await service.send(.get, "/v1/session", as: .session(token)).status == 401)
-        }
+        let (service, _) = try await Self.make(tenant: true)
+        let before = try await Self.signIn(service)
+        let pair = before.first("set-cookie")?.split(separator: ";").first ?? ""
+        let token = String(pair.split(separator: "=").last ?? "")
+        let suspended = try await service.send(
+            .post, "/v1/tenants/acme/suspend", as: .platformOwner)
+        #expect(suspended.status == 200)
+        let refused = try await Self.signIn(service)
+        #expect(refused.status == 403)
+        #expect(refused.json["code"]?.string == "tenant_suspended")
+        #expect(refused.first("set-cookie") == nil)
+        #expect(try await Self.signIn(service, "wrong").status == 401)
+        #expect(
+            try await service.send(.get, "/v1/session", as: .session(token)).status == 403)
+        let left = try await service.send(.delete, "/v1/session", as: .session(token))
+        #expect(left.status == 204)
+        #expect(
+            try await service.send(.get, "/v1/session", as: .session(token)).status == 401)
     }
 }

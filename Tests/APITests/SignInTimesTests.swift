@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// Each successful sign-in is seen on the user and on the identity, and a refused one never.
-@Suite struct SignInTimesTests {
+@Suite(.cleansUp) struct SignInTimesTests {
     @Test func `a later sign-in moves the times and the identity's address, a refused one neither`()
         async throws
     {
@@ -45,7 +45,6 @@ import Text
         let last = try await shown()
         #expect(last["last_sign_in_at"] == later["last_sign_in_at"])
         #expect(last["identities"] == later["identities"])
-        await scene.service.stop()
     }
 
     @Test func `what could not be written is written later, and an event of a pool counts`()
@@ -65,7 +64,6 @@ import Text
             users WHERE tenant_id = \(scene.tenant.id) AND last_sign_in_at = \(clock.now)
             """)
         #expect(written == 1)
-        await scene.service.stop()
     }
 
     @Test func `while the database is away one tenant's are tried, and all are written later`()
@@ -106,13 +104,11 @@ import Text
         let tries = try await administrator.read("SELECT last_value FROM tries")
         #expect(try tries[0].get(0, as: Int.self) == 1)
         _ = try await administrator.query("DROP TRIGGER away ON users")
-        await administrator.close()
         await scene.service.storage.writeSignIns()
         for (number, place) in places.enumerated() {
             let last = clock.now.adding(seconds: Int64(number - 2) * 1200)
             #expect(try await place.count("users WHERE last_sign_in_at = \(last)") == 1)
         }
-        await scene.service.stop()
     }
 
     @Test func `a dry run is no sign-in`() async throws {
@@ -130,6 +126,5 @@ import Text
         let written = try await scene.count(
             "users WHERE tenant_id = \(scene.tenant.id) AND last_sign_in_at = \(clock.now)")
         #expect(written == 0)
-        await scene.service.stop()
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Text
 
-@Suite(.serialized) struct StoredResponseTests {
+@Suite(.serialized, .cleansUp) struct StoredResponseTests {
     private let path = "/v1/tenants/acme/api-keys"
     private let body = #"{"name":"k","scopes":["smtp"]}"#
     private let key = [Field("idempotency-key", "one")]
@@ -34,7 +34,6 @@ import Text
         let kept = try #require(try rows.first?.get(0, as: [UInt8]?.self))
         let secret = try #require(first.json["key"]?.string)
         #expect(kept.first == 1 && !String(decoding: kept, as: UTF8.self).contains(secret))
-        await service.stop()
     }
 
     @Test func `concurrent requests under one key run once`() async throws {
@@ -53,7 +52,6 @@ import Text
         #expect(statuses.allSatisfy { $0 == 201 || $0 == 409 } && statuses.contains(201))
         let list = try await service.send(.get, path, as: owner)
         #expect(list.json["items"]?.array?.count == 1)
-        await service.stop()
     }
 
     @Test func `a claim whose server is gone may be taken over, a kept answer ends after a day`()
@@ -76,7 +74,6 @@ import Text
         #expect(try await storage.claimIdempotency(row) == .fresh)
         try await storage.dropClaim(row)
         #expect(try await storage.claimIdempotency(row) == .fresh)
-        await service.stop()
     }
 
     @Test func `an answer is kept in the transaction of the change that it tells of`() async throws
@@ -91,8 +88,6 @@ import Text
             "SELECT i.xmin::text = k.xmin::text FROM idempotency AS i, api_keys AS k")
         #expect(rows.count == 1)
         #expect(try rows.first?.get(0, as: Bool.self) == true)
-        await administrator.close()
-        await service.stop()
     }
 
     @Test func `a request that was taken over for dead changes nothing`() async throws {
@@ -123,6 +118,5 @@ import Text
         let written = try await storage.platform.read(
             "SELECT 1 FROM audit_events WHERE action = 'probe'")
         #expect(written.isEmpty)
-        await service.stop()
     }
 }

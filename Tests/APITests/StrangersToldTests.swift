@@ -8,7 +8,7 @@ import Text
 
 /// A person who calls in person is told of a refusal no more than a stranger may know; the decision
 /// keeps the true reason.
-struct StrangersToldTests {
+@Suite(.cleansUp) struct StrangersToldTests {
     /// The status of the row at the claimed address, and why the rules refuse.
     private static let rows = [
         ("suspended", "user_suspended"), ("deleted", "user_deleted"),
@@ -36,99 +36,94 @@ struct StrangersToldTests {
     }
 
     @Test func `an address that is only claimed tells nothing of who has it`() async throws {
-        try await PoolStage.run { stage in
-            var texts: Set<String> = []
-            for (status, reason) in Self.rows {
-                try await Self.make(status, stage)
-                let answer = try await stage.signIn(
-                    stage.token(
-                        "m-\(status)", sub: "m", "\(status)@corp.example", verified: false,
-                        upstream: "AzureAD"))
-                #expect(answer.outcome == "refused email_unverified", "\(answer.text)")
-                for name in ["user", "tenant", "identity_id", "invite_id"] {
-                    #expect(answer.json[name]?.isNull == true, "\(name): \(answer.text)")
-                }
-                #expect(answer.json["choices"] == nil && answer.json["trace"] == nil)
-                let recorded = try await stage.lastDecision()
-                #expect(recorded["reason"]?.string == reason)
-                #expect(recorded["reference"] == answer.json["reference"])
-                var members = answer.json.members ?? []
-                members.removeAll { ["decision_id", "reference"].contains($0.name) }
-                texts.insert(
-                    String(decoding: JSONValue.object(members).encoded(), as: UTF8.self))
+        let stage = try await PoolStage.make()
+        var texts: Set<String> = []
+        for (status, reason) in Self.rows {
+            try await Self.make(status, stage)
+            let answer = try await stage.signIn(
+                stage.token(
+                    "m-\(status)", sub: "m", "\(status)@corp.example", verified: false,
+                    upstream: "AzureAD"))
+            #expect(answer.outcome == "refused email_unverified", "\(answer.text)")
+            for name in ["user", "tenant", "identity_id", "invite_id"] {
+                #expect(answer.json[name]?.isNull == true, "\(name): \(answer.text)")
             }
-            #expect(texts.count == 1)
+            #expect(answer.json["choices"] == nil && answer.json["trace"] == nil)
+            let recorded = try await stage.lastDecision()
+            #expect(recorded["reason"]?.string == reason)
+            #expect(recorded["reference"] == answer.json["reference"])
+            var members = answer.json.members ?? []
+            members.removeAll { ["decision_id", "reference"].contains($0.name) }
+            texts.insert(
+                String(decoding: JSONValue.object(members).encoded(), as: UTF8.self))
         }
+        #expect(texts.count == 1)
     }
 
     @Test func `whose address is vouched for is told the reason, and still no row`() async throws {
-        try await PoolStage.run { stage in
-            for (status, reason) in Self.rows where status != "active" {
-                try await Self.make(status, stage)
-                let answer = try await stage.signIn(
-                    stage.token(
-                        "v-\(status)", sub: "v", "\(status)@corp.example", upstream: "AzureAD"))
-                #expect(answer.outcome == "refused \(reason)", "\(answer.text)")
-                #expect(!answer.text.contains("Real Name") && !answer.text.contains("victim"))
-            }
+        let stage = try await PoolStage.make()
+        for (status, reason) in Self.rows where status != "active" {
+            try await Self.make(status, stage)
+            let answer = try await stage.signIn(
+                stage.token(
+                    "v-\(status)", sub: "v", "\(status)@corp.example", upstream: "AzureAD"))
+            #expect(answer.outcome == "refused \(reason)", "\(answer.text)")
+            #expect(!answer.text.contains("Real Name") && !answer.text.contains("victim"))
         }
     }
 
     @Test func `who is known by the identity is told why, whatever the address`() async throws {
-        try await PoolStage.run { stage in
-            try await stage.invite("ann@corp.example")
-            let first = try await stage.signIn(
-                stage.token("ann", sub: "a", "ann@corp.example", upstream: "AzureAD"))
-            #expect(first.json["user"]?["email"]?.string == "ann@corp.example")
-            let id = first.json["user"]?["id"]?.string ?? ""
-            try await stage.manage(.post, "/v1/tenants/victim/users/\(id)/suspend", "{}")
-            let later = try await stage.signIn(
-                stage.token("ann", sub: "a", "else@x.example", verified: false, upstream: "AzureAD")
-            )
-            #expect(later.outcome == "refused user_suspended", "\(later.text)")
-            #expect(later.json["user"]?.isNull == true && later.json["tenant"]?.isNull == true)
-        }
+        let stage = try await PoolStage.make()
+        try await stage.invite("ann@corp.example")
+        let first = try await stage.signIn(
+            stage.token("ann", sub: "a", "ann@corp.example", upstream: "AzureAD"))
+        #expect(first.json["user"]?["email"]?.string == "ann@corp.example")
+        let id = first.json["user"]?["id"]?.string ?? ""
+        try await stage.manage(.post, "/v1/tenants/victim/users/\(id)/suspend", "{}")
+        let later = try await stage.signIn(
+            stage.token("ann", sub: "a", "else@x.example", verified: false, upstream: "AzureAD")
+        )
+        #expect(later.outcome == "refused user_suspended", "\(later.text)")
+        #expect(later.json["user"]?.isNull == true && later.json["tenant"]?.isNull == true)
     }
 
     @Test func `being known at one's own tenant tells nothing of another's people`() async throws {
-        try await PoolStage.run { stage in
-            try await stage.invite("mal@evil.example", to: "evil")
-            let mal = stage.token("mal", sub: "m", "mal@evil.example", upstream: "AzureAD")
-            let first = try await stage.signIn(mal)
-            #expect(first.outcome == "linked", "\(first.text)")
-            try await stage.service.storage.scope(stage.evil.id).change(by: .system) { change in
-                try await change.query(
-                    """
-                    UPDATE users SET status = 'deleted', deleted_at = now() - interval '40 days'
-                    WHERE tenant_id = \(change.tenant)
-                    """)
-            }
-            try await Self.make("suspended", stage)
-            let claimed = try await stage.signIn(
-                stage.token(
-                    "mal", sub: "m", "suspended@corp.example", verified: false,
-                    upstream: "AzureAD"))
-            #expect(claimed.outcome == "refused email_unverified", "\(claimed.text)")
+        let stage = try await PoolStage.make()
+        try await stage.invite("mal@evil.example", to: "evil")
+        let mal = stage.token("mal", sub: "m", "mal@evil.example", upstream: "AzureAD")
+        let first = try await stage.signIn(mal)
+        #expect(first.outcome == "linked", "\(first.text)")
+        try await stage.service.storage.scope(stage.evil.id).change(by: .system) { change in
+            try await change.query(
+                """
+                UPDATE users SET status = 'deleted', deleted_at = now() - interval '40 days'
+                WHERE tenant_id = \(change.tenant)
+                """)
         }
+        try await Self.make("suspended", stage)
+        let claimed = try await stage.signIn(
+            stage.token(
+                "mal", sub: "m", "suspended@corp.example", verified: false,
+                upstream: "AzureAD"))
+        #expect(claimed.outcome == "refused email_unverified", "\(claimed.text)")
     }
 
     @Test func `the workspace app tells of no one but who is in`() async throws {
-        try await PoolStage.run { stage in
-            try await stage.manage(
-                .put, "/v1/tenants/victim/clients/thinkwork", #"{"enabled":true}"#)
-            for (status, _) in Self.rows {
-                try await Self.make(status, stage)
-                let token = stage.token(
-                    "w-\(status)", sub: "w", "\(status)@corp.example", verified: false,
-                    upstream: "AzureAD")
-                let answer = try await stage.service.send(
-                    .get, "/t/victim/thinkwork/api/auth/me",
-                    fields: [Field("authorization", token)])
-                #expect(answer.status == 200, "\(answer.text)")
-                #expect(answer.json["userId"]?.isNull == true, "\(answer.text)")
-                #expect(!answer.text.contains("Real Name"), "\(answer.text)")
-                #expect(answer.json["note"]?.string == "user_not_bootstrapped", "\(answer.text)")
-            }
+        let stage = try await PoolStage.make()
+        try await stage.manage(
+            .put, "/v1/tenants/victim/clients/thinkwork", #"{"enabled":true}"#)
+        for (status, _) in Self.rows {
+            try await Self.make(status, stage)
+            let token = stage.token(
+                "w-\(status)", sub: "w", "\(status)@corp.example", verified: false,
+                upstream: "AzureAD")
+            let answer = try await stage.service.send(
+                .get, "/t/victim/thinkwork/api/auth/me",
+                fields: [Field("authorization", token)])
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.json["userId"]?.isNull == true, "\(answer.text)")
+            #expect(!answer.text.contains("Real Name"), "\(answer.text)")
+            #expect(answer.json["note"]?.string == "user_not_bootstrapped", "\(answer.text)")
         }
     }
 }

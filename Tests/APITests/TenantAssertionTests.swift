@@ -6,7 +6,7 @@ import Testing
 
 /// Subjects are public, or known to every app that a person signed in to: a tenant that claims one
 /// in its own name must not get in the way of that person elsewhere.
-struct TenantAssertionTests {
+@Suite(.cleansUp) struct TenantAssertionTests {
     private static let victim = ("110169484474386276334", "vic@gmail.com")
 
     private struct Stage {
@@ -14,7 +14,7 @@ struct TenantAssertionTests {
         let evil: TenantRow
         let key: String
 
-        static func run(_ body: (Stage) async throws -> Void) async throws {
+        static func make() async throws -> Stage {
             let scene = try await ProvisioningScene.make()
             let evil = try await scene.service.storage.createTenant(
                 slug: "evil", name: "Evil", policy: .object([]), by: .system)
@@ -23,8 +23,7 @@ struct TenantAssertionTests {
                 json: #"{"name":"k","scopes":["hooks:signup","users:write","users:read"]}"#,
                 as: .tenantAdmin(evil))
             let key = try #require(made.json["key"]?.string, "\(made.text)")
-            try await body(Stage(scene: scene, evil: evil, key: key))
-            await scene.service.stop()
+            return Stage(scene: scene, evil: evil, key: key)
         }
 
         func send(_ method: HTTP.Method, _ path: String, _ json: String) async throws -> TestAnswer
@@ -48,55 +47,52 @@ struct TenantAssertionTests {
     }
 
     @Test func `a claim by a tenant's hook takes nobody who was invited elsewhere`() async throws {
-        try await Stage.run { stage in
-            _ = try await stage.user("dummy@evil.example")
-            let claimed = try await stage.claim(Self.victim.0, "dummy@evil.example")
-            #expect(claimed.json["outcome"]?.string == "linked", "\(claimed.text)")
-            try await stage.scene.invite(Self.victim.1)
-            let answer = try await stage.scene.google(Self.victim.0, Self.victim.1)
-            #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
-            #expect(answer.json["tenant"]?["slug"]?.string == "acme")
-            let again = try await stage.scene.google(Self.victim.0, Self.victim.1)
-            #expect(again.json["tenant"]?["slug"]?.string == "acme", "\(again.text)")
-        }
+        let stage = try await Stage.make()
+        _ = try await stage.user("dummy@evil.example")
+        let claimed = try await stage.claim(Self.victim.0, "dummy@evil.example")
+        #expect(claimed.json["outcome"]?.string == "linked", "\(claimed.text)")
+        try await stage.scene.invite(Self.victim.1)
+        let answer = try await stage.scene.google(Self.victim.0, Self.victim.1)
+        #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
+        #expect(answer.json["tenant"]?["slug"]?.string == "acme")
+        let again = try await stage.scene.google(Self.victim.0, Self.victim.1)
+        #expect(again.json["tenant"]?["slug"]?.string == "acme", "\(again.text)")
     }
 
     @Test(arguments: ["suspend", "delete"])
     func `a claim by an operator's word refuses nobody elsewhere`(_ verb: String) async throws {
-        try await Stage.run { stage in
-            let dummy = try await stage.user("dummy@evil.example")
-            let path = "/v1/tenants/evil/users/\(dummy)"
-            let linked = try await stage.send(
-                .post, path + "/identities",
-                #"{"provider":"google","issuer":"https://accounts.google.com","#
-                    + #""subject":"\#(Self.victim.0)"}"#)
-            #expect(linked.status == 201, "\(linked.text)")
-            let done = try await stage.scene.service.send(
-                verb == "delete" ? .delete : .post, verb == "delete" ? path : path + "/suspend",
-                as: .tenantAdmin(stage.evil))
-            #expect(done.status < 300, "\(done.text)")
-            try await stage.scene.invite(Self.victim.1)
-            let answer = try await stage.scene.google(Self.victim.0, Self.victim.1)
-            #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
-            #expect(answer.json["tenant"]?["slug"]?.string == "acme")
-        }
+        let stage = try await Stage.make()
+        let dummy = try await stage.user("dummy@evil.example")
+        let path = "/v1/tenants/evil/users/\(dummy)"
+        let linked = try await stage.send(
+            .post, path + "/identities",
+            #"{"provider":"google","issuer":"https://accounts.google.com","#
+                + #""subject":"\#(Self.victim.0)"}"#)
+        #expect(linked.status == 201, "\(linked.text)")
+        let done = try await stage.scene.service.send(
+            verb == "delete" ? .delete : .post, verb == "delete" ? path : path + "/suspend",
+            as: .tenantAdmin(stage.evil))
+        #expect(done.status < 300, "\(done.text)")
+        try await stage.scene.invite(Self.victim.1)
+        let answer = try await stage.scene.google(Self.victim.0, Self.victim.1)
+        #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
+        #expect(answer.json["tenant"]?["slug"]?.string == "acme")
     }
 
     /// What a tenant says counts in it: where it alone knows the address, and where it is asked.
     @Test func `a person whom a tenant's hook linked is known there`() async throws {
-        try await Stage.run { stage in
-            let id = try await stage.user("eve@evil.example")
-            _ = try await stage.claim("5", "eve@evil.example")
-            for more in ["", #","tenant":"evil""#] {
-                let answer = try await stage.scene.google("5", "eve@evil.example", more: more)
-                #expect(answer.json["outcome"]?.string == "existing", "\(answer.text)")
-                #expect(answer.json["user"]?["id"]?.string == id)
-            }
-            let asked = try await stage.scene.google(
-                "5", "new@elsewhere.example", more: #","tenant":"evil""#)
-            #expect(asked.json["user"]?["id"]?.string == id, "\(asked.text)")
-            let elsewhere = try await stage.scene.google("5", "new@elsewhere.example")
-            #expect(elsewhere.json["reason"]?.string == "no_tenant", "\(elsewhere.text)")
+        let stage = try await Stage.make()
+        let id = try await stage.user("eve@evil.example")
+        _ = try await stage.claim("5", "eve@evil.example")
+        for more in ["", #","tenant":"evil""#] {
+            let answer = try await stage.scene.google("5", "eve@evil.example", more: more)
+            #expect(answer.json["outcome"]?.string == "existing", "\(answer.text)")
+            #expect(answer.json["user"]?["id"]?.string == id)
         }
+        let asked = try await stage.scene.google(
+            "5", "new@elsewhere.example", more: #","tenant":"evil""#)
+        #expect(asked.json["user"]?["id"]?.string == id, "\(asked.text)")
+        let elsewhere = try await stage.scene.google("5", "new@elsewhere.example")
+        #expect(elsewhere.json["reason"]?.string == "no_tenant", "\(elsewhere.text)")
     }
 }

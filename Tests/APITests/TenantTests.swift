@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Text
 
-struct TenantTests {
+@Suite(.cleansUp) struct TenantTests {
     @Test func `a tenant is made, renamed, suspended, resumed, deleted and restored`() async throws
     {
         let service = try await TestService.make()
@@ -35,7 +35,6 @@ struct TenantTests {
         let restored = try await service.send(
             .post, "/v1/tenants/acme/restore", as: .platformOwner)
         #expect(restored.json["status"]?.string == "active")
-        await service.stop()
     }
 
     @Test func `a slug is given once, and bad fields are named all at once`() async throws {
@@ -49,7 +48,6 @@ struct TenantTests {
         #expect(bad.status == 422)
         let pointers = (bad.json["errors"]?.array ?? []).compactMap { $0["pointer"]?.string }
         #expect(Set(pointers) == ["/slug", "/name", "/color"])
-        await service.stop()
     }
 
     @Test func `the platform lists tenants by name, with how many users each has`() async throws {
@@ -78,7 +76,6 @@ struct TenantTests {
         #expect(try await names("sort=name&limit=2&cursor=\(cursor)") == ["gamma", "Ålesund"])
         let one = try await service.send(.get, "/v1/tenants/b-1", as: .platformOwner)
         #expect(one.json["users"] == nil)
-        await service.stop()
     }
 
     @Test func `a tenant's operator sees that tenant alone`() async throws {
@@ -95,6 +92,5 @@ struct TenantTests {
         let list = try await service.send(.get, "/v1/tenants", as: .tenantAdmin(acme))
         #expect(list.json["items"]?.array?.count == 1)
         #expect(try await service.send(.get, "/v1/tenants").status == 401)
-        await service.stop()
     }
 }

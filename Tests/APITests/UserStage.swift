@@ -12,10 +12,9 @@ struct UserStage {
     let service: TestService
     let tenant: TenantRow
 
-    static func run(_ body: (UserStage) async throws -> Void) async throws {
-        try await TestService.run { service, tenant in
-            try await body(UserStage(service: service, tenant: tenant))
-        }
+    static func make() async throws -> UserStage {
+        let (service, tenant) = try await TestService.makeWithTenant()
+        return UserStage(service: service, tenant: tenant)
     }
 
     func send(

@@ -9,7 +9,7 @@ import Testing
 import Text
 
 /// What asking about keys costs the database, for whom.
-struct VerificationCostTests {
+@Suite(.cleansUp) struct VerificationCostTests {
     /// While it runs nothing can be looked up among the keys.
     private func withKeysLocked(
         _ service: TestService, _ body: () async throws -> Void
@@ -19,7 +19,6 @@ struct VerificationCostTests {
             try await transaction.query("LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE")
             try await body()
         }
-        await administrator.close()
     }
 
     private func codes(_ answer: TestAnswer) -> [String] {
@@ -29,33 +28,32 @@ struct VerificationCostTests {
     @Test func `who may not ask costs no look-up, and a tenant's caller none of another's keys`()
         async throws
     {
-        try await TestService.run { service, tenant in
-            let other = try await service.makeTenant("other")
-            let mine = try await service.makeKey(#""smtp""#)
-            let body = #"{"keys":[{"key":"\#(mine.secret)"},{"key":"\#(mine.secret)"}]}"#
-            let support = TestService.Credential.session(
-                try await service.session(role: .support, tenant: tenant.id))
-            let foreign = TestService.Credential.tenantAdmin(other)
-            // Their sessions are known before.
-            for who in [support, foreign] {
-                #expect(try await service.send(.get, "/v1/me", as: who).status == 200)
-            }
-            try await withKeysLocked(service) {
-                for who in [support, foreign] {
-                    let many = try await service.send(
-                        .post, "/v1/api-keys/verify-batch", json: body, as: who)
-                    #expect(codes(many) == ["unknown", "unknown"], "\(many.text)")
-                    #expect(try await service.verdict(mine.secret, as: who) == "unknown")
-                }
-                // The lock is felt by who may ask.
-                let asked = try await service.send(
-                    .post, "/v1/api-keys/verify", json: #"{"key":"\#(mine.secret)"}"#,
-                    as: .tenantAdmin(tenant))
-                #expect(asked.status == 503, "\(asked.text)")
-            }
-            #expect(
-                try await service.verdict(mine.secret, as: .tenantAdmin(tenant)) == "valid")
+        let (service, tenant) = try await TestService.makeWithTenant()
+        let other = try await service.makeTenant("other")
+        let mine = try await service.makeKey(#""smtp""#)
+        let body = #"{"keys":[{"key":"\#(mine.secret)"},{"key":"\#(mine.secret)"}]}"#
+        let support = TestService.Credential.session(
+            try await service.session(role: "support", tenant: tenant.id))
+        let foreign = TestService.Credential.tenantAdmin(other)
+        // Their sessions are known before.
+        for who in [support, foreign] {
+            #expect(try await service.send(.get, "/v1/me", as: who).status == 200)
         }
+        try await withKeysLocked(service) {
+            for who in [support, foreign] {
+                let many = try await service.send(
+                    .post, "/v1/api-keys/verify-batch", json: body, as: who)
+                #expect(codes(many) == ["unknown", "unknown"], "\(many.text)")
+                #expect(try await service.verdict(mine.secret, as: who) == "unknown")
+            }
+            // The lock is felt by who may ask.
+            let asked = try await service.send(
+                .post, "/v1/api-keys/verify", json: #"{"key":"\#(mine.secret)"}"#,
+                as: .tenantAdmin(tenant))
+            #expect(asked.status == 503, "\(asked.text)")
+        }
+        #expect(
+            try await service.verdict(mine.secret, as: .tenantAdmin(tenant)) == "valid")
     }
 
     @Test func `one caller has so many batches under way and no more, others have their own`()
@@ -78,24 +76,23 @@ struct VerificationCostTests {
     }
 
     @Test func `a batch longer than its window is answered whole, in its order`() async throws {
-        try await TestService.run { service, tenant in
-            let keys = [
-                try await service.makeKey(#""smtp""#), try await service.makeKey(#""smtp""#),
-            ]
-            let locator = tenant.locator
-            var asked = (0..<(Database.lookUpsAtOnce * 2)).compactMap { _ in
-                APIKeySecret.make(environment: .live, locator: locator)?.text
-            }
-            asked[0] = keys[0].secret
-            asked[asked.count - 1] = keys[1].secret
-            let list = asked.map { #"{"key":"\#($0)"}"# }.joined(separator: ",")
-            let answer = try await service.send(
-                .post, "/v1/api-keys/verify-batch", json: #"{"keys":[\#(list)]}"#,
-                as: .tenantAdmin(tenant))
-            let found = codes(answer)
-            #expect(found.count == asked.count)
-            #expect(found.first == "valid" && found.last == "valid")
-            #expect(found.dropFirst().dropLast().allSatisfy { $0 == "unknown" })
+        let (service, tenant) = try await TestService.makeWithTenant()
+        let keys = [
+            try await service.makeKey(#""smtp""#), try await service.makeKey(#""smtp""#),
+        ]
+        let locator = tenant.locator
+        var asked = (0..<(Database.lookUpsAtOnce * 2)).compactMap { _ in
+            APIKeySecret.make(environment: .live, locator: locator)?.text
         }
+        asked[0] = keys[0].secret
+        asked[asked.count - 1] = keys[1].secret
+        let list = asked.map { #"{"key":"\#($0)"}"# }.joined(separator: ",")
+        let answer = try await service.send(
+            .post, "/v1/api-keys/verify-batch", json: #"{"keys":[\#(list)]}"#,
+            as: .tenantAdmin(tenant))
+        let found = codes(answer)
+        #expect(found.count == asked.count)
+        #expect(found.first == "valid" && found.last == "valid")
+        #expect(found.dropFirst().dropLast().allSatisfy { $0 == "unknown" })
     }
 }

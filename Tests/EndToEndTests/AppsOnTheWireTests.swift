@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// Requests as the apps' own HTTP stacks write them, and answers down to each line of their heads.
-struct AppsOnTheWireTests {
+@Suite(.cleansUp) struct AppsOnTheWireTests {
     private static let password = "correct horse battery"
 
     private struct Scene {
@@ -97,7 +97,6 @@ struct AppsOnTheWireTests {
         #expect(
             over.body == #"{"message":"Invalid user token","error":"Unauthorized","#
                 + #""statusCode":401,"correlationId":"\#(id)"}"#)
-        await scene.running.stop()
     }
 
     @Test func `R8 an Expo app's deletion names a type and has no body, and its 401 has none`()
@@ -116,7 +115,6 @@ struct AppsOnTheWireTests {
                 "x-content-type-options: nosniff",
             ])
         #expect(answer.body.isEmpty && answer.first("content-length") == "0")
-        await scene.running.stop()
     }
 
     @Test func `D1 D6 a web view asks before it exchanges, and reads its refusal`() async throws {
@@ -164,6 +162,5 @@ struct AppsOnTheWireTests {
                 "content-type: application/json", "vary: Origin", "x-content-type-options: nosniff",
             ])
         #expect(answer.body == #"{"error":"Missing id_token or device_id"}"#)
-        await scene.running.stop()
     }
 }

@@ -10,7 +10,7 @@ import Testing
 
 /// The Lambda functions of `deploy/cognito` in their real runtimes, called as the Lambda runtime calls
 /// them, against a real server.
-struct CognitoForwarderTests {
+@Suite(.cleansUp) struct CognitoForwarderTests {
     enum Runtime: String, CaseIterable {
         case python, node
 
@@ -117,7 +117,6 @@ struct CognitoForwarderTests {
         // A trigger that Gatehouse has no part in is answered without asking anybody.
         let other = Self.event("a@b.example", trigger: "TokenGeneration_HostedAuth")
         #expect(try runtime.run(other, url: "http://127.0.0.1:1", key: "x").word == "RETURNED")
-        await scene.running.stop()
     }
 
     @Test(arguments: Runtime.allCases)
@@ -144,7 +143,6 @@ struct CognitoForwarderTests {
                     "HTTP/1.1 \(status) X\r\ncontent-type: application/json\r\n"
                         + "content-length: \(body.utf8.count)\r\nconnection: close\r\n\r\n\(body)")
             }
-            defer { listener.stop() }
             let answer = try runtime.run(
                 event, url: "http://127.0.0.1:\(listener.port)", key: "gate_live_x")
             return (answer.word, answer.text, seen.value.withLock { $0 })

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The built program, as a shell calls it.
-@Suite(.serialized) struct CommandLineTests {
+@Suite(.serialized, .cleansUp) struct CommandLineTests {
     private struct Outcome {
         var code: Int32
         var text: String
@@ -72,7 +72,6 @@ import Testing
                 outcome.text.hasPrefix("gatehouse: port \(port) is in use; GATEHOUSE_LISTEN="),
                 "\(outcome.text)")
         }
-        await running.stop()
     }
 
     @Test func `serve tells of its start, its reload and its end, and of nothing that is secret`()
@@ -98,7 +97,6 @@ import Testing
         }
         #expect(!text.contains("postgres.lost") && !text.contains("postgres.listen.lost"))
         #expect(!text.contains(String(repeating: "k", count: 32)) && !text.contains("host="))
-        await database.drop()
     }
 
     @Test func `help, manual and completions know every command and option`() throws {
@@ -162,7 +160,6 @@ import Testing
         #expect(!mail.text.contains("hidden"))
         let mistyped = try gatehouse(["check", "-o", "json"], ["GATEHOUSE_LISTNE=x"])
         #expect(mistyped.code == 1 && mistyped.text.contains("was GATEHOUSE_LISTEN meant?"))
-        await database.drop()
     }
 
     @Test func `a secret key that is not the database's stops check, serve and every command`()
@@ -180,7 +177,6 @@ import Testing
                 outcome.text.contains("GATEHOUSE_SECRET_KEY is not the key of this database"),
                 "\(words): \(outcome.text)")
         }
-        await database.drop()
     }
 
     @Test func `serve and the other commands say that the schema is missing or behind`()
@@ -194,14 +190,11 @@ import Testing
             let outcome = try gatehouse(words, settings(empty))
             #expect(outcome.code == 1 && outcome.text.contains("run gatehouse migrate"), "\(words)")
         }
-        await empty.drop()
         let behind = try await TestDatabase.make()
         let client = behind.client(as: behind.administrator)
         _ = try await client.query("DELETE FROM schema_migrations WHERE version = '0017'")
         let outcome = try gatehouse(["serve"], settings(behind))
         #expect(outcome.code == 1 && outcome.text.contains("from 0017_function_paths.sql"))
-        await client.close()
-        await behind.drop()
     }
 
     @Test func `one secret key gives way to the next from the command line`() async throws {
@@ -224,7 +217,6 @@ import Testing
         let forgotten = try gatehouse(["secrets", "forget", "--yes"], settings(database))
         #expect(forgotten.code == 0, "\(forgotten.text)")
         #expect(try gatehouse(["check"], settings(database)).code == 0)
-        await database.drop()
     }
 
     @Test func `a restore without rows is told from a good one`() async throws {
@@ -238,8 +230,6 @@ import Testing
             """)
         let restored = try gatehouse(["check"], settings(database))
         #expect(restored.code == 1 && restored.text.contains("restored from a dump without rows"))
-        await client.close()
-        await database.drop()
     }
 
     @Test func `an address that is none is refused in words`() async throws {
@@ -249,7 +239,6 @@ import Testing
             #expect(refused.code == 1 && refused.text.contains("--email "), "\(refused.text)")
             #expect(!refused.text.contains("noSingleAt"), "\(refused.text)")
         }
-        await database.drop()
     }
 
     @Test func `check says that PostgreSQL has no room for what the process may open`()
@@ -262,7 +251,6 @@ import Testing
         #expect(
             found.text.contains("failed  connections: this process opens 10000 at most"),
             "\(found.text)")
-        await database.drop()
     }
 
     @Test func `check says what is wrong with a certificate in words`() async throws {
@@ -276,7 +264,6 @@ import Testing
         #expect(
             found.text.contains("failed  tls: /none/chain.pem is no certificate chain in PEM"),
             "\(found.text)")
-        await database.drop()
     }
 
     /// Without NOINHERIT the app role would read across tenants, whatever the policies say.
@@ -294,8 +281,6 @@ import Testing
             found.text.contains(
                 "failed  app role: \(heir) has the rights of \(other); make it NOINHERIT"))
         _ = try await client.query(SQL(raw: "DROP ROLE \(heir)"))
-        await client.close()
-        await database.drop()
     }
 
     @Test func `an empty database is brought up, set up, and given a key`() async throws {
@@ -338,7 +323,5 @@ import Testing
         let links = try await client.read(
             "SELECT count(*) FROM operator_links WHERE purpose = 'password_reset'")
         #expect(try links.first?.get(0, as: Int.self) == 1)
-        await client.close()
-        await database.drop()
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
 /// Every way to take something back: what one replica remembers as good is refused there once the
 /// call that withdrew it at another has returned.
-struct InvalidatedCacheTests {
+@Suite(.cleansUp) struct InvalidatedCacheTests {
     private typealias Answer = RunningService.Answer
 
     private struct Question: Sendable {
@@ -341,12 +341,6 @@ struct InvalidatedCacheTests {
             var wire = try Wire(port: second.service.port)
             return try wire.exchange(question.request)
         }
-
-        func stop() async {
-            await administrator.close()
-            await second.service.stop()
-            await first.stop()
-        }
     }
 
     @Test func `what is withdrawn at one replica is refused by another that remembers it`()
@@ -367,7 +361,6 @@ struct InvalidatedCacheTests {
                     answer.status < 500 && !question.accepted(answer), "\(one.name) \(answer)")
             }
         }
-        await stage.stop()
     }
 
     /// Without this the test above would hold for replicas that remember nothing.
@@ -389,6 +382,5 @@ struct InvalidatedCacheTests {
             "UPDATE api_keys SET revoked_at = now() WHERE owner_type = 'tenant'")
         _ = try await stage.administrator.query("DELETE FROM cors_origins")
         for question in questions { #expect(question.accepted(try stage.ask(question))) }
-        await stage.stop()
     }
 }

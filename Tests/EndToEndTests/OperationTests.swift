@@ -8,7 +8,7 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct OperationTests {
+@Suite(.serialized, .cleansUp) struct OperationTests {
     @Test func `metrics count requests by route and status class, and show pools and memory`()
         async throws
     {
@@ -44,7 +44,6 @@ import Testing
             #expect(page.body.contains("\n\(name) "), "\(name)")
         }
         #expect(!page.body.contains("some-secret-path"))
-        await running.stop()
     }
 
     @Test func `a line of the log says who asked, of which tenant, and how an unknown path begins`()
@@ -61,7 +60,7 @@ import Testing
         #expect(try running.send("GET", "/v1/tenants/logged/users", fields: bearer).status == 200)
         #expect(try running.send("GET", "/old-door/tokens/s3cret", fields: bearer).status == 404)
         let tenant = try JSONValue(parsing: Array(made.body.utf8))["id"]?.string ?? "none"
-        await running.stop()
+        await running.service.stop()  // writes the log
         #expect(
             log.lines.contains {
                 $0.contains(#""route":"/v1/tenants/{tenant}/users""#)
@@ -83,7 +82,6 @@ import Testing
         #expect(foreign.status == 401)
         let bad = try running.send("GET", "/metrics", fields: ["Authorization: Bearer nonsense"])
         #expect(bad.status == 401)
-        await running.stop()
     }
 
     @Test func `with a listener of their own, metrics are nowhere else`() async throws {
@@ -92,7 +90,6 @@ import Testing
         let port = try #require(running.service.metricsPort)
         #expect(try running.send("GET", "/metrics", port: port).status == 200)
         #expect(try running.send("GET", "/v1/tenants", port: port).status == 404)
-        await running.stop()
     }
 
     @Test func `the documentation shows every operation, without a script`() async throws {
@@ -113,11 +110,10 @@ import Testing
         let tag = try #require(page.first("etag"))
         let again = try running.send("GET", "/docs", fields: ["If-None-Match: \(tag)"])
         #expect(again.status == 304)
-        await running.stop()
     }
 }
 
-@Suite(.serialized) struct TracingTests {
+@Suite(.serialized, .cleansUp) struct TracingTests {
     @Test func `the log names the caller's trace and request, and no malformed ones`() async throws
     {
         var template = Array("/tmp/gh-log.XXXXXX".utf8CString)
@@ -141,7 +137,7 @@ import Testing
             _ = try running.send(
                 "GET", "/v1/tenants", fields: ["X-Request-Id: bad id", "traceparent: \(bad)"])
         }
-        await running.stop()
+        await running.service.stop()  // writes the log
         let log = try Shell.run(["cat", String(cString: template)])
         let lines = log.split(separator: "\n").filter { $0.contains("/v1/tenants") }
         #expect(lines.count == 5)

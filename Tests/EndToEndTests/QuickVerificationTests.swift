@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-struct QuickVerificationTests {
+@Suite(.cleansUp) struct QuickVerificationTests {
     private static let known = "X-Request-Id: 0123456789abcdef0123456789abcdef"
 
     @Test func `a plain verification is answered as any other, whatever the key`() async throws {
@@ -83,6 +83,5 @@ struct QuickVerificationTests {
         // plain, rotated's two secrets and limited for both; the other tenant's and the platform's
         // for the platform alone.
         #expect(valid == 2 * 4 + 2)
-        await running.stop()
     }
 }

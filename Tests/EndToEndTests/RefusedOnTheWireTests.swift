@@ -8,7 +8,7 @@ import Testing
 
 /// What the server refuses before any endpoint is asked: a page that may ask has to be able to
 /// read it (ORIGINS: error answers).
-struct RefusedOnTheWireTests {
+@Suite(.cleansUp) struct RefusedOnTheWireTests {
     private static let app = "capacitor://localhost"
     private static let foreign = "https://foreign.example"
 
@@ -58,7 +58,6 @@ struct RefusedOnTheWireTests {
                 #expect(document["request_id"]?.string == "asked-for")
             }
         }
-        await running.stop()
     }
 
     @Test func `a refused request changes nothing`() async throws {
@@ -73,7 +72,6 @@ struct RefusedOnTheWireTests {
         let list = try running.send("GET", "/v1/tenants/acme/users", fields: [auth])
         #expect(list.status == 200)
         #expect(list.body.contains(#""items":[]"#))
-        await running.stop()
     }
 
     @Test func `a port that somebody listens on is not shared with a second server`() async throws {
@@ -83,6 +81,5 @@ struct RefusedOnTheWireTests {
                 $0.listen = "127.0.0.1:\(running.service.port)"
             }
         }
-        await running.stop()
     }
 }

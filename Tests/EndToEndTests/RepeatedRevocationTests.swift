@@ -13,7 +13,7 @@ import Testing
 import Text
 
 /// A withdrawal that waits for a silent replica, and is asked for again meanwhile.
-struct RepeatedRevocationTests {
+@Suite(.cleansUp) struct RepeatedRevocationTests {
     /// Holds a lease, and obeys when the test says so.
     private static let silent = UUID(high: 1, low: 2)
 
@@ -99,6 +99,7 @@ struct RepeatedRevocationTests {
                 threads: 1,
                 consoleDirectory: TestCluster.root + "/Public", lease: .seconds(60),
                 logger: Logger(level: .error, format: .text)))
+        CleanUp.atEnd { await service.stop() }
         let administrator = database.client(as: database.administrator)
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
         #expect(try await service.composition.database.installSetupKey(secret.text))
@@ -133,8 +134,5 @@ struct RepeatedRevocationTests {
             #expect((200..<300).contains(try await first.status.value), "\(one.name)")
             #expect(try await second.status.value == one.repeated, "\(one.name), again")
         }
-        await administrator.close()
-        await service.stop()
-        await database.drop()
     }
 }

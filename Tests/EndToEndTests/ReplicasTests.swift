@@ -12,7 +12,7 @@ import TestSupport
 import Testing
 
 /// Several services on one database, asked without pause while what they answer is withdrawn.
-struct ReplicasTests {
+@Suite(.cleansUp) struct ReplicasTests {
     /// Something that is accepted until it is withdrawn, and when that was seen.
     private final class Thing: Sendable {
         struct Times {
@@ -40,14 +40,14 @@ struct ReplicasTests {
     private static func services(_ database: TestDatabase, _ count: Int) async throws -> [Service] {
         var services: [Service] = []
         for _ in 0..<count {
-            services.append(
-                try await Service.start(
-                    ServiceConfiguration(
-                        appConninfo: database.app, platformConninfo: database.platform,
-                        secrets: SecretKeys([UInt8](repeating: 9, count: 32)),
-                        listen: "127.0.0.1:0",
-                        threads: 1, consoleDirectory: TestCluster.root + "/Public",
-                        lease: .seconds(2), logger: Logger(level: .error, format: .text))))
+            let service = try await Service.start(
+                ServiceConfiguration(
+                    appConninfo: database.app, platformConninfo: database.platform,
+                    secrets: SecretKeys([UInt8](repeating: 9, count: 32)), listen: "127.0.0.1:0",
+                    threads: 1, consoleDirectory: TestCluster.root + "/Public",
+                    lease: .seconds(2), logger: Logger(level: .error, format: .text)))
+            CleanUp.atEnd { await service.stop() }
+            services.append(service)
         }
         return services
     }
@@ -200,7 +200,6 @@ struct ReplicasTests {
                 (200..<300).contains(status) || (connectionsAreCut && status == 404),
                 "\(thing.withdrawal) \(status)")
         }
-        await administrator.close()
         done.set()
         await withCheckedContinuation { continuation in
             group.notify(queue: .global()) { continuation.resume() }
@@ -214,8 +213,6 @@ struct ReplicasTests {
         #expect(
             connectionsAreCut
                 || services.allSatisfy { $0.composition.database.replica.isTrusted })
-        for service in services { await service.stop() }
-        await database.drop()
     }
 
     @Test func `a host that was bound or released on one replica is so on each at once`()
@@ -250,7 +247,5 @@ struct ReplicasTests {
             #expect(try bind("") == 200)
         }
         #expect(try ask() == 421)
-        for service in services { await service.stop() }
-        await database.drop()
     }
 }

@@ -7,7 +7,7 @@ import Storage
 import TestSupport
 import Testing
 
-struct ResponseCacheTests {
+@Suite(.cleansUp) struct ResponseCacheTests {
     @Test func `an answer from memory is the ordinary one, field by field`() async throws {
         let running = try await RunningService()
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
@@ -60,7 +60,6 @@ struct ResponseCacheTests {
             Wire.request("GET", "/v1/stats/overview", fields: [auth]))
         let counted = try JSONValue(parsing: Array(overview.body.utf8))["key_verifications"]?.int
         #expect(counted == 4)
-        await running.stop()
     }
 
     @Test func `uses that are not yet written down are when the service stops`() async throws {
@@ -87,8 +86,6 @@ struct ResponseCacheTests {
         // Each was the caller's credential and the key that was asked about.
         let count: Int = try uses[0].get(0)
         #expect(count == 50)
-        await administrator.close()
-        await running.database.drop()
     }
 
     private static func hash(_ text: String) -> [UInt8] { SHA256.hash(Array(text.utf8)) }

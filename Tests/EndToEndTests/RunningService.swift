@@ -40,12 +40,9 @@ final class RunningService: Sendable {
             consoleDirectory: TestCluster.root + "/Public",
             logger: Logger(level: .error, format: .text))
         change(&configuration)
-        return try await Service.start(configuration)
-    }
-
-    func stop() async {
-        await service.stop()
-        await database.drop()
+        let service = try await Service.start(configuration)
+        CleanUp.atEnd { await service.stop() }
+        return service
     }
 
     struct Answer {

@@ -6,7 +6,7 @@ import Storage
 import TestSupport
 import Testing
 
-struct ServiceTests {
+@Suite(.cleansUp) struct ServiceTests {
     @Test func `health, the document and the console answer over a socket`() async throws {
         let running = try await RunningService()
         #expect(try running.send("GET", "/livez").status == 200)
@@ -22,7 +22,6 @@ struct ServiceTests {
             shell.first("content-security-policy")?.hasPrefix("default-src 'none'") == true)
         let root = try running.send("GET", "/")
         #expect(root.status == 302 && root.first("location") == "/console/")
-        await running.stop()
     }
 
     @Test func `the demonstration is made once and its link signs the owner in`() async throws {
@@ -34,7 +33,6 @@ struct ServiceTests {
             #expect(answer.status == 201, "\(answer.body)")
         }
         #expect(try await running.service.composition.database.tenant("demo") != nil)
-        await running.stop()
     }
 
     @Test func `a one-time link signs in once, and signing out ends the session`() async throws {
@@ -66,6 +64,5 @@ struct ServiceTests {
         #expect(try running.send("POST", "/v1/tenants", body: made, fields: own).status == 201)
         #expect(try running.send("DELETE", "/v1/session", fields: own).status == 204)
         #expect(try running.send("GET", "/v1/tenants", fields: [cookie]).status == 401)
-        await running.stop()
     }
 }

@@ -10,7 +10,7 @@ import Testing
 import Text
 
 /// An app's sign-in over sockets, with the server replaced between its steps.
-struct SignInRestartTests {
+@Suite(.cleansUp) struct SignInRestartTests {
     private static let redirect = "timetracker://oauth/callback"
 
     private static func start() async throws -> RunningService {
@@ -95,8 +95,5 @@ struct SignInRestartTests {
         #expect(out.body == #"{"message":"Logged out successfully"}"#)
         #expect(
             try second.send("GET", "/t/acme/timetracker/auth/me", fields: [bearer]).status == 401)
-        await third.service.stop()
-        await second.stop()
-        await provider.stop()
     }
 }

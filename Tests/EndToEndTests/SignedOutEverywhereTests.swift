@@ -3,7 +3,7 @@ import Testing
 
 /// Revoked means revoked, for what the apps hold: by every replica, from the moment on at which the
 /// call that ended it has returned at one of them.
-struct SignedOutEverywhereTests {
+@Suite(.cleansUp) struct SignedOutEverywhereTests {
     private static let all = [200, 200, 200]
 
     private func expectGood(
@@ -39,7 +39,6 @@ struct SignedOutEverywhereTests {
         #expect(left.map(\.name) == ["004"])
         try scene.manage("DELETE", "/users/\(scene.user)/sessions", nil)
         try expectRefused(scene, left, as: 401)
-        await scene.stop()
     }
 
     @Test func `a suspended person or tenant is refused everywhere, and let in after resuming`()
@@ -57,7 +56,6 @@ struct SignedOutEverywhereTests {
             try scene.manage("POST", "\(place)/resume")
         }
         try expectGood(scene, sessions)
-        await scene.stop()
     }
 
     @Test func `a new password ends every session but the one that set it, everywhere`()
@@ -70,7 +68,6 @@ struct SignedOutEverywhereTests {
         try scene.changePassword(own)
         try expectRefused(scene, sessions.filter { !$0.isKey }, as: 401)
         try expectGood(scene, [own] + sessions.filter(\.isKey))
-        await scene.stop()
     }
 
     @Test func `a deleted person is refused everywhere`() async throws {
@@ -79,6 +76,5 @@ struct SignedOutEverywhereTests {
         try expectGood(scene, sessions)
         try scene.manage("DELETE", "/users/\(scene.user)", nil)
         try expectRefused(scene, sessions, as: 401)
-        await scene.stop()
     }
 }

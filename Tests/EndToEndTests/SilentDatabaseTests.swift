@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// PostgreSQL that takes everything and says nothing: every request is answered in its time.
-@Suite(.serialized) struct SilentDatabaseTests {
+@Suite(.serialized, .cleansUp) struct SilentDatabaseTests {
     private static let attempt =
         #"{"provider":"google","issuer":"https://accounts.google.com","subject":"1","#
         + #""email":"ann@corp.example","email_verified":true}"#
@@ -62,8 +62,6 @@ import Testing
         while try running.send("GET", "/readyz").status != 200, clock.now - start < .seconds(10) {}
         #expect(clock.now - start < .seconds(8))
         #expect(log.text.contains("postgres.lost"))
-        await running.stop()
-        proxy.stop()
     }
 
     @Test func `one time holds for all that a request waits for`() async throws {
@@ -90,7 +88,5 @@ import Testing
         #expect(answer.status == 503, "\(answer)")
         #expect(clock.now - start < .milliseconds(2800))
         proxy.pass()
-        await running.stop()
-        proxy.stop()
     }
 }

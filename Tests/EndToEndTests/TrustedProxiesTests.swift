@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Whose word about the caller counts.
-struct TrustedProxiesTests {
+@Suite(.cleansUp) struct TrustedProxiesTests {
     /// Who the audit says made a tenant, when the request had these fields.
     private func address(
         seenBy running: RunningService, _ slug: String, _ auth: String, _ fields: [String]
@@ -54,7 +54,6 @@ struct TrustedProxiesTests {
         #expect(secure.first("strict-transport-security") != nil)
         let plain = try running.send("GET", "/v1/me", fields: [auth])
         #expect(plain.first("strict-transport-security") == nil)
-        await running.stop()
     }
 
     @Test func `without trusted proxies the peer is the caller, whatever it says`() async throws {
@@ -66,7 +65,6 @@ struct TrustedProxiesTests {
         let answer = try running.send(
             "GET", "/v1/me", fields: [auth, "X-Forwarded-Proto: https"])
         #expect(answer.first("strict-transport-security") == nil)
-        await running.stop()
     }
 
     @Test func `a public address of https makes cookies secure, whatever the way to the server`()
@@ -112,7 +110,5 @@ struct TrustedProxiesTests {
         }
         let page = try plain.send("GET", "/console/")
         #expect(page.status == 200 && page.first("strict-transport-security") == nil)
-        await plain.service.stop()
-        await running.stop()
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What HTTP asks of a server, on our own pages and before a body is sent.
-@Suite(.serialized) struct WireRulesTests {
+@Suite(.serialized, .cleansUp) struct WireRulesTests {
     @Test func `our own pages say what they are asked by, and are asked by nothing else`()
         async throws
     {
@@ -20,7 +20,6 @@ import Testing
         #expect(all.status == 204 && all.first("allow")?.contains("PATCH") == true)
         let unknown = try running.send("PROPFIND", "/v1/tenants")
         #expect(unknown.status == 501)
-        await running.stop()
     }
 
     @Test func `a target in absolute form is served, by its own authority`() async throws {
@@ -32,7 +31,6 @@ import Testing
             "GET http://other.example/v1/tenants HTTP/1.1\r\nHost: gate.example\r\n"
                 + "Connection: close\r\n\r\n")
         #expect(foreign.status == 421)
-        await running.stop()
     }
 
     @Test func `what cannot be read is refused by a problem of our own type`() async throws {
@@ -47,7 +45,6 @@ import Testing
                 answer.body.contains(#""type":"urn:gatehouse:problem:invalid_request""#),
                 "\(answer.body)")
         }
-        await running.stop()
     }
 
     @Test func `If-Match is kept on files`() async throws {
@@ -57,7 +54,6 @@ import Testing
             let answer = try running.send("GET", "/console/", fields: ["If-Match: \(value)"])
             #expect(answer.status == status, "\(value)")
         }
-        await running.stop()
     }
 
     @Test func `a body that is held back is asked for only where it may count`() async throws {
@@ -79,7 +75,6 @@ import Testing
         let told = try open.exchange("POST /v1/setup HTTP/1.1\r\n\(lines)\r\n")
         #expect(told.status == 100)
         #expect(try open.exchange("{}").status >= 400)
-        await running.stop()
     }
 
     @Test func `a service that is told to stop is not ready, and serves on`() async throws {
@@ -90,6 +85,5 @@ import Testing
         #expect(try running.send("GET", "/livez").status == 200)
         #expect(try running.send("GET", "/v1/tenants").status == 401)
         #expect(try running.service.reloadTLS() == false)
-        await running.stop()
     }
 }

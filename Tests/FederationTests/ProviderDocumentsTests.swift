@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Text
 
-struct ProviderDocumentsTests {
+@Suite(.cleansUp) struct ProviderDocumentsTests {
     /// A clock that stands still until it is moved.
     private final class Clock: Sendable {
         private let time = Mutex(Timestamp(microseconds: 1_800_000_000_000_000))
@@ -62,7 +62,6 @@ struct ProviderDocumentsTests {
         scene.clock.pass(ProviderDocuments.freshness + 1)
         #expect(await scene.fault(scene.token()) == nil)
         #expect(scene.fetches == 2)
-        await scene.provider.stop()
     }
 
     @Test func `all who come at once wait for one fetch`() async throws {
@@ -73,7 +72,6 @@ struct ProviderDocumentsTests {
             for await fault in group { #expect(fault == nil) }
         }
         #expect(scene.fetches == 1)
-        await scene.provider.stop()
     }
 
     @Test func `unknown keys lead to one fetch a minute`() async throws {
@@ -90,7 +88,6 @@ struct ProviderDocumentsTests {
         }
         #expect(scene.fetches == 2)
         #expect(await scene.fault(scene.token()) == nil)
-        await scene.provider.stop()
     }
 
     @Test func `a new key counts and an old one ends with the next fetch`() async throws {
@@ -101,7 +98,6 @@ struct ProviderDocumentsTests {
         scene.clock.pass(ProviderDocuments.leastInterval)
         #expect(await scene.fault(scene.token(next)) == nil)
         #expect(await scene.fault(scene.token()) == .token(.keyUnknown))
-        await scene.provider.stop()
     }
 
     @Test func `a key that was replaced under its old id is fetched, once a minute at most`()
@@ -127,7 +123,6 @@ struct ProviderDocumentsTests {
             #expect(await scene.fault(scene.token()) == .token(.signatureInvalid))
         }
         #expect(scene.fetches == 2)
-        await scene.provider.stop()
     }
 
     @Test func `a provider that is away is bridged for an hour, and no longer`() async throws {
@@ -141,7 +136,6 @@ struct ProviderDocumentsTests {
         scene.provider.publish(keys: [scene.provider.key.publicJWK()])
         scene.clock.pass(ProviderDocuments.intervalAfterFailure)
         #expect(await scene.fault(scene.token()) == nil)
-        await scene.provider.stop()
     }
 
     @Test func `documents that are none vouch for nobody`() async throws {
@@ -158,7 +152,6 @@ struct ProviderDocumentsTests {
             let scene = try await Scene()
             scene.provider.set(path, page)
             #expect(isUnavailable(await scene.fault(scene.token())), "\(page.body.prefix(40))")
-            await scene.provider.stop()
         }
     }
 
@@ -169,6 +162,5 @@ struct ProviderDocumentsTests {
             now: scene.clock.now
         ).token()
         #expect(await scene.fault(token) == .token(.issuerMismatch))
-        await scene.provider.stop()
     }
 }

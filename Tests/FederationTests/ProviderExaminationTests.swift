@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// The try-out of a provider asks whatever address its owner gave, so each owner has one at a time.
-struct ProviderExaminationTests {
+@Suite(.cleansUp) struct ProviderExaminationTests {
     @Test func `an owner's second examination is refused while the first runs, another's goes on`()
         async throws
     {
@@ -17,7 +17,6 @@ struct ProviderExaminationTests {
             reached.yield()
             _ = connection.read(until: "never")
         }
-        defer { stalling.stop() }
         var policy = OutboundPolicy(allowsLoopback: true)
         policy.total = .seconds(3)
         let documents = ProviderDocuments(
@@ -42,6 +41,5 @@ struct ProviderExaminationTests {
         #expect(faults.contains(.discovery))
         // The place is free again.
         #expect(await documents.examine(party(good.issuer, of: evil)) != nil)
-        await good.stop()
     }
 }

@@ -5,7 +5,7 @@ import Testing
 import Text
 
 /// A password in hand, and a mail server of others (aiosmtpd) that asks for it.
-struct MailOverTLSTests {
+@Suite(.cleansUp) struct MailOverTLSTests {
     /// Listens on two ports of 127.0.0.1, by STARTTLS and by TLS from the first byte, and takes
     /// mail of `gate` with `s3cret` alone. Writes a line for each log-in that is tried and each
     /// mail that is taken.
@@ -62,9 +62,9 @@ struct MailOverTLSTests {
         }
     }
 
-    private func serving(_ body: (Place) async throws -> Void) async throws {
+    private func serve() async throws -> Place {
         let directory = try String(Shell.run(["mktemp", "-d", "/tmp/gh-smtp.XXXXXX"]).dropLast())
-        defer { _ = try? Shell.run(["rm", "-rf", directory]) }
+        CleanUp.atEnd { _ = try? Shell.run(["rm", "-rf", directory]) }
         try Shell.run([
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
             "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "\(directory)/key.pem", "-out",
@@ -79,11 +79,10 @@ struct MailOverTLSTests {
             timeout 30 cat "$1/ready" || cat "$1/said"
             """
         let said = try Shell.run(["sh", "-c", start, "sh", directory, Self.program])
-        defer { _ = try? Shell.run(["sh", "-c", "kill $(cat '\(directory)/pid')"]) }
+        CleanUp.atEnd { _ = try? Shell.run(["sh", "-c", "kill $(cat '\(directory)/pid')"]) }
         let ports = said.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
         try #require(ports.count == 2, "\(said)")
-        try await body(
-            Place(starting: ports[0], implicit: ports[1], directory: directory))
+        return Place(starting: ports[0], implicit: ports[1], directory: directory)
     }
 
     private func message() throws -> MailMessage {
@@ -94,56 +93,52 @@ struct MailOverTLSTests {
     }
 
     @Test func `a password goes over TLS, begun by STARTTLS or from the first byte`() async throws {
-        try await serving { place in
-            for url in [
-                "smtp://gate:s3cret@localhost:\(place.starting)",
-                "smtps://gate:s3cret@localhost:\(place.implicit)",
-            ] {
-                try await MailServer(url: url, authorities: place.certificate).send(try message())
-            }
-            let told = try place.told()
-            #expect(told.count == 4)
-            for at in [0, 2] where told.count == 4 {
-                #expect(told[at]["login"] == .string("gate") && told[at]["tls"] == .bool(true))
-                #expect(told[at + 1]["to"] == .array([.string("ann@example.org")]))
-            }
+        let place = try await serve()
+        for url in [
+            "smtp://gate:s3cret@localhost:\(place.starting)",
+            "smtps://gate:s3cret@localhost:\(place.implicit)",
+        ] {
+            try await MailServer(url: url, authorities: place.certificate).send(try message())
+        }
+        let told = try place.told()
+        #expect(told.count == 4)
+        for at in [0, 2] where told.count == 4 {
+            #expect(told[at]["login"] == .string("gate") && told[at]["tls"] == .bool(true))
+            #expect(told[at + 1]["to"] == .array([.string("ann@example.org")]))
         }
     }
 
     @Test func `a password that does not fit may be mended, and the mail is kept`() async throws {
-        try await serving { place in
-            let server = MailServer(
-                url: "smtp://gate:wrong@localhost:\(place.starting)",
-                authorities: place.certificate)
-            let failure = await #expect(throws: MailFailure.self) {
-                try await server.send(try message())
-            }
-            #expect(failure?.isFinal == false)
-            #expect(failure?.words.contains("wrong") == false)
-            let told = try place.told()
-            #expect(told.allSatisfy { $0["to"] == nil })
+        let place = try await serve()
+        let server = MailServer(
+            url: "smtp://gate:wrong@localhost:\(place.starting)",
+            authorities: place.certificate)
+        let failure = await #expect(throws: MailFailure.self) {
+            try await server.send(try message())
         }
+        #expect(failure?.isFinal == false)
+        #expect(failure?.words.contains("wrong") == false)
+        let told = try place.told()
+        #expect(told.allSatisfy { $0["to"] == nil })
     }
 
     @Test func `a server that nobody vouches for hears no password`() async throws {
-        try await serving { place in
-            for url in [
-                "smtp://gate:s3cret@localhost:\(place.starting)",
-                "smtps://gate:s3cret@localhost:\(place.implicit)",
-            ] {
-                let failure = await #expect(throws: MailFailure.self) {
-                    try await MailServer(url: url).send(try message())
-                }
-                #expect(failure?.isFinal == false)
+        let place = try await serve()
+        for url in [
+            "smtp://gate:s3cret@localhost:\(place.starting)",
+            "smtps://gate:s3cret@localhost:\(place.implicit)",
+        ] {
+            let failure = await #expect(throws: MailFailure.self) {
+                try await MailServer(url: url).send(try message())
             }
-            let told = try place.told()
-            #expect(told.isEmpty)
+            #expect(failure?.isFinal == false)
         }
+        let told = try place.told()
+        #expect(told.isEmpty)
     }
 
     @Test func `another machine that speaks no TLS hears no password`() async throws {
         let sink = SMTPSink()
-        defer { sink.stop() }
         // Reaches this machine, by an address that is not its own name for itself.
         let url = sink.url.replacing("//127.0.0.1", with: "//gate:s3cret@0.0.0.0")
         try #require(url != sink.url)

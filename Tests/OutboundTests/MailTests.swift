@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Text
 
-struct MailTests {
+@Suite(.cleansUp) struct MailTests {
     private func message(
         name: String = "Acme", subject: String = "Hello", text: String = "Hi.\n",
         to: String = "Ann@Bücher.example"
@@ -16,7 +16,6 @@ struct MailTests {
 
     @Test func `a mail arrives with both parts as they were written`() async throws {
         let sink = SMTPSink()
-        defer { sink.stop() }
         let text = ".leading dot\nüñï – ✓\n..\n" + String(repeating: "long ", count: 400)
         let sent = try message(text: text)
         try await MailServer(url: sink.url).send(sent)
@@ -61,7 +60,6 @@ struct MailTests {
     @Test func `a refusal tells whether trying again may help, in the server's words`() async throws
     {
         let sink = SMTPSink()
-        defer { sink.stop() }
         let server = MailServer(url: sink.url)
         for (answer, isFinal) in [("550 5.1.1 no such mailbox", true), ("451 4.7.1 later", false)] {
             sink.refuse(answer)

@@ -6,7 +6,7 @@ import Text
 import Workers
 
 /// One owner's stalling host holds up nobody else.
-struct OutboundFairnessTests {
+@Suite(.cleansUp) struct OutboundFairnessTests {
     @Test func `an owner whose host stalls waits for itself, others are answered at once`()
         async throws
     {
@@ -20,10 +20,6 @@ struct OutboundFairnessTests {
         let good = ScriptedListener { connection in
             _ = connection.read(until: "\r\n\r\n")
             connection.send("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-        }
-        defer {
-            stalling.stop()
-            good.stop()
         }
         let (evil, other) = (UUID.random(), UUID.random())
         let (bad, fine) = (

@@ -13,7 +13,7 @@ extension OutboundHTTP {
     }
 }
 
-struct OutboundHTTPTests {
+@Suite(.cleansUp) struct OutboundHTTPTests {
     private let client = OutboundHTTP(policy: OutboundPolicy(allowsLoopback: true))
 
     /// Answers every request with `text`, then closes.
@@ -37,7 +37,6 @@ struct OutboundHTTPTests {
         let server = answering(
             "HTTP/1.1 100 Continue\r\nX-Early: 1\r\n\r\n"
                 + "HTTP/1.1 418 Teapot\r\nX-A:  one \r\nx-a: two\r\nContent-Length: 5\r\n\r\nhello")
-        defer { server.stop() }
         let answer = try await client.send(
             OutboundRequest(.get, "http://127.0.0.1:\(server.port)/x?y=z"))
         #expect(answer.status == 418)
@@ -53,7 +52,6 @@ struct OutboundHTTPTests {
             let text = head + body
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)")
         }
-        defer { server.stop() }
         for method in [Method.post, .put, .patch, .delete] {
             let answer = try await client.send(
                 OutboundRequest(
@@ -72,7 +70,6 @@ struct OutboundHTTPTests {
     @Test func `a redirect is an answer and is not followed`() async throws {
         let server = answering(
             "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n")
-        defer { server.stop() }
         let answer = try await client.send(
             OutboundRequest(.get, "http://127.0.0.1:\(server.port)/"))
         #expect(answer.status == 302)
@@ -125,12 +122,10 @@ struct OutboundHTTPTests {
         let long = answering(
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n"
                 + String(repeating: "a", count: 1001) + "\r\n0\r\n\r\n")
-        defer { long.stop() }
         let wide = answering(
             "HTTP/1.1 200 OK\r\n"
                 + String(repeating: "X-A: \(String(repeating: "b", count: 900))\r\n", count: 40)
                 + "Content-Length: 0\r\n\r\n")
-        defer { wide.stop() }
         for server in [long, wide] {
             let request = OutboundRequest(.get, "http://127.0.0.1:\(server.port)/")
             #expect(await failure(small, request) == .tooLarge)
@@ -145,7 +140,6 @@ struct OutboundHTTPTests {
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")
             connection.waitForEnd()
         }
-        defer { server.stop() }
         let request = OutboundRequest(.get, "http://127.0.0.1:\(server.port)/")
         #expect(await failure(hasty, request) == .timedOut)
     }
@@ -158,7 +152,6 @@ struct OutboundHTTPTests {
         ]
         for (text, wanted) in cases {
             let server = answering(text)
-            defer { server.stop() }
             let request = OutboundRequest(.get, "http://127.0.0.1:\(server.port)/")
             #expect(await failure(client, request) == wanted, "\(text)")
         }
@@ -175,7 +168,6 @@ struct OutboundHTTPTests {
 
     @Test func `a proxy of the environment is not asked`() async throws {
         let server = answering("HTTP/1.1 204 No Content\r\n\r\n")
-        defer { server.stop() }
         // Put back, since whatever another test starts inherits it.
         let names = ["http_proxy", "https_proxy", "all_proxy", "ALL_PROXY"]
         let before = names.map { getenv($0).map { String(cString: $0) } }

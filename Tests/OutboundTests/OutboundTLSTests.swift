@@ -5,13 +5,11 @@ import Serving
 import TestSupport
 import Testing
 
-struct OutboundTLSTests {
+@Suite(.cleansUp) struct OutboundTLSTests {
     /// A server on 127.0.0.1 whose certificate is for `name`, signed by itself.
-    private func serving(
-        as name: String, _ body: (_ port: Int, _ certificate: String) async throws -> Void
-    ) async throws {
+    private func serve(as name: String) async throws -> (port: Int, certificate: String) {
         let directory = try String(Shell.run(["mktemp", "-d", "/tmp/gh-tls.XXXXXX"]).dropLast())
-        defer { _ = try? Shell.run(["rm", "-rf", directory]) }
+        CleanUp.atEnd { _ = try? Shell.run(["rm", "-rf", directory]) }
         let (certificate, key) = ("\(directory)/cert.pem", "\(directory)/key.pem")
         try Shell.run([
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
@@ -24,8 +22,8 @@ struct OutboundTLSTests {
         let port = try await server.start(
             address: "127.0.0.1:0",
             tls: try TLSContext(certificateChain: certificate, privateKey: key))
-        try await body(port, certificate)
-        await server.drain(deadline: .zero)
+        CleanUp.atEnd { await server.drain(deadline: .zero) }
+        return (port, certificate)
     }
 
     private func get(_ url: String, _ authorities: String?) async throws(OutboundFailure) -> String
@@ -37,27 +35,24 @@ struct OutboundTLSTests {
     }
 
     @Test func `a certificate of a trusted authority for that name is accepted`() async throws {
-        try await serving(as: "DNS:localhost,IP:127.0.0.1") { port, certificate in
-            let named = try await get("https://localhost:\(port)/a", certificate)
-            let numbered = try await get("https://127.0.0.1:\(port)/b", certificate)
-            #expect(named == "/a")
-            #expect(numbered == "/b")
-        }
+        let (port, certificate) = try await serve(as: "DNS:localhost,IP:127.0.0.1")
+        let named = try await get("https://localhost:\(port)/a", certificate)
+        let numbered = try await get("https://127.0.0.1:\(port)/b", certificate)
+        #expect(named == "/a")
+        #expect(numbered == "/b")
     }
 
     @Test func `an unknown authority is refused`() async throws {
-        try await serving(as: "DNS:localhost") { port, _ in
-            await #expect(throws: OutboundFailure.untrusted) {
-                try await get("https://localhost:\(port)/", nil)
-            }
+        let (port, _) = try await serve(as: "DNS:localhost")
+        await #expect(throws: OutboundFailure.untrusted) {
+            try await get("https://localhost:\(port)/", nil)
         }
     }
 
     @Test func `a certificate for another name is refused`() async throws {
-        try await serving(as: "DNS:other.example") { port, certificate in
-            await #expect(throws: OutboundFailure.untrusted) {
-                try await get("https://localhost:\(port)/", certificate)
-            }
+        let (port, certificate) = try await serve(as: "DNS:other.example")
+        await #expect(throws: OutboundFailure.untrusted) {
+            try await get("https://localhost:\(port)/", certificate)
         }
     }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Text
 
-struct TXTResolverTests {
+@Suite(.cleansUp) struct TXTResolverTests {
     private func resolver(_ server: NameServer) throws -> TXTResolver {
         TXTResolver(
             server: .init(address: try #require(IPAddress("127.0.0.1")), port: server.port))
@@ -20,14 +20,12 @@ struct TXTResolverTests {
     @Test func `records are read whole, those of several strings as one`() async throws {
         let long = String(repeating: "x", count: 600)
         let server = NameServer(["a.example": .records(["one", long, "", "üñ"])])
-        defer { server.stop() }
         let found = try await resolver(server).records(of: "a.example", for: nil)
         #expect(found == ["one", long, "", "üñ"])
     }
 
     @Test func `a name without records or without existence has none`() async throws {
         let server = NameServer(["empty.example": .records([])])
-        defer { server.stop() }
         let resolver = try resolver(server)
         #expect(try await resolver.records(of: "empty.example", for: nil).isEmpty)
         #expect(try await resolver.records(of: "nowhere.example", for: nil).isEmpty)
@@ -41,7 +39,6 @@ struct TXTResolverTests {
         ]
         for (count, bytes) in bad {
             let server = NameServer(["a.example": .raw(count: count, bytes)])
-            defer { server.stop() }
             await #expect(throws: TXTResolver.Failure.self, "\(bytes)") {
                 try await resolver(server).records(of: "a.example", for: nil)
             }
@@ -50,7 +47,6 @@ struct TXTResolverTests {
 
     @Test func `a server's failure is not taken for the absence of records`() async throws {
         let server = NameServer(["a.example": .failure(2)])
-        defer { server.stop() }
         await #expect(throws: TXTResolver.Failure.unavailable) {
             try await resolver(server).records(of: "a.example", for: nil)
         }
@@ -60,7 +56,6 @@ struct TXTResolverTests {
         async throws
     {
         let server = NameServer(["slow.example": .silence, "a.example": .records(["one"])])
-        defer { server.stop() }
         let resolver = try resolver(server)
         let (evil, other) = (UUID.random(), UUID.random())
         let most = TXTResolver.questionsOfOwner + TXTResolver.waitingLimit

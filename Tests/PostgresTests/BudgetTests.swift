@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-struct BudgetTests {
+@Suite(.cleansUp) struct BudgetTests {
     @Test(arguments: [(6, 1), (6, 8), (8, 1), (12, 2), (36, 8), (40, 3), (100, 16)])
     func `a plan gives out what there is, and the first loop lacks nothing`(
         limit: Int, loops: Int
@@ -37,93 +37,89 @@ struct BudgetTests {
         configuration.budget = budget
         configuration.idleTimeout = 50
         configuration.acquireTimeout = 20_000
-        return Postgres(configuration: configuration, loops: Loops.shared, reserved: reserved)
+        let postgres = Postgres(
+            configuration: configuration, loops: Loops.shared, reserved: reserved)
+        CleanUp.atEnd { await postgres.close() }
+        return postgres
     }
 
     @Test func `a crowd on every loop opens no more than the budget, and all get their turn`()
         async throws
     {
-        try await withDatabase { other, database in
-            let counted = Self.counted(
-                ConnectionBudget(spare: 2), name: "counted", reserved: [2, 2], in: database)
-            let most = try await withThrowingTaskGroup(of: Int.self) { group in
-                for number in 0..<60 {
-                    group.addTask(executorPreference: Loops.shared[number % 2]) {
-                        try await counted.transaction {
-                            _ = try await $0.query("SELECT pg_sleep(0.01)")
-                            return try await $0.query(
-                                """
-                                SELECT count(*)::int FROM pg_stat_activity
-                                WHERE application_name = 'counted'
-                                """
-                            )[0].get(0, as: Int.self)
-                        }
-                    }
-                    group.addTask(executorPreference: Loops.shared[number % 2]) {
-                        try await counted.one("SELECT 0")
+        let (other, database) = try await makeDatabase()
+        let counted = Self.counted(
+            ConnectionBudget(spare: 2), name: "counted", reserved: [2, 2], in: database)
+        let most = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<60 {
+                group.addTask(executorPreference: Loops.shared[number % 2]) {
+                    try await counted.transaction {
+                        _ = try await $0.query("SELECT pg_sleep(0.01)")
+                        return try await $0.query(
+                            """
+                            SELECT count(*)::int FROM pg_stat_activity
+                            WHERE application_name = 'counted'
+                            """
+                        )[0].get(0, as: Int.self)
                     }
                 }
-                var most = 0
-                for try await seen in group { most = max(most, seen) }
-                return most
+                group.addTask(executorPreference: Loops.shared[number % 2]) {
+                    try await counted.one("SELECT 0")
+                }
             }
-            #expect(most > 2 && most <= 6)
-            // What is not needed is closed: one reader of each loop stays.
-            var left = most
-            let clock = ContinuousClock()
-            let start = clock.now
-            while left > 2, clock.now - start < .seconds(10) {
-                left = try await Self.open("counted", by: other)
-            }
-            #expect(left == 2)
-            await counted.close()
+            var most = 0
+            for try await seen in group { most = max(most, seen) }
+            return most
         }
+        #expect(most > 2 && most <= 6)
+        // What is not needed is closed: one reader of each loop stays.
+        var left = most
+        let clock = ContinuousClock()
+        let start = clock.now
+        while left > 2, clock.now - start < .seconds(10) {
+            left = try await Self.open("counted", by: other)
+        }
+        #expect(left == 2)
     }
 
     @Test func `a loop without connections is served by another's`() async throws {
-        try await withDatabase { other, database in
-            let counted = Self.counted(
-                ConnectionBudget(spare: 0), name: "guest", reserved: [2, 0], in: database)
-            let seen = try await withThrowingTaskGroup(of: Int.self, returning: Int?.self) {
-                group in
-                group.addTask(executorPreference: Loops.shared[1]) {
-                    let read: Int = try await counted.one("SELECT 20")
-                    let written: Int = try await counted.written("SELECT 1")
-                    return try await counted.transaction {
-                        try await $0.query("SELECT \(read + written)::int")[0].get(0, as: Int.self)
-                    }
+        let (other, database) = try await makeDatabase()
+        let counted = Self.counted(
+            ConnectionBudget(spare: 0), name: "guest", reserved: [2, 0], in: database)
+        let seen = try await withThrowingTaskGroup(of: Int.self, returning: Int?.self) {
+            group in
+            group.addTask(executorPreference: Loops.shared[1]) {
+                let read: Int = try await counted.one("SELECT 20")
+                let written: Int = try await counted.written("SELECT 1")
+                return try await counted.transaction {
+                    try await $0.query("SELECT \(read + written)::int")[0].get(0, as: Int.self)
                 }
-                return try await group.next()
             }
-            #expect(seen == 21)
-            #expect(try await Self.open("guest", by: other) <= 2)
-            await counted.close()
+            return try await group.next()
         }
+        #expect(seen == 21)
+        #expect(try await Self.open("guest", by: other) <= 2)
     }
 
     @Test func `what one pool holds and does not need goes to one that waits`() async throws {
-        try await withDatabase { _, database in
-            let budget = ConnectionBudget(spare: 1)
-            let one = Self.counted(budget, name: "one", reserved: [2, 0], in: database)
-            let two = Self.counted(budget, name: "two", reserved: [2, 0], in: database)
-            func bothAtOnce(_ postgres: Postgres) async throws -> Int {
-                try await postgres.transaction { first in
-                    let a = try await first.query("SELECT 1::int")[0].get(0, as: Int.self)
-                    return try await postgres.transaction { second in
-                        let b = try await second.query("SELECT 2::int")[0].get(0, as: Int.self)
-                        return a + b
-                    }
+        let (_, database) = try await makeDatabase()
+        let budget = ConnectionBudget(spare: 1)
+        let one = Self.counted(budget, name: "one", reserved: [2, 0], in: database)
+        let two = Self.counted(budget, name: "two", reserved: [2, 0], in: database)
+        func bothAtOnce(_ postgres: Postgres) async throws -> Int {
+            try await postgres.transaction { first in
+                let a = try await first.query("SELECT 1::int")[0].get(0, as: Int.self)
+                return try await postgres.transaction { second in
+                    let b = try await second.query("SELECT 2::int")[0].get(0, as: Int.self)
+                    return a + b
                 }
             }
-            // Each needs the one spare connection for its second transaction.
-            for _ in 0..<3 {
-                for pool in [one, two] {
-                    let sum = try await bothAtOnce(pool)
-                    #expect(sum == 3)
-                }
+        }
+        // Each needs the one spare connection for its second transaction.
+        for _ in 0..<3 {
+            for pool in [one, two] {
+                let sum = try await bothAtOnce(pool)
+                #expect(sum == 3)
             }
-            await one.close()
-            await two.close()
         }
     }
 }

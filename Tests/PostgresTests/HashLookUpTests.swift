@@ -1,25 +1,24 @@
 import Postgres
+import TestSupport
 import Testing
 import Text
 
-struct HashLookUpTests {
+@Suite(.cleansUp) struct HashLookUpTests {
     private static let tenants = [UUID.random(), UUID.random()]
 
-    private func withRows(_ body: (HashLookUp, Postgres) async throws -> Void) async throws {
-        try await withDatabase { postgres, _ in
-            _ = try await postgres.query(
-                """
-                CREATE TABLE kept (tenant_id uuid, hash bytea, number int8,
-                    UNIQUE (tenant_id, hash))
-                """)
-            _ = try await postgres.query(
-                """
-                INSERT INTO kept SELECT t.id, int4send(n), n
-                FROM unnest(\(Self.tenants)) AS t (id), generate_series(0, 999, 2) AS n
-                """)
-            try await body(
-                HashLookUp(postgres, columns: "number", of: "kept", by: "hash"), postgres)
-        }
+    private func makeRows() async throws -> (HashLookUp, Postgres) {
+        let (postgres, _) = try await makeDatabase()
+        _ = try await postgres.query(
+            """
+            CREATE TABLE kept (tenant_id uuid, hash bytea, number int8,
+                UNIQUE (tenant_id, hash))
+            """)
+        _ = try await postgres.query(
+            """
+            INSERT INTO kept SELECT t.id, int4send(n), n
+            FROM unnest(\(Self.tenants)) AS t (id), generate_series(0, 999, 2) AS n
+            """)
+        return (HashLookUp(postgres, columns: "number", of: "kept", by: "hash"), postgres)
     }
 
     private func hash(_ number: Int) -> [UInt8] {
@@ -38,56 +37,52 @@ struct HashLookUpTests {
     }
 
     @Test func `each of many that ask at once gets its own row, or none`() async throws {
-        try await withRows { lookUp, _ in
-            let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in
-                for number in 0..<1_000 {
-                    for tenant in Self.tenants {
-                        group.addTask {
-                            let found = try await find(number, of: tenant, in: lookUp)
-                            return found != (number % 2 == 0 ? number : nil)
-                        }
+        let (lookUp, _) = try await makeRows()
+        let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<1_000 {
+                for tenant in Self.tenants {
+                    group.addTask {
+                        let found = try await find(number, of: tenant, in: lookUp)
+                        return found != (number % 2 == 0 ? number : nil)
                     }
                 }
-                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
-            #expect(wrong == 0)
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
+        #expect(wrong == 0)
     }
 
     @Test func `who asks for the same gets the same, and another tenant's is not there`()
         async throws
     {
-        try await withRows { lookUp, _ in
-            async let first = find(4, of: Self.tenants[0], in: lookUp)
-            async let second = find(4, of: Self.tenants[0], in: lookUp)
-            async let strange = find(4, of: UUID.random(), in: lookUp)
-            let found = try await [first, second, strange]
-            #expect(found == [4, 4, nil])
-        }
+        let (lookUp, _) = try await makeRows()
+        async let first = find(4, of: Self.tenants[0], in: lookUp)
+        async let second = find(4, of: Self.tenants[0], in: lookUp)
+        async let strange = find(4, of: UUID.random(), in: lookUp)
+        let found = try await [first, second, strange]
+        #expect(found == [4, 4, nil])
     }
 
     @Test func `a statement that fails is everybody's failure, and the next is answered`()
         async throws
     {
-        try await withRows { lookUp, postgres in
-            _ = try await postgres.query("ALTER TABLE kept RENAME TO away")
-            for _ in 0..<2 {
-                await #expect(throws: PostgresError.self) {
-                    _ = try await find(4, of: Self.tenants[0], in: lookUp)
-                }
-            }
-            _ = try await postgres.query("ALTER TABLE away RENAME TO kept")
-            let found = try await find(4, of: Self.tenants[1], in: lookUp)
-            #expect(found == 4)
-        }
-    }
-
-    @Test func `after the close nobody waits`() async throws {
-        try await withRows { lookUp, postgres in
-            await postgres.close()
+        let (lookUp, postgres) = try await makeRows()
+        _ = try await postgres.query("ALTER TABLE kept RENAME TO away")
+        for _ in 0..<2 {
             await #expect(throws: PostgresError.self) {
                 _ = try await find(4, of: Self.tenants[0], in: lookUp)
             }
+        }
+        _ = try await postgres.query("ALTER TABLE away RENAME TO kept")
+        let found = try await find(4, of: Self.tenants[1], in: lookUp)
+        #expect(found == 4)
+    }
+
+    @Test func `after the close nobody waits`() async throws {
+        let (lookUp, postgres) = try await makeRows()
+        await postgres.close()
+        await #expect(throws: PostgresError.self) {
+            _ = try await find(4, of: Self.tenants[0], in: lookUp)
         }
     }
 }

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-struct MigratorTests {
+@Suite(.cleansUp) struct MigratorTests {
     private final class Folder {
         let path: String
 
@@ -22,75 +22,71 @@ struct MigratorTests {
     }
 
     @Test func `files are applied once, in order`() async throws {
-        try await withDatabase { postgres, database in
-            let folder = Folder()
-            folder.write("0002_row.sql", "INSERT INTO t VALUES (1); INSERT INTO t VALUES (2);")
-            folder.write("0001_table.sql", "CREATE TABLE t (a int);")
-            folder.write("notes.txt", "not a migration")
-            let names = ["0001_table.sql", "0002_row.sql"]
-            let first = try Migrator.migrate(
-                conninfo: database.administrator, directory: folder.path)
-            #expect(first == names)
-            let second = try Migrator.migrate(
-                conninfo: database.administrator, directory: folder.path)
-            #expect(second.isEmpty)
-            #expect(try await postgres.one("SELECT count(*) FROM t") == 2)
-        }
+        let (postgres, database) = try await makeDatabase()
+        let folder = Folder()
+        folder.write("0002_row.sql", "INSERT INTO t VALUES (1); INSERT INTO t VALUES (2);")
+        folder.write("0001_table.sql", "CREATE TABLE t (a int);")
+        folder.write("notes.txt", "not a migration")
+        let names = ["0001_table.sql", "0002_row.sql"]
+        let first = try Migrator.migrate(
+            conninfo: database.administrator, directory: folder.path)
+        #expect(first == names)
+        let second = try Migrator.migrate(
+            conninfo: database.administrator, directory: folder.path)
+        #expect(second.isEmpty)
+        #expect(try await postgres.one("SELECT count(*) FROM t") == 2)
     }
 
     @Test func `replicas that start together apply each file once`() async throws {
-        try await withDatabase { postgres, database in
-            let folder = Folder()
-            folder.write("0001_table.sql", "CREATE TABLE t (a int); SELECT pg_sleep(0.05);")
-            folder.write("0002_row.sql", "INSERT INTO t VALUES (1)")
-            let path = folder.path
-            let conninfo = database.administrator
-            let applied = try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<4 {
-                    group.addTask {
-                        try Migrator.migrate(conninfo: conninfo, directory: path).count
-                    }
+        let (postgres, database) = try await makeDatabase()
+        let folder = Folder()
+        folder.write("0001_table.sql", "CREATE TABLE t (a int); SELECT pg_sleep(0.05);")
+        folder.write("0002_row.sql", "INSERT INTO t VALUES (1)")
+        let path = folder.path
+        let conninfo = database.administrator
+        let applied = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    try Migrator.migrate(conninfo: conninfo, directory: path).count
                 }
-                return try await group.reduce(0, +)
             }
-            #expect(applied == 2)
-            #expect(try await postgres.one("SELECT count(*) FROM t") == 1)
-            _ = folder
+            return try await group.reduce(0, +)
         }
+        #expect(applied == 2)
+        #expect(try await postgres.one("SELECT count(*) FROM t") == 1)
+        _ = folder
     }
 
     @Test func `a changed and a missing file stop with their name`() async throws {
-        try await withDatabase { _, database in
-            let folder = Folder()
-            folder.write("0001_table.sql", "CREATE TABLE t (a int)")
+        let (_, database) = try await makeDatabase()
+        let folder = Folder()
+        folder.write("0001_table.sql", "CREATE TABLE t (a int)")
+        try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
+        folder.write("0001_table.sql", "CREATE TABLE t (a bigint)")
+        #expect {
             try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
-            folder.write("0001_table.sql", "CREATE TABLE t (a bigint)")
-            #expect {
-                try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
-            } throws: {
-                ($0 as? MigrationError)?.name == "0001_table.sql"
-            }
-            unlink("\(folder.path)/0001_table.sql")
-            #expect {
-                try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
-            } throws: {
-                ($0 as? MigrationError)?.name == "0001_table.sql"
-            }
+        } throws: {
+            ($0 as? MigrationError)?.name == "0001_table.sql"
+        }
+        unlink("\(folder.path)/0001_table.sql")
+        #expect {
+            try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
+        } throws: {
+            ($0 as? MigrationError)?.name == "0001_table.sql"
         }
     }
 
     @Test func `a file that fails leaves nothing of itself`() async throws {
-        try await withDatabase { postgres, database in
-            let folder = Folder()
-            folder.write("0001_bad.sql", "CREATE TABLE t (a int); SELECT 1 / 0;")
-            #expect {
-                try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
-            } throws: {
-                ($0 as? MigrationError)?.name == "0001_bad.sql"
-            }
-            let left = try await postgres.read("SELECT to_regclass('t') IS NULL")
-            #expect(try left[0].get(0) == true)
+        let (postgres, database) = try await makeDatabase()
+        let folder = Folder()
+        folder.write("0001_bad.sql", "CREATE TABLE t (a int); SELECT 1 / 0;")
+        #expect {
+            try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
+        } throws: {
+            ($0 as? MigrationError)?.name == "0001_bad.sql"
         }
+        let left = try await postgres.read("SELECT to_regclass('t') IS NULL")
+        #expect(try left[0].get(0) == true)
     }
 
     @Test func `the product's migrations apply and its roles can connect`() async throws {
@@ -98,8 +94,6 @@ struct MigratorTests {
         for role in [database.owner, database.app, database.platform] {
             let postgres = database.client(as: role)
             #expect(try await postgres.one("SELECT 1") == 1)
-            await postgres.close()
         }
-        await database.drop()
     }
 }

@@ -4,43 +4,41 @@ import Synchronization
 import TestSupport
 import Testing
 
-struct OutageTests {
+@Suite(.cleansUp) struct OutageTests {
     @Test func `a terminated backend costs its write and nothing else`() async throws {
-        try await withDatabase(transactionsPerLoop: 2) { postgres, _ in
-            await #expect {
-                try await postgres.transaction { transaction in
-                    let pid = try await transaction.query("SELECT pg_backend_pid()")[0]
-                        .get(0, as: Int.self)
-                    _ = try await postgres.query("SELECT pg_terminate_backend(\(pid)::int)")
-                    _ = try await transaction.query("SELECT 1")
-                }
-            } throws: {
-                ($0 as? PostgresError)?.isUnavailable == true
+        let (postgres, _) = try await makeDatabase(transactionsPerLoop: 2)
+        await #expect {
+            try await postgres.transaction { transaction in
+                let pid = try await transaction.query("SELECT pg_backend_pid()")[0]
+                    .get(0, as: Int.self)
+                _ = try await postgres.query("SELECT pg_terminate_backend(\(pid)::int)")
+                _ = try await transaction.query("SELECT 1")
             }
-            let survived: Int = try await postgres.written("SELECT 5")
-            #expect(survived == 5)
-            await #expect {
-                try await postgres.query("SELECT pg_terminate_backend(pg_backend_pid())")
-            } throws: {
-                let kind = ($0 as? PostgresError)?.kind
-                return kind == .unavailable || kind == .commitUnknown
-            }
-            let again: Int = try await postgres.written("SELECT 6")
-            #expect(again == 6)
+        } throws: {
+            ($0 as? PostgresError)?.isUnavailable == true
         }
+        let survived: Int = try await postgres.written("SELECT 5")
+        #expect(survived == 5)
+        await #expect {
+            try await postgres.query("SELECT pg_terminate_backend(pg_backend_pid())")
+        } throws: {
+            let kind = ($0 as? PostgresError)?.kind
+            return kind == .unavailable || kind == .commitUnknown
+        }
+        let again: Int = try await postgres.written("SELECT 6")
+        #expect(again == 6)
     }
 
     @Test func `reads go on after their connection was terminated`() async throws {
-        try await withDatabase(readsPerLoop: 1) { postgres, _ in
-            _ = try await postgres.read("SELECT 1")
-            _ = try await postgres.query(
-                """
-                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE datname = current_database() AND pid <> pg_backend_pid()
-                """)
-            for number in 0..<20 {
-                #expect(try await postgres.one("SELECT \(number)") == number)
-            }
+        let (postgres, _) = try await makeDatabase(readsPerLoop: 1)
+        _ = try await postgres.read("SELECT 1")
+        _ = try await postgres.query(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """)
+        for number in 0..<20 {
+            #expect(try await postgres.one("SELECT \(number)") == number)
         }
     }
 
@@ -48,9 +46,9 @@ struct OutageTests {
         async throws
     {
         let cluster = try TestCluster.start()
-        defer { cluster.stop() }
         let configuration = PostgresConfiguration(conninfo: cluster.conninfo)
         let postgres = Postgres(configuration: configuration, loops: Loops.shared)
+        CleanUp.atEnd { await postgres.close() }
         _ = try await postgres.query("CREATE TABLE t (a int)")
         try cluster.crash()
         let clock = ContinuousClock()
@@ -77,68 +75,64 @@ struct OutageTests {
             answered += 1
         }
         #expect(clock.now - start < .seconds(3))
-        await postgres.close()
     }
 
     @Test func `nothing answers after close`() async throws {
-        try await withDatabase { postgres, _ in
-            _ = try await postgres.read("SELECT 1")
-            await postgres.close()
-            await #expect { try await postgres.read("SELECT 1") } throws: {
-                ($0 as? PostgresError)?.isUnavailable == true
-            }
-            await #expect { try await postgres.query("SELECT 1") } throws: {
-                ($0 as? PostgresError)?.isUnavailable == true
-            }
+        let (postgres, _) = try await makeDatabase()
+        _ = try await postgres.read("SELECT 1")
+        await postgres.close()
+        await #expect { try await postgres.read("SELECT 1") } throws: {
+            ($0 as? PostgresError)?.isUnavailable == true
+        }
+        await #expect { try await postgres.query("SELECT 1") } throws: {
+            ($0 as? PostgresError)?.isUnavailable == true
         }
     }
 
     /// Whoever is told may write on the listening connection, which may turn out to be gone.
     @Test func `the connection may end while a notification is told`() async throws {
-        try await withDatabase { postgres, _ in
-            let (events, feed) = AsyncStream.makeStream(of: String.self)
-            let listener = Mutex<NotificationListener?>(nil)
-            listener.withLock {
-                $0 = postgres.listen(
-                    channel: "news",
-                    onNotify: { text in
-                        feed.yield("got \(text)")
-                        listener.withLock { $0 }?.reconnect()
-                    },
-                    onLost: { feed.yield("lost") }, onReady: { feed.yield("ready") })
-            }
-            var next = events.makeAsyncIterator()
-            #expect(await next.next() == "ready")
-            postgres.firstLoop.perform {
-                listener.withLock { $0 }?.send(
-                    "SELECT pg_notify('news', 'one'), pg_notify('news', 'two')"
-                ) { _ in }
-            }
-            #expect(await next.next() == "got one")
-            #expect(await next.next() == "lost")
-            #expect(await next.next() == "ready")
+        let (postgres, _) = try await makeDatabase()
+        let (events, feed) = AsyncStream.makeStream(of: String.self)
+        let listener = Mutex<NotificationListener?>(nil)
+        listener.withLock {
+            $0 = postgres.listen(
+                channel: "news",
+                onNotify: { text in
+                    feed.yield("got \(text)")
+                    listener.withLock { $0 }?.reconnect()
+                },
+                onLost: { feed.yield("lost") }, onReady: { feed.yield("ready") })
         }
+        var next = events.makeAsyncIterator()
+        #expect(await next.next() == "ready")
+        postgres.firstLoop.perform {
+            listener.withLock { $0 }?.send(
+                "SELECT pg_notify('news', 'one'), pg_notify('news', 'two')"
+            ) { _ in }
+        }
+        #expect(await next.next() == "got one")
+        #expect(await next.next() == "lost")
+        #expect(await next.next() == "ready")
     }
 
     @Test func `notifications arrive, also after the connection was lost`() async throws {
-        try await withDatabase { postgres, _ in
-            let (events, feed) = AsyncStream.makeStream(of: String.self)
-            postgres.listen(
-                channel: "news", onNotify: { feed.yield("got \($0)") },
-                onLost: { feed.yield("lost") }, onReady: { feed.yield("ready") })
-            var next = events.makeAsyncIterator()
-            #expect(await next.next() == "ready")
-            _ = try await postgres.query("SELECT pg_notify('news', 'one')")
-            #expect(await next.next() == "got one")
-            _ = try await postgres.query(
-                """
-                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE datname = current_database() AND query LIKE 'LISTEN%'
-                """)
-            #expect(await next.next() == "lost")
-            #expect(await next.next() == "ready")
-            _ = try await postgres.query("SELECT pg_notify('news', 'two')")
-            #expect(await next.next() == "got two")
-        }
+        let (postgres, _) = try await makeDatabase()
+        let (events, feed) = AsyncStream.makeStream(of: String.self)
+        postgres.listen(
+            channel: "news", onNotify: { feed.yield("got \($0)") },
+            onLost: { feed.yield("lost") }, onReady: { feed.yield("ready") })
+        var next = events.makeAsyncIterator()
+        #expect(await next.next() == "ready")
+        _ = try await postgres.query("SELECT pg_notify('news', 'one')")
+        #expect(await next.next() == "got one")
+        _ = try await postgres.query(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND query LIKE 'LISTEN%'
+            """)
+        #expect(await next.next() == "lost")
+        #expect(await next.next() == "ready")
+        _ = try await postgres.query("SELECT pg_notify('news', 'two')")
+        #expect(await next.next() == "got two")
     }
 }

@@ -9,12 +9,11 @@ enum Colour: String, PostgresEncodable, PostgresDecodable {
     case green
 }
 
-/// Runs a test's body with a client of a fresh, empty database.
-func withDatabase(
+/// A fresh, empty database and a client of it.
+func makeDatabase(
     readsPerLoop: Int = 2, transactionsPerLoop: Int = 8, statementTimeout: Int = 2500,
-    acquireTimeout: Int = 1500, statementLimit: Int = 256,
-    _ body: (Postgres, TestDatabase) async throws -> Void
-) async throws {
+    acquireTimeout: Int = 1500, statementLimit: Int = 256
+) async throws -> (Postgres, TestDatabase) {
     let database = try await TestDatabase.makeEmpty()
     let postgres = database.client(as: database.administrator) {
         $0.readsPerLoop = readsPerLoop
@@ -23,15 +22,7 @@ func withDatabase(
         $0.acquireTimeout = acquireTimeout
         $0.statementLimit = statementLimit
     }
-    do {
-        try await body(postgres, database)
-    } catch {
-        await postgres.close()
-        await database.drop()
-        throw error
-    }
-    await postgres.close()
-    await database.drop()
+    return (postgres, database)
 }
 
 extension Postgres {
@@ -46,152 +37,144 @@ extension Postgres {
     }
 }
 
-struct TypeTests {
+@Suite(.cleansUp) struct TypeTests {
     @Test func `every type makes the round trip`() async throws {
-        try await withDatabase { postgres, _ in
-            let id = UUID.random()
-            let time = Timestamp(microseconds: 1_763_631_000_123_456)
-            let old = Timestamp(microseconds: -1_000_001)
-            let row = try await postgres.read(
-                """
-                SELECT \(id) AS a, \("ü\u{1F600}") AS b, \(Int64.min) AS c, \(true) AS d,
-                    \(time) AS e, \(old) AS f, \([0, 255] as [UInt8]) AS g,
-                    \(["", "x,\"y"]) AS h, \([id, id]) AS i, \(nil as String?) AS j,
-                    \(Colour.green) AS k, \(JSONB(#"{"a": 1}"#)) AS l, \([] as [UInt8]) AS m,
-                    \([] as [String]) AS n, \("") AS o, \(1.5) AS p
-                """)[0]
-            #expect(try row.get(0) == id)
-            #expect(try row.get("b") == "ü\u{1F600}")
-            #expect(try row.get(2) == Int64.min)
-            #expect(try row.get("d") == true)
-            #expect(try row.get("e") == time)
-            #expect(try row.get("f") == old)
-            #expect(try row.get("g") == [0, 255] as [UInt8])
-            #expect(try row.get("h") == ["", "x,\"y"])
-            #expect(try row.get("i") == [id, id])
-            #expect(try row.get("j", as: String?.self) == nil)
-            #expect(try row.get("k") == Colour.green)
-            #expect(try row.get("l", as: JSONB.self).text == #"{"a": 1}"#)
-            #expect(try row.get("m") == [] as [UInt8])
-            #expect(try row.get("n") == [] as [String])
-            #expect(try row.get("o", as: String?.self) == "")
-            #expect(try row.get("p") == 1.5)
-            #expect(row.bytes(1)?.count == 6)
-        }
+        let (postgres, _) = try await makeDatabase()
+        let id = UUID.random()
+        let time = Timestamp(microseconds: 1_763_631_000_123_456)
+        let old = Timestamp(microseconds: -1_000_001)
+        let row = try await postgres.read(
+            """
+            SELECT \(id) AS a, \("ü\u{1F600}") AS b, \(Int64.min) AS c, \(true) AS d,
+                \(time) AS e, \(old) AS f, \([0, 255] as [UInt8]) AS g,
+                \(["", "x,\"y"]) AS h, \([id, id]) AS i, \(nil as String?) AS j,
+                \(Colour.green) AS k, \(JSONB(#"{"a": 1}"#)) AS l, \([] as [UInt8]) AS m,
+                \([] as [String]) AS n, \("") AS o, \(1.5) AS p
+            """)[0]
+        #expect(try row.get(0) == id)
+        #expect(try row.get("b") == "ü\u{1F600}")
+        #expect(try row.get(2) == Int64.min)
+        #expect(try row.get("d") == true)
+        #expect(try row.get("e") == time)
+        #expect(try row.get("f") == old)
+        #expect(try row.get("g") == [0, 255] as [UInt8])
+        #expect(try row.get("h") == ["", "x,\"y"])
+        #expect(try row.get("i") == [id, id])
+        #expect(try row.get("j", as: String?.self) == nil)
+        #expect(try row.get("k") == Colour.green)
+        #expect(try row.get("l", as: JSONB.self).text == #"{"a": 1}"#)
+        #expect(try row.get("m") == [] as [UInt8])
+        #expect(try row.get("n") == [] as [String])
+        #expect(try row.get("o", as: String?.self) == "")
+        #expect(try row.get("p") == 1.5)
+        #expect(row.bytes(1)?.count == 6)
     }
 
     @Test func `times and integers mean the same to the server`() async throws {
-        try await withDatabase { postgres, _ in
-            let row = try await postgres.read(
-                """
-                SELECT '2026-11-20T09:30:00.5Z'::timestamptz, 7::int2, -7::int4,
-                    \(Timestamp(microseconds: 0)) = to_timestamp(0), '{1,2}'::int8[]
-                """)[0]
-            #expect(try row.get(0, as: Timestamp.self).description == "2026-11-20T09:30:00.500Z")
-            #expect(try row.get(1) == 7)
-            #expect(try row.get(2) == -7)
-            #expect(try row.get(3) == true)
-            #expect(try row.get(4) == [1, 2] as [Int64])
-        }
+        let (postgres, _) = try await makeDatabase()
+        let row = try await postgres.read(
+            """
+            SELECT '2026-11-20T09:30:00.5Z'::timestamptz, 7::int2, -7::int4,
+                \(Timestamp(microseconds: 0)) = to_timestamp(0), '{1,2}'::int8[]
+            """)[0]
+        #expect(try row.get(0, as: Timestamp.self).description == "2026-11-20T09:30:00.500Z")
+        #expect(try row.get(1) == 7)
+        #expect(try row.get(2) == -7)
+        #expect(try row.get(3) == true)
+        #expect(try row.get(4) == [1, 2] as [Int64])
     }
 
     @Test func `NULL, a wrong type and an unknown column fail to decode`() async throws {
-        try await withDatabase { postgres, _ in
-            let row = try await postgres.read("SELECT NULL::text AS a, 'blue' AS b, 1 AS c")[0]
-            for read in [
-                { _ = try row.get("a", as: String.self) },
-                { _ = try row.get("b", as: Colour.self) }, { _ = try row.get("c", as: UUID.self) },
-                { _ = try row.get("d", as: Int.self) }, { _ = try row.get(9, as: Int.self) },
-            ] as [() throws -> Void] {
-                #expect { try read() } throws: { ($0 as? PostgresError)?.kind == .decoding }
-            }
+        let (postgres, _) = try await makeDatabase()
+        let row = try await postgres.read("SELECT NULL::text AS a, 'blue' AS b, 1 AS c")[0]
+        for read in [
+            { _ = try row.get("a", as: String.self) },
+            { _ = try row.get("b", as: Colour.self) }, { _ = try row.get("c", as: UUID.self) },
+            { _ = try row.get("d", as: Int.self) }, { _ = try row.get(9, as: Int.self) },
+        ] as [() throws -> Void] {
+            #expect { try read() } throws: { ($0 as? PostgresError)?.kind == .decoding }
         }
     }
 
     @Test func `a getter of a known type reads and refuses as the one for any type`() async throws {
-        try await withDatabase { postgres, _ in
-            let id = UUID.random()
-            let time = Timestamp(microseconds: 1)
-            let row = try await postgres.read(
-                """
-                SELECT \(id), 'ü', \(time), 7::int2, NULL::uuid, NULL::text, NULL::timestamptz,
-                    \(JSONB("{}")), 'infinity'::timestamptz
-                """)[0]
-            let found: (UUID, String, Timestamp, Int) = try (
-                row.get(0), row.get(1), row.get(2), row.get(3)
-            )
-            #expect(found == (id, "ü", time, 7))
-            let given: (UUID?, String?, Timestamp?) = try (row.get(0), row.get(1), row.get(2))
-            #expect(given == (id, "ü", time))
-            let nothing: (UUID?, String?, Timestamp?) = try (row.get(4), row.get(5), row.get(6))
-            #expect(nothing == (nil, nil, nil))
-            let document: String = try row.get(7)
-            #expect(document == "{}")
-            for read in [
-                { let _: UUID = try row.get(4) }, { let _: String = try row.get(5) },
-                { let _: Timestamp = try row.get(6) }, { let _: Int = try row.get(4) },
-                { let _: UUID? = try row.get(1) }, { let _: Timestamp? = try row.get(8) },
-                { let _: String? = try row.get(9) }, { let _: UUID? = try row.get(-1) },
-            ] as [() throws -> Void] {
-                #expect { try read() } throws: { ($0 as? PostgresError)?.kind == .decoding }
-            }
+        let (postgres, _) = try await makeDatabase()
+        let id = UUID.random()
+        let time = Timestamp(microseconds: 1)
+        let row = try await postgres.read(
+            """
+            SELECT \(id), 'ü', \(time), 7::int2, NULL::uuid, NULL::text, NULL::timestamptz,
+                \(JSONB("{}")), 'infinity'::timestamptz
+            """)[0]
+        let found: (UUID, String, Timestamp, Int) = try (
+            row.get(0), row.get(1), row.get(2), row.get(3)
+        )
+        #expect(found == (id, "ü", time, 7))
+        let given: (UUID?, String?, Timestamp?) = try (row.get(0), row.get(1), row.get(2))
+        #expect(given == (id, "ü", time))
+        let nothing: (UUID?, String?, Timestamp?) = try (row.get(4), row.get(5), row.get(6))
+        #expect(nothing == (nil, nil, nil))
+        let document: String = try row.get(7)
+        #expect(document == "{}")
+        for read in [
+            { let _: UUID = try row.get(4) }, { let _: String = try row.get(5) },
+            { let _: Timestamp = try row.get(6) }, { let _: Int = try row.get(4) },
+            { let _: UUID? = try row.get(1) }, { let _: Timestamp? = try row.get(8) },
+            { let _: String? = try row.get(9) }, { let _: UUID? = try row.get(-1) },
+        ] as [() throws -> Void] {
+            #expect { try read() } throws: { ($0 as? PostgresError)?.kind == .decoding }
         }
     }
 }
 
-struct ReadTests {
+@Suite(.cleansUp) struct ReadTests {
     @Test func `pipelined reads get each their own answer`() async throws {
-        try await withDatabase { postgres, _ in
-            let sums = try await withThrowingTaskGroup(of: Bool.self) { group in
-                for number in 0..<500 {
-                    group.addTask(executorPreference: Loops.shared[number % 2]) {
-                        try await postgres.read("SELECT \(number)")[0].get(0) == number
-                    }
+        let (postgres, _) = try await makeDatabase()
+        let sums = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<500 {
+                group.addTask(executorPreference: Loops.shared[number % 2]) {
+                    try await postgres.read("SELECT \(number)")[0].get(0) == number
                 }
-                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
             }
-            #expect(sums == 500)
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
+        #expect(sums == 500)
     }
 
     /// A changed table's plan is stale; by then the connection may be in somebody else's hands.
     @Test func `a write that is sent again joins no transaction of another`() async throws {
-        try await withDatabase(transactionsPerLoop: 1) { postgres, database in
-            let other = database.client(as: database.administrator)
-            _ = try await other.query("CREATE TABLE marks (id int)")
-            let write: SQL = "INSERT INTO marks (id) VALUES (1) RETURNING *"
-            try await Task(executorPreference: Loops.shared[0]) {
-                _ = try await postgres.query(write)
-                _ = try await postgres.query(write)
-                _ = try await other.query("ALTER TABLE marks ADD COLUMN more int")
-                async let written = postgres.query(write)
-                async let undone: Void = postgres.transaction { transaction in
-                    _ = try await transaction.query("SELECT 1")
-                    throw CancellationError()
-                }
-                #expect(try await written.count == 1)
-                _ = try? await undone
-            }.value
-            let count: Int = try await other.one("SELECT count(*) FROM marks")
-            #expect(count == 3)
-            await other.close()
-        }
+        let (postgres, database) = try await makeDatabase(transactionsPerLoop: 1)
+        let other = database.client(as: database.administrator)
+        _ = try await other.query("CREATE TABLE marks (id int)")
+        let write: SQL = "INSERT INTO marks (id) VALUES (1) RETURNING *"
+        try await Task(executorPreference: Loops.shared[0]) {
+            _ = try await postgres.query(write)
+            _ = try await postgres.query(write)
+            _ = try await other.query("ALTER TABLE marks ADD COLUMN more int")
+            async let written = postgres.query(write)
+            async let undone: Void = postgres.transaction { transaction in
+                _ = try await transaction.query("SELECT 1")
+                throw CancellationError()
+            }
+            #expect(try await written.count == 1)
+            _ = try? await undone
+        }.value
+        let count: Int = try await other.one("SELECT count(*) FROM marks")
+        #expect(count == 3)
     }
 
     @Test func `a failed read does not spoil its neighbours`() async throws {
-        try await withDatabase(readsPerLoop: 1) { postgres, _ in
-            let wrong: [String] = await withTaskGroup(of: String?.self) { group in
-                for number in 0..<90 {
-                    group.addTask(executorPreference: Loops.shared[0]) {
-                        await Self.neighbour(number, postgres)
-                    }
+        let (postgres, _) = try await makeDatabase(readsPerLoop: 1)
+        let wrong: [String] = await withTaskGroup(of: String?.self) { group in
+            for number in 0..<90 {
+                group.addTask(executorPreference: Loops.shared[0]) {
+                    await Self.neighbour(number, postgres)
                 }
-                return await group.reduce(into: []) { if let text = $1 { $0.append(text) } }
             }
-            #expect(wrong == [])
-            let after: Int = try await postgres.one("SELECT 7")
-            #expect(after == 7)
+            return await group.reduce(into: []) { if let text = $1 { $0.append(text) } }
         }
+        #expect(wrong == [])
+        let after: Int = try await postgres.one("SELECT 7")
+        #expect(after == 7)
     }
 
     /// What went otherwise than it should for one of the neighbours, if anything.
@@ -216,73 +199,68 @@ struct ReadTests {
     }
 
     @Test func `a tenant read sees its tenant and leaves none behind`() async throws {
-        try await withDatabase(readsPerLoop: 1) { postgres, _ in
-            let tenant = UUID.random()
-            let setting: SQL = "SELECT coalesce(current_setting('app.tenant', true), '')"
-            let seen: String = try await postgres.tenantRead(tenant, setting)[0].get(0)
-            #expect(seen == tenant.description)
-            #expect(try await postgres.one(setting) == "")
-        }
+        let (postgres, _) = try await makeDatabase(readsPerLoop: 1)
+        let tenant = UUID.random()
+        let setting: SQL = "SELECT coalesce(current_setting('app.tenant', true), '')"
+        let seen: String = try await postgres.tenantRead(tenant, setting)[0].get(0)
+        #expect(seen == tenant.description)
+        #expect(try await postgres.one(setting) == "")
     }
 
     /// Sent in one batch, and so in one implicit transaction.
     @Test func `reads of several tenants and of none share a batch and see each their own`()
         async throws
     {
-        try await withDatabase(readsPerLoop: 1) { postgres, _ in
-            let setting: SQL = "SELECT coalesce(current_setting('app.tenant', true), '')"
-            let tenants = (0..<5).map { _ in UUID.random() }
-            try await withThrowingTaskGroup(of: Bool.self) { group in
-                for number in 0..<300 {
-                    let tenant = number % 6 < 5 ? tenants[number % 6] : nil
-                    group.addTask {
-                        // Some fail, and take their neighbours down to be sent again.
-                        if number % 50 == 7, let tenant {
-                            _ = try? await postgres.tenantRead(tenant, "SELECT 1 / 0")
-                        }
-                        guard let tenant else { return try await postgres.one(setting) == "" }
-                        let rows = try await postgres.tenantRead(tenant, setting)
-                        return try rows[0].get(0) == tenant.description
+        let (postgres, _) = try await makeDatabase(readsPerLoop: 1)
+        let setting: SQL = "SELECT coalesce(current_setting('app.tenant', true), '')"
+        let tenants = (0..<5).map { _ in UUID.random() }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<300 {
+                let tenant = number % 6 < 5 ? tenants[number % 6] : nil
+                group.addTask {
+                    // Some fail, and take their neighbours down to be sent again.
+                    if number % 50 == 7, let tenant {
+                        _ = try? await postgres.tenantRead(tenant, "SELECT 1 / 0")
                     }
+                    guard let tenant else { return try await postgres.one(setting) == "" }
+                    let rows = try await postgres.tenantRead(tenant, setting)
+                    return try rows[0].get(0) == tenant.description
                 }
-                for try await isRight in group { #expect(isRight) }
             }
+            for try await isRight in group { #expect(isRight) }
         }
     }
 
     @Test func `a statement survives a change of its table`() async throws {
-        try await withDatabase(readsPerLoop: 1) { postgres, _ in
-            _ = try await postgres.query("CREATE TABLE t (a int)")
-            _ = try await postgres.query("INSERT INTO t VALUES (1)")
-            #expect(try await postgres.one("SELECT * FROM t", 0) == 1)
-            _ = try await postgres.query("ALTER TABLE t ADD b int DEFAULT 2")
-            #expect(try await postgres.one("SELECT * FROM t", 1) == 2)
-        }
+        let (postgres, _) = try await makeDatabase(readsPerLoop: 1)
+        _ = try await postgres.query("CREATE TABLE t (a int)")
+        _ = try await postgres.query("INSERT INTO t VALUES (1)")
+        #expect(try await postgres.one("SELECT * FROM t", 0) == 1)
+        _ = try await postgres.query("ALTER TABLE t ADD b int DEFAULT 2")
+        #expect(try await postgres.one("SELECT * FROM t", 1) == 2)
     }
 
     @Test func `more texts than the cache holds still work`() async throws {
-        try await withDatabase(readsPerLoop: 1, statementLimit: 8) { postgres, _ in
-            for round in 0..<40 {
-                let rows = try await postgres.read("SELECT \(round) AS \(raw: "c\(round % 13)")")
-                #expect(try rows[0].get(0) == round)
-            }
-            let kept = try await postgres.read("SELECT count(*) FROM pg_prepared_statements")
-            #expect(try kept[0].get(0, as: Int.self) <= 8)
+        let (postgres, _) = try await makeDatabase(readsPerLoop: 1, statementLimit: 8)
+        for round in 0..<40 {
+            let rows = try await postgres.read("SELECT \(round) AS \(raw: "c\(round % 13)")")
+            #expect(try rows[0].get(0) == round)
         }
+        let kept = try await postgres.read("SELECT count(*) FROM pg_prepared_statements")
+        #expect(try kept[0].get(0, as: Int.self) <= 8)
     }
 
     @Test func `a statement past its timeout ends with a timeout`() async throws {
-        try await withDatabase(statementTimeout: 100) { postgres, _ in
-            for slow in ["SELECT pg_sleep(5)"] as [SQL] {
-                await #expect { try await postgres.read(slow) } throws: {
-                    ($0 as? PostgresError)?.kind == .timeout
-                }
-                await #expect { try await postgres.query(slow) } throws: {
-                    ($0 as? PostgresError)?.kind == .timeout
-                }
+        let (postgres, _) = try await makeDatabase(statementTimeout: 100)
+        for slow in ["SELECT pg_sleep(5)"] as [SQL] {
+            await #expect { try await postgres.read(slow) } throws: {
+                ($0 as? PostgresError)?.kind == .timeout
             }
-            let after: Int = try await postgres.one("SELECT 1")
-            #expect(after == 1)
+            await #expect { try await postgres.query(slow) } throws: {
+                ($0 as? PostgresError)?.kind == .timeout
+            }
         }
+        let after: Int = try await postgres.one("SELECT 1")
+        #expect(after == 1)
     }
 }

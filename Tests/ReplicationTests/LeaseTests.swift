@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// Whose lease a change waits for, by what stands in the database.
-struct LeaseTests {
+@Suite(.cleansUp) struct LeaseTests {
     private static let other = UUID(high: 1, low: 2)
 
     /// A change made while the other's row says so is settled before or after the other obeys.
@@ -15,6 +15,7 @@ struct LeaseTests {
         let postgres = database.client(as: database.app)
         let replica = Replica(postgres: postgres, lease: .seconds(60))
         replica.start()
+        CleanUp.atEnd { await replica.stop() }
         // One that does not listen hears nobody obey.
         while !replica.isTrusted { _ = try await postgres.query("SELECT 1") }
         _ = try await postgres.query(
@@ -38,9 +39,6 @@ struct LeaseTests {
         _ = try await postgres.query(
             "SELECT pg_notify('gatehouse', \("acknowledged \(number) \(Self.other)"))")
         await change.value
-        await replica.stop()
-        await postgres.close()
-        await database.drop()
         return waited
     }
 

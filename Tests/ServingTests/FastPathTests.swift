@@ -1,26 +1,26 @@
 import HTTP
 import Serving
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite(.serialized) struct FastPathTests {
+@Suite(.serialized, .cleansUp) struct FastPathTests {
     @Test func `the fast path answers first and may decline`() async throws {
-        try await RunningServer.with(
+        let running = try await RunningServer.start(
             fast: { request, writer in
                 guard request.head.pathIs("/fast") else { return .declined }
                 writer.begin(200)
                 request.writeRequestID(to: writer)
                 writer.finish(request.body)
                 return .given
-            },
-            { running in
-                let client = Client(port: running.port)
-                client.send("POST /fast HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
-                let text = client.read(until: "\r\n\r\nabc")
-                #expect(text.contains("x-request-id: ") && text.contains("content-length: 3\r\n"))
-                client.send(get("/slow"))
-                #expect(client.read(until: "GET /slow \n").hasPrefix("HTTP/1.1 200"))
-            })
+            }
+        )
+        let client = Client(port: running.port)
+        client.send("POST /fast HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+        let text = client.read(until: "\r\n\r\nabc")
+        #expect(text.contains("x-request-id: ") && text.contains("content-length: 3\r\n"))
+        client.send(get("/slow"))
+        #expect(client.read(until: "GET /slow \n").hasPrefix("HTTP/1.1 200"))
     }
 
     /// A look-up that is refused at once answers all who waited on it, while the bytes of somebody
@@ -29,7 +29,7 @@ import Testing
         async throws
     {
         let owed = Mutex<[LateAnswer]>([])
-        try await RunningServer.with(
+        let running = try await RunningServer.start(
             fast: { request, writer in
                 if request.head.pathIs("/owed") {
                     owed.withLock { $0.append(request.later()) }
@@ -46,20 +46,19 @@ import Testing
                 writer.begin(200)
                 Array("own\n".utf8).withUnsafeBytes { writer.finish($0) }
                 return .given
-            },
-            { running in
-                let waiting = Client(port: running.port)
-                waiting.send(get("/owed") + get("/echo"))
-                while owed.withLock(\.isEmpty) { await Task.yield() }
-                let served = Client(port: running.port)
-                served.send(get("/a") + get("/pays") + get("/b", "Connection: close\r\n"))
-                let text = served.readAll()
-                #expect(occurrences("own\n", in: text) == 3)
-                #expect(occurrences("HTTP/1.1 200 OK", in: text) == 3)
-                let paid = waiting.read(until: "own\n")
-                #expect(occurrences("HTTP/1.1 200 OK", in: paid) == 2)
-                #expect(occurrences("own\n", in: paid) == 1)
-                #expect(paid.contains("content-length: 0\r\n"))
-            })
+            }
+        )
+        let waiting = Client(port: running.port)
+        waiting.send(get("/owed") + get("/echo"))
+        while owed.withLock(\.isEmpty) { await Task.yield() }
+        let served = Client(port: running.port)
+        served.send(get("/a") + get("/pays") + get("/b", "Connection: close\r\n"))
+        let text = served.readAll()
+        #expect(occurrences("own\n", in: text) == 3)
+        #expect(occurrences("HTTP/1.1 200 OK", in: text) == 3)
+        let paid = waiting.read(until: "own\n")
+        #expect(occurrences("HTTP/1.1 200 OK", in: paid) == 2)
+        #expect(occurrences("own\n", in: paid) == 1)
+        #expect(paid.contains("content-length: 0\r\n"))
     }
 }

@@ -17,21 +17,20 @@ private final class Tally: Sendable {
 }
 
 /// A server that is to stop: whoever comes is served until nobody comes.
-@Suite(.serialized) struct LeavingTests {
+@Suite(.serialized, .cleansUp) struct LeavingTests {
     @Test func `a server that leaves goes on, and each answer is its connection's last`()
         async throws
     {
-        try await RunningServer.with { running in
-            let kept = Client(port: running.port)
-            kept.send(get("/before"))
-            #expect(!kept.read(until: "GET /before \n").contains("connection: close"))
-            running.server.prepareToLeave()
-            await Self.cycle(running.loop)
-            for client in [kept, Client(port: running.port)] {
-                client.send(get("/after"))
-                let text = client.readAll()
-                #expect(text.hasPrefix("HTTP/1.1 200 ") && text.contains("connection: close\r\n"))
-            }
+        let running = try await RunningServer.start()
+        let kept = Client(port: running.port)
+        kept.send(get("/before"))
+        #expect(!kept.read(until: "GET /before \n").contains("connection: close"))
+        running.server.prepareToLeave()
+        await Self.cycle(running.loop)
+        for client in [kept, Client(port: running.port)] {
+            client.send(get("/after"))
+            let text = client.readAll()
+            #expect(text.hasPrefix("HTTP/1.1 200 ") && text.contains("connection: close\r\n"))
         }
     }
 
@@ -39,24 +38,23 @@ private final class Tally: Sendable {
     @Test func `a connection that came about is answered, however the listener closes`()
         async throws
     {
-        try await RunningServer.with(loops: 2) { running in
-            let port = running.port
-            let tally = Tally()
-            let clients = (0..<4).map { _ in
-                Task.detached {
-                    try await OwnThread.run {
-                        while let client = Self.connection(port) {
-                            client.send(get("/", "Connection: close\r\n"))
-                            tally.count(served: client.readAll().hasPrefix("HTTP/1.1 200 "))
-                        }
+        let running = try await RunningServer.start(loops: 2)
+        let port = running.port
+        let tally = Tally()
+        let clients = (0..<4).map { _ in
+            Task.detached {
+                try await OwnThread.run {
+                    while let client = Self.connection(port) {
+                        client.send(get("/", "Connection: close\r\n"))
+                        tally.count(served: client.readAll().hasPrefix("HTTP/1.1 200 "))
                     }
                 }
             }
-            while tally.served < 100 { await Self.cycle(running.loop) }
-            await running.server.drain(deadline: .seconds(10), grace: .milliseconds(50))
-            for client in clients { try await client.value }
-            #expect(tally.lost == 0)
         }
+        while tally.served < 100 { await Self.cycle(running.loop) }
+        await running.server.drain(deadline: .seconds(10), grace: .milliseconds(50))
+        for client in clients { try await client.value }
+        #expect(tally.lost == 0)
     }
 
     @Test func `half done handshakes are bounded, and the oldest make room`() async throws {
@@ -70,16 +68,15 @@ private final class Tally: Sendable {
         let tls = try TLSContext(certificateChain: "\(folder)/crt", privateKey: "\(folder)/key")
         var configuration = ServerConfiguration()
         configuration.handshakes = 4
-        try await RunningServer.with(configuration) { running in
-            let port = try await running.server.start(address: "127.0.0.1:0", tls: tls)
-            let clients = (0..<6).map { _ in Client(port: port) }
-            for client in clients.prefix(2) { #expect(client.read() == nil) }
-            let still = clients.dropFirst(2).map(\.descriptor)
-            for descriptor in still {
-                var byte: UInt8 = 0
-                let count = recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT))
-                #expect(count < 0 && errno == EAGAIN)
-            }
+        let running = try await RunningServer.start(configuration)
+        let port = try await running.server.start(address: "127.0.0.1:0", tls: tls)
+        let clients = (0..<6).map { _ in Client(port: port) }
+        for client in clients.prefix(2) { #expect(client.read() == nil) }
+        let still = clients.dropFirst(2).map(\.descriptor)
+        for descriptor in still {
+            var byte: UInt8 = 0
+            let count = recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT))
+            #expect(count < 0 && errno == EAGAIN)
         }
     }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A certificate that is renewed while the server runs.
-struct RenewedCertificateTests {
+@Suite(.cleansUp) struct RenewedCertificateTests {
     private static func certificate(of name: String, in folder: String) throws -> TLSContext {
         let (key, chain) = ("\(folder)/\(name).key", "\(folder)/\(name).crt")
         try Shell.run([
@@ -29,11 +29,10 @@ struct RenewedCertificateTests {
         defer { _ = try? Shell.run(["rm", "-rf", folder]) }
         let old = try Self.certificate(of: "first.example", in: folder)
         let new = try Self.certificate(of: "second.example", in: folder)
-        try await RunningServer.with { running in
-            let port = try await running.server.start(address: "127.0.0.1:0", tls: old)
-            #expect(try Self.shown(at: port).contains("first.example"))
-            running.server.replaceTLS(new)
-            #expect(try Self.shown(at: port).contains("second.example"))
-        }
+        let running = try await RunningServer.start()
+        let port = try await running.server.start(address: "127.0.0.1:0", tls: old)
+        #expect(try Self.shown(at: port).contains("first.example"))
+        running.server.replaceTLS(new)
+        #expect(try Self.shown(at: port).contains("second.example"))
     }
 }

@@ -2,10 +2,11 @@ import Deadlines
 import HTTP
 import Networking
 import Serving
+import TestSupport
 import Testing
 
 /// One time for each request; when it is over the server answers, whatever the handler waits for.
-@Suite(.serialized) struct RequestTimeTests {
+@Suite(.serialized, .cleansUp) struct RequestTimeTests {
     private var quick: ServerConfiguration {
         var configuration = ServerConfiguration()
         configuration.answerTime = .milliseconds(150)
@@ -16,30 +17,29 @@ import Testing
         async throws
     {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        try await RunningServer.with(
+        let running = try await RunningServer.start(
             quick,
             respond: { request in
                 if request.path == "/stuck" { for await _ in gate { break } }
                 return Response(200, type: "text/plain", Array("\(request.path) done\n".utf8))
-            },
-            { running in
-                let client = Client(port: running.port)
-                let clock = ContinuousClock()
-                let start = clock.now
-                client.send(get("/stuck"))
-                let refusal = client.read(until: "}")
-                #expect(clock.now - start < .seconds(2))
-                #expect(refusal.hasPrefix("HTTP/1.1 503 "))
-                #expect(refusal.contains("retry-after: 1\r\n"))
-                #expect(refusal.contains("\"code\":\"unavailable\""))
-                client.send(get("/next"))
-                #expect(client.read(until: "done\n").hasSuffix("/next done\n"))
-                // The late answer is nobody's: not the next request's either.
-                open.yield()
-                client.send(get("/third", "Connection: close\r\n"))
-                let rest = client.readAll()
-                #expect(occurrences("HTTP/1.1 ", in: rest) == 1 && rest.contains("/third done"))
-            })
+            }
+        )
+        let client = Client(port: running.port)
+        let clock = ContinuousClock()
+        let start = clock.now
+        client.send(get("/stuck"))
+        let refusal = client.read(until: "}")
+        #expect(clock.now - start < .seconds(2))
+        #expect(refusal.hasPrefix("HTTP/1.1 503 "))
+        #expect(refusal.contains("retry-after: 1\r\n"))
+        #expect(refusal.contains("\"code\":\"unavailable\""))
+        client.send(get("/next"))
+        #expect(client.read(until: "done\n").hasSuffix("/next done\n"))
+        // The late answer is nobody's: not the next request's either.
+        open.yield()
+        client.send(get("/third", "Connection: close\r\n"))
+        let rest = client.readAll()
+        #expect(occurrences("HTTP/1.1 ", in: rest) == 1 && rest.contains("/third done"))
     }
 
     @Test func `what may have been committed is answered as unknown, and nothing is afterwards`()
@@ -47,7 +47,7 @@ import Testing
     {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let (ended, end) = AsyncStream.makeStream(of: Bool.self)
-        try await RunningServer.with(
+        let running = try await RunningServer.start(
             quick,
             respond: { request in
                 let deadline = Deadline.current
@@ -55,24 +55,23 @@ import Testing
                 for await _ in gate { break }
                 end.yield(deadline?.mayCommit() == true)
                 return Response(mayCommit ? 200 : 201)
-            },
-            { running in
-                var results = ended.makeAsyncIterator()
-                for (path, code) in [("/first", "commit_unknown"), ("/second", "unavailable")] {
-                    let client = Client(port: running.port)
-                    client.send(get(path))
-                    #expect(client.read(until: "}").contains("\"code\":\"\(code)\""))
-                    open.yield()
-                    #expect(await results.next() == false)
-                }
-            })
+            }
+        )
+        var results = ended.makeAsyncIterator()
+        for (path, code) in [("/first", "commit_unknown"), ("/second", "unavailable")] {
+            let client = Client(port: running.port)
+            client.send(get(path))
+            #expect(client.read(until: "}").contains("\"code\":\"\(code)\""))
+            open.yield()
+            #expect(await results.next() == false)
+        }
     }
 
     @Test func `a handler may ask for more time, and what follows the head is not counted`()
         async throws
     {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        try await RunningServer.with(
+        let running = try await RunningServer.start(
             quick,
             respond: { request in
                 if request.path == "/long" {
@@ -86,24 +85,23 @@ import Testing
                         for await _ in gate { break }
                         return nil
                     })
-            },
-            { running in
-                let stuck = Client(port: running.port)
-                let long = Client(port: running.port)
-                let stream = Client(port: running.port)
-                long.send(get("/long"))
-                stream.send(get("/stream"))
-                #expect(stream.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
-                // By its answer the time of all three is over.
-                stuck.send(get("/stuck", "Connection: close\r\n"))
-                #expect(stuck.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
-                try await Self.pass(.milliseconds(300), on: running.loop)
-                open.yield()
-                open.yield()
-                open.yield()
-                #expect(long.read(until: "long\n").hasPrefix("HTTP/1.1 200 "))
-                #expect(stream.read(until: "0\r\n\r\n").hasSuffix("0\r\n\r\n"))
-            })
+            }
+        )
+        let stuck = Client(port: running.port)
+        let long = Client(port: running.port)
+        let stream = Client(port: running.port)
+        long.send(get("/long"))
+        stream.send(get("/stream"))
+        #expect(stream.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+        // By its answer the time of all three is over.
+        stuck.send(get("/stuck", "Connection: close\r\n"))
+        #expect(stuck.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+        try await Self.pass(.milliseconds(300), on: running.loop)
+        open.yield()
+        open.yield()
+        open.yield()
+        #expect(long.read(until: "long\n").hasPrefix("HTTP/1.1 200 "))
+        #expect(stream.read(until: "0\r\n\r\n").hasSuffix("0\r\n\r\n"))
     }
 
     /// Returns when the loop's own clock has moved on.

@@ -1,6 +1,7 @@
 import HTTP
 import Networking
 import Serving
+import TestSupport
 
 /// A server on loops and a port of its own, for the time of one test.
 struct RunningServer {
@@ -8,26 +9,19 @@ struct RunningServer {
     let loop: EventLoop
     let port: Int
 
-    static func with(
+    static func start(
         _ configuration: ServerConfiguration = ServerConfiguration(), loops count: Int = 1,
         fast: FastPath? = nil,
-        respond: @escaping @Sendable (Request) async -> Response = RunningServer.echo,
-        _ body: (RunningServer) async throws -> Void
-    ) async throws {
+        respond: @escaping @Sendable (Request) async -> Response = RunningServer.echo
+    ) async throws -> RunningServer {
         let loops = (0..<count).map { EventLoop(index: $0) }
         for loop in loops { loop.start() }
-        defer { for loop in loops { loop.stop() } }
+        CleanUp.atEnd { for loop in loops { loop.stop() } }
         let server = Server(
             loops: loops, configuration: configuration, respond: respond, fast: fast)
         let port = try await server.start(address: "127.0.0.1:0")
-        let running = RunningServer(server: server, loop: loops[0], port: port)
-        do {
-            try await body(running)
-        } catch {
-            await server.drain(deadline: .zero)
-            throw error
-        }
-        await server.drain(deadline: .zero)
+        CleanUp.atEnd { await server.drain(deadline: .zero) }
+        return RunningServer(server: server, loop: loops[0], port: port)
     }
 
     /// Answers with the method, the target and the body; `/late` only after leaving the loop.

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Text
 
-struct AccessTokenTests {
+@Suite(.cleansUp) struct AccessTokenTests {
     private struct Scene {
         var service: TestService
         var tenant: TenantRow
@@ -55,7 +55,6 @@ struct AccessTokenTests {
                 fields: [Field("content-type", "application/x-www-form-urlencoded")])
             #expect(told.json["active"]?.bool == enabled)
         }
-        await scene.service.stop()
     }
 
     @Test func `a person in an app is a principal with the rights of their role`() async throws {
@@ -72,7 +71,6 @@ struct AccessTokenTests {
         let tenants = try await scene.service.send(
             .post, "/v1/tenants", json: #"{"slug":"mine","name":"M"}"#, as: .bearer(scene.token))
         #expect(tenants.status == 403)
-        await scene.service.stop()
     }
 
     @Test
@@ -104,6 +102,5 @@ struct AccessTokenTests {
         #expect(try await scene.me(scene.token).status == 200)
         _ = try await scene.service.send(.delete, "\(user)/sessions", as: .platformOwner)
         #expect(try await scene.me(scene.token).status == 401)
-        await scene.service.stop()
     }
 }

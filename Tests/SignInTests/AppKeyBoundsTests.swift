@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// Keys that apps' keys make, and what a key may do at an app that it was not made for.
-struct AppKeyBoundsTests {
+@Suite(.cleansUp) struct AppKeyBoundsTests {
     private static let bounds =
         #","expires_at":"2098-01-01T00:00:00Z","allowed_ips":["127.0.0.1"],"#
         + #""rate_limit":{"per_minute":50}"#
@@ -56,7 +56,6 @@ struct AppKeyBoundsTests {
             .post, "/api/smtp-credentials/\(free.id)/rotate", as: "ApiKey \(maker.secret)")
         #expect(rotated.status == 403, "\(rotated.text)")
         try await expectHeir(stage.service, made.json["id"]?.string, of: maker)
-        await stage.stop()
     }
 
     @Test func `I16 a key that a key makes has its bounds and ends with it`() async throws {
@@ -86,7 +85,6 @@ struct AppKeyBoundsTests {
             #expect(refused.status == 403, "\(refused.text)")
         }
         try await expectHeir(stage.service, heir.json["apiKey"]?["id"]?.string, of: maker)
-        await stage.service.stop()
     }
 
     @Test func `a key of something else is no key of an app`() async throws {
@@ -109,6 +107,5 @@ struct AppKeyBoundsTests {
             let answer = try await stage.send(method, path, fields: key)
             #expect(answer.status == 403, "\(path) \(answer.text)")
         }
-        await stage.service.stop()
     }
 }

@@ -9,7 +9,7 @@ import Testing
 import Text
 
 /// Providers that are slow, or that answer far too much: every app fails closed, within its time.
-struct BadProviderTests {
+@Suite(.cleansUp) struct BadProviderTests {
     enum Fault: String, CaseIterable, Sendable {
         /// It accepts the connection and says nothing.
         case stalls
@@ -89,12 +89,6 @@ struct BadProviderTests {
                 method, "/t/acme\(path)", json: json,
                 fields: token.map { [Field("authorization", "Bearer \($0)")] } ?? [])
         }
-
-        func stop() async {
-            listener.stop()
-            await provider.stop()
-            await service.stop()
-        }
     }
 
     private static let redirect = "app://callback"
@@ -117,7 +111,6 @@ struct BadProviderTests {
         expectOnlyError(exchange, 503, "Token exchange failed")
         let profile = try await scene.send(.get, "/relate/api/profile", token: token)
         #expect(profile.status == 503 && profile.first("retry-after") == "5")
-        await scene.stop()
     }
 
     @Test(arguments: Fault.allCases)
@@ -134,6 +127,5 @@ struct BadProviderTests {
             ended, 503, "Failed to exchange token: the provider cannot be asked; try again.")
         let profile = try await scene.send(.get, "/relate/api/profile", token: "opaque")
         #expect(profile.status == 503, "\(profile.text)")
-        await scene.stop()
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Sign-ins that were begun cost a row or a question each, so a minute has a limit of them; ten
 /// addresses that use it up do not close a client to others.
-struct BegunSignInLimitTests {
+@Suite(.cleansUp) struct BegunSignInLimitTests {
     /// As many calls from one address as are made at a time.
     private static let width = 15
 
@@ -50,7 +50,6 @@ struct BegunSignInLimitTests {
         #expect(others == [200: 30, 429: 10])
         clock.advance(seconds: 60)
         #expect(try await begin("state-more-2", from: "198.51.100.1") == 200)
-        await scene.stop()
     }
 
     @Test func `300 begun sign-ins by device from ten addresses leave an eleventh its own`()
@@ -81,6 +80,5 @@ struct BegunSignInLimitTests {
             let status = try await begin("code-eleven-\(number)", from: "192.0.2.1")
             #expect(status == (number < 3 ? 200 : 429))
         }
-        await stage.stop()
     }
 }

@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// Clients at hosts of their own: the contract at the root, and nothing else there.
-struct BoundHostTests {
+@Suite(.cleansUp) struct BoundHostTests {
     private struct Scene {
         let service: TestService
         let tenant: TenantRow
@@ -53,11 +53,6 @@ struct BoundHostTests {
         func token(_ claims: [String: String?] = [:]) -> String {
             provider.mint(clientID: "web", now: Timestamp.systemClock()).token(claims)
         }
-
-        func stop() async {
-            await provider.stop()
-            await service.stop()
-        }
     }
 
     @Test func `each client answers at the root of its host, and nothing else does`()
@@ -83,7 +78,6 @@ struct BoundHostTests {
                 #expect(answer.status == 404, "\(client) \(path)")
             }
         }
-        await scene.stop()
     }
 
     @Test func `the mail app gets its key at its host and uses it there`() async throws {
@@ -101,7 +95,6 @@ struct BoundHostTests {
             .get, "/t/acme/relate/api/profile", fields: key)
         #expect(byPath.status == 200)
         #expect(try await scene.send("relate", .get, "/api/profile").status == 401)
-        await scene.stop()
     }
 
     @Test
@@ -134,7 +127,6 @@ struct BoundHostTests {
             "deeprecall", .post, "/api/auth/exchange/google", "{}",
             fields: [Field("origin", "https://evil.example")])
         #expect(page.status == 403 && page.first("access-control-allow-origin") == nil)
-        await scene.stop()
     }
 
     @Test func `a web page comes back to its host, and its cookies are the host's`() async throws {
@@ -155,7 +147,6 @@ struct BoundHostTests {
         let me = try await scene.send(
             "timetracker", .get, "/auth/me", fields: [Field("cookie", session)])
         #expect(me.json["email"]?.string == "ann@example.com", "\(me.text)")
-        await scene.stop()
     }
 
     @Test func `a host below a domain that another tenant has proved is not bound`() async throws {
@@ -182,6 +173,5 @@ struct BoundHostTests {
         }
         #expect(try await bind("notacme.example", "other") == 200)
         #expect(try await bind("photos3.acme.example", "acme") == 200)
-        await scene.stop()
     }
 }

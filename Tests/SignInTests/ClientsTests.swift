@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Text
 
-struct ClientsTests {
+@Suite(.cleansUp) struct ClientsTests {
     private static let path = "/v1/tenants/acme/clients"
 
     @Test func `every contract is listed, off until it is set, and set whole`() async throws {
@@ -42,7 +42,6 @@ struct ClientsTests {
             .put, "\(Self.path)/immich", json: "{}", as: .tenantAdmin(acme))
         #expect(off.json["enabled"] == .bool(false) && off.json["hosts"] == .array([]))
         #expect(try await service.send(.get, "/t/acme/immich/api/server/ping").status == 404)
-        await service.stop()
     }
 
     @Test func `another tenant gets no port of a host that is bound`() async throws {
@@ -58,7 +57,6 @@ struct ClientsTests {
         #expect(try await bind("photos.acme.example", acme) == 200)
         #expect(try await bind("photos.acme.example:8443", other) == 409)
         #expect(try await bind("photos.acme.example:8443", acme) == 200)
-        await service.stop()
     }
 
     @Test func `bad input, an unknown client, another tenant and missing rights are refused`()
@@ -89,7 +87,6 @@ struct ClientsTests {
         #expect(try await service.send(.get, Self.path, as: .tenantAdmin(other)).status == 404)
         let support = try await service.session(role: .support, tenant: acme.id)
         #expect(try await service.send(.get, Self.path, as: .session(support)).status == 403)
-        await service.stop()
     }
 
     @Test func `a host belongs to one client of the whole server, and answers at its root`()
@@ -124,7 +121,6 @@ struct ClientsTests {
         #expect(try await put(acme, #"{"enabled":true}"#) == 200)
         #expect(try await service.send(.get, "/api/server/ping", fields: host).status == 421)
         #expect(try await put(other, body) == 200)
-        await service.stop()
     }
 
     @Test func `pages of an allowed origin read answers and refusals, others nothing`()
@@ -147,7 +143,6 @@ struct ClientsTests {
         let stranger = try await ask("/api/users/me", "https://evil.example")
         expectError(stranger, 403, "Origin not allowed")
         #expect(stranger.first("access-control-allow-origin") == nil)
-        await stage.service.stop()
     }
 
     @Test func `a client that is off is 404 in its own form, which its page reads`() async throws {
@@ -168,6 +163,5 @@ struct ClientsTests {
             default: expectOnlyError(answer, 404, "There is no such path.")
             }
         }
-        await service.stop()
     }
 }

@@ -7,7 +7,7 @@ import Text
 
 /// Pages of other origins that a browser adds the app's cookie for: only an origin that is listed
 /// with credentials may act with it.
-struct CookieOriginTests {
+@Suite(.cleansUp) struct CookieOriginTests {
     private struct Scene {
         let stage: ImmichStage
         let token: String
@@ -74,7 +74,6 @@ struct CookieOriginTests {
         #expect(told["allowed"] == .bool(false))
         #expect(told["reason"]?.string == "credentials_not_allowed")
         #expect(told["rule"]?.string == "exact")
-        await scene.stage.service.stop()
     }
 
     @Test func `one with credentials does, and without the cookie all of them sign in by header`()
@@ -100,7 +99,6 @@ struct CookieOriginTests {
                 "/api/auth/validateToken", origin: origin, fields: [Field("x-api-key", "")])
             #expect(empty.status == 403, "\(empty.text)")
         }
-        await scene.stage.service.stop()
     }
 
     @Test func `a page without credentials is given no cookie of another person's session`()
@@ -118,7 +116,6 @@ struct CookieOriginTests {
             #expect(
                 answer.response.fields.filter { $0.name == "set-cookie" }.count == cookies)
         }
-        await scene.stage.service.stop()
     }
 
     @Test func `the timetracker's cookie is held to the same`() async throws {
@@ -137,7 +134,6 @@ struct CookieOriginTests {
                 expectOnlyError(answer, 403, "Origin not allowed")
             }
         }
-        await stage.stop()
     }
 
     @Test func `a bound host's own pages act at its mount, and nobody else's do`() async throws {
@@ -171,42 +167,40 @@ struct CookieOriginTests {
             .post, "\(ImmichStage.mount)/api/auth/login", json: body,
             fields: [Field("origin", "https://photos.acme.example")])
         expectError(byPath, 403, "Origin not allowed")
-        await stage.service.stop()
     }
 
     @Test(arguments: ["relate", "immich", "timetracker", "thinkwork", "deeprecall"])
     func `what a page sends without asking before is no JSON`(_ client: String) async throws {
-        try await TestService.run { service, _ in
-            try await service.manage(
-                .put, "/v1/tenants/acme/clients/\(client)", #"{"enabled":true}"#)
-            let path =
-                switch client {
-                case "relate": "/api/smtp-credentials"
-                case "immich": "/api/auth/login"
-                case "timetracker": "/auth/token"
-                case "thinkwork": "/api/tenants/acme/invites"
-                default: "/api/auth/exchange/google"
-                }
-            func send(_ fields: [Field]) async throws -> TestAnswer {
-                // Without a type of its own the test's sender would name JSON.
-                try await service.send(
-                    .post, "/t/acme/\(client)\(path)", json: "{}", fields: fields)
+        let (service, _) = try await TestService.makeWithTenant()
+        try await service.manage(
+            .put, "/v1/tenants/acme/clients/\(client)", #"{"enabled":true}"#)
+        let path =
+            switch client {
+            case "relate": "/api/smtp-credentials"
+            case "immich": "/api/auth/login"
+            case "timetracker": "/auth/token"
+            case "thinkwork": "/api/tenants/acme/invites"
+            default: "/api/auth/exchange/google"
             }
-            for type in [
-                "text/plain", "text/plain; charset=application/json",
-                "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
-                "application/jsonx", "",
-            ] {
-                let answer = try await send([Field("content-type", type)])
-                #expect(answer.status == 415, "\(type): \(answer.text)")
-                let text = answer.json["error"]?.string ?? ""
-                let said = client == "immich" ? answer.json["message"]?.string ?? "" : text
-                #expect(said == "The body must be application/json.", "\(answer.text)")
-            }
-            for type in ["application/json", "Application/JSON ; charset=utf-8"] {
-                let answer = try await send([Field("content-type", type)])
-                #expect(answer.status != 415, "\(type): \(answer.text)")
-            }
+        func send(_ fields: [Field]) async throws -> TestAnswer {
+            // Without a type of its own the test's sender would name JSON.
+            try await service.send(
+                .post, "/t/acme/\(client)\(path)", json: "{}", fields: fields)
+        }
+        for type in [
+            "text/plain", "text/plain; charset=application/json",
+            "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+            "application/jsonx", "",
+        ] {
+            let answer = try await send([Field("content-type", type)])
+            #expect(answer.status == 415, "\(type): \(answer.text)")
+            let text = answer.json["error"]?.string ?? ""
+            let said = client == "immich" ? answer.json["message"]?.string ?? "" : text
+            #expect(said == "The body must be application/json.", "\(answer.text)")
+        }
+        for type in ["application/json", "Application/JSON ; charset=utf-8"] {
+            let answer = try await send([Field("content-type", type)])
+            #expect(answer.status != 415, "\(type): \(answer.text)")
         }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 import Text
 
 /// What the app asks with its token, and what a browser page around it asks before.
-struct DeepRecallAccountTests {
+@Suite(.cleansUp) struct DeepRecallAccountTests {
     private static let replication = "/api/replication/token"
 
     @Test func `D5 the app token is changed for a short replication token`() async throws {
@@ -37,7 +37,6 @@ struct DeepRecallAccountTests {
         expectOnlyError(
             try await stage.send(.get, "/api/user/status", token: electric), 401,
             "Authentication required")
-        await stage.stop()
     }
 
     @Test func `D5 without a bearer token, or with one that is over, replication is 401`()
@@ -66,14 +65,12 @@ struct DeepRecallAccountTests {
         short.clock.advance(seconds: 1)
         expectOnlyError(
             try await short.send(.post, Self.replication, token: old), 401, "JWT expired")
-        await short.stop()
         let user = try stage.payload(token)["userId"]?.string ?? ""
         let ended = try await stage.service.send(
             .delete, "/v1/tenants/acme/users/\(user)/sessions", as: .platformOwner)
         #expect(ended.status < 300)
         expectOnlyError(
             try await stage.send(.post, Self.replication, token: token), 401, "JWT expired")
-        await stage.stop()
     }
 
     @Test func `D7 the status of an account counts sign-ins and none of the app's own things`()
@@ -92,7 +89,6 @@ struct DeepRecallAccountTests {
         expectOnlyError(
             try await stage.send(.get, "/api/user/status", token: "x"), 401,
             "Authentication required")
-        await stage.stop()
     }
 
     @Test func `D8 the profile shows the sign-ins and takes a new name`() async throws {
@@ -128,7 +124,6 @@ struct DeepRecallAccountTests {
             try await stage.send(.patch, "/api/profile", "{}", token: token), 400,
             "No fields to update")
         expectOnlyError(try await stage.send(.get, "/api/profile"), 401, "Authentication required")
-        await stage.stop()
     }
 
     @Test func `another tenant's token is not known here, and a suspended person's is 403`()
@@ -149,7 +144,6 @@ struct DeepRecallAccountTests {
             .post, "/v1/tenants/acme/users/\(user)/suspend", as: .platformOwner)
         #expect(try await stage.send(.get, "/api/user/status", token: token).status == 403)
         #expect(try await stage.send(.post, Self.replication, token: token).status == 403)
-        await stage.stop()
     }
 
     @Test func `D8 the app's configuration has no secret, whatever is set`() async throws {
@@ -166,7 +160,6 @@ struct DeepRecallAccountTests {
             #"{"electricUrl":"https://sync.acme.example/v1/shape","electricSourceId":"acme-1","#
                 + #""electricSecret":""}"#)
         #expect(config.first("access-control-allow-origin") == "*")
-        await stage.stop()
     }
 
     @Test func `D6 every path lets the app's page ask before, and no other page`() async throws {
@@ -194,7 +187,6 @@ struct DeepRecallAccountTests {
             #expect(refused.status == 403 && refused.text == "Origin not allowed", "\(path)")
             #expect(refused.first("content-type") == "text/plain; charset=utf-8")
         }
-        await stage.stop()
     }
 
     @Test func `D8 what the app asks beyond signing in is not here, and its page may read that`()
@@ -214,6 +206,5 @@ struct DeepRecallAccountTests {
             .get, "/t/acme/deeprecall/api/user/status",
             fields: [Field("origin", "https://evil.example")])
         expectOnlyError(evil, 403, "Origin not allowed")
-        await stage.stop()
     }
 }

@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// `/api/auth/github/…`: GitHub's device code through the broker.
-struct DeepRecallDeviceTests {
+@Suite(.cleansUp) struct DeepRecallDeviceTests {
     private static let code = "3584d83530557fdd1f46af8289938c8ef79f9dc5"
     private static let path = "/api/auth/github"
     /// The released app sends its own client id and scope; the document's sends its device.
@@ -44,7 +44,6 @@ struct DeepRecallDeviceTests {
         expectOnlyError(
             try await stage.send(.post, "\(Self.path)/device-code", Self.released), 503,
             "Failed to request device code from GitHub")
-        await stage.stop()
     }
 
     @Test func `D4b the released app asks until GitHub grants, and exchanges the token`()
@@ -73,7 +72,6 @@ struct DeepRecallDeviceTests {
         let done = try await stage.exchange(
             "github", #"{"access_token":"gho_1","device_id":"mobile-1-a"}"#)
         #expect(done.status == 200, "\(done.text)")
-        await stage.stop()
     }
 
     @Test
@@ -105,7 +103,6 @@ struct DeepRecallDeviceTests {
                 try await stage.send(.post, "\(Self.path)/poll", body), 400,
                 "Missing device_code or device_id")
         }
-        await stage.stop()
     }
 
     @Test func `D4a one long question is answered when the person has decided`() async throws {
@@ -132,7 +129,6 @@ struct DeepRecallDeviceTests {
         try await stage.expectSigned(token, type: "at+jwt")
         let claims = try stage.payload(token)
         #expect(claims["deviceId"]?.string == DeepRecallStage.device)
-        await stage.stop()
     }
 
     @Test func `D4a a person who does not decide leaves it pending after 55 seconds`() async throws
@@ -155,7 +151,6 @@ struct DeepRecallDeviceTests {
         let other = Self.asked.replacing(DeepRecallStage.device, with: "other")
         expectOnlyError(
             try await stage.send(.post, "\(Self.path)/poll", other), 400, "expired_token")
-        await stage.stop()
     }
 
     @Test func `GitHub is asked about one code as often as it allows, whoever asks`() async throws {
@@ -176,7 +171,6 @@ struct DeepRecallDeviceTests {
             #expect(stage.provider.fetches(of: "/gh/token") == round)
             stage.clock.advance(seconds: 5)
         }
-        await stage.stop()
     }
 
     @Test func `one address begins 30 device sign-ins a minute, on all replicas together`()
@@ -205,6 +199,5 @@ struct DeepRecallDeviceTests {
         #expect(try await begin(31, from: "192.0.2.2").status == 200)
         stage.clock.advance(seconds: 60)
         #expect(try await begin(32, from: "192.0.2.1").status == 200)
-        await stage.stop()
     }
 }

@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// `/api/auth/exchange/…`: the app brings a provider's token.
-struct DeepRecallExchangeTests {
+@Suite(.cleansUp) struct DeepRecallExchangeTests {
     @Test func `D1 a Google id token becomes an app token that says what the app reads`()
         async throws
     {
@@ -53,7 +53,6 @@ struct DeepRecallExchangeTests {
         #expect(last.status == 200 && longest.utf8.count == 128, "\(last.text)")
         let claimed = try stage.payload(last.json["app_jwt"]?.string ?? "")
         #expect(claimed["deviceId"]?.string == longest)
-        await stage.stop()
     }
 
     @Test func `D1 how long a token lasts is a setting`() async throws {
@@ -61,7 +60,6 @@ struct DeepRecallExchangeTests {
         try await stage.invite("ann@acme.example")
         let claims = try stage.payload(try await stage.signInWithGoogle())
         #expect((claims["exp"]?.int ?? 0) - (claims["iat"]?.int ?? 0) == 900)
-        await stage.stop()
     }
 
     @Test func `D1 D2 an incomplete request is told what is missing`() async throws {
@@ -82,7 +80,6 @@ struct DeepRecallExchangeTests {
             expectOnlyError(
                 try await stage.exchange(kind, "{"), 400, "The body must be a JSON object.")
         }
-        await stage.stop()
     }
 
     @Test func `D1 an id token that Google did not give our app is 401, whatever is wrong with it`()
@@ -108,7 +105,6 @@ struct DeepRecallExchangeTests {
                 "google", String(decoding: body.encoded(), as: UTF8.self))
             expectOnlyError(answer, 401, "Token exchange failed")
         }
-        await stage.stop()
     }
 
     @Test func `D1 a person whom nobody invited is refused with a reference and no reason`()
@@ -120,7 +116,6 @@ struct DeepRecallExchangeTests {
         #expect(answer.status == 403)
         #expect(answer.json.members?.count == 1)
         #expect(answer.json["error"]?.string?.contains("invite") == false, "\(answer.text)")
-        await stage.stop()
     }
 
     @Test func `D1 D2 a provider that is away is 503, and may be asked again`() async throws {
@@ -134,7 +129,6 @@ struct DeepRecallExchangeTests {
         expectOnlyError(
             try await stage.exchange("github", #"{"access_token":"gho_1","device_id":"d"}"#), 503,
             "Token exchange failed")
-        await stage.stop()
     }
 
     @Test func `D1 D2 a fault of ours is one text, and no 401`() async throws {
@@ -143,7 +137,6 @@ struct DeepRecallExchangeTests {
         let database = stage.service.database
         let owner = database.client(as: database.owner)
         _ = try await owner.query("REVOKE INSERT ON sessions FROM gatehouse_app")
-        await owner.close()
         for (kind, token) in [
             ("google", #""id_token":"\#(stage.googleToken())""#),
             ("github", #""access_token":"gho_1""#),
@@ -158,7 +151,6 @@ struct DeepRecallExchangeTests {
         let unset = try await stage.exchange(
             "google", #"{"id_token":"\#(stage.googleToken())","device_id":"d"}"#)
         expectOnlyError(unset, 500, "Token exchange failed")
-        await stage.stop()
     }
 
     @Test func `D1 D2 a provider that is not registered is no outage`()
@@ -178,7 +170,6 @@ struct DeepRecallExchangeTests {
             expectOnlyError(answer, 500, "Token exchange failed")
             #expect(answer.first("retry-after") == nil, "\(kind)")
         }
-        await stage.stop()
     }
 
     @Test func `D2 a GitHub token of ours signs its person in by the primary address`() async throws
@@ -198,7 +189,6 @@ struct DeepRecallExchangeTests {
         #expect(claims["provider"]?.string == "github")
         // GitHub was asked whether the token is ours, before whose it is.
         #expect(stage.provider.fetches(of: "/gh/check") == 1)
-        await stage.stop()
     }
 
     @Test func `D2 a GitHub token of another app, of nobody, or that is no token is 401`()
@@ -222,7 +212,6 @@ struct DeepRecallExchangeTests {
                 try await stage.exchange(
                     "github", #"{"access_token":"\#(token)","device_id":"d"}"#), 401, text)
         }
-        await stage.stop()
     }
 
     @Test func `D2 an address that GitHub has not verified lets nobody in`() async throws {
@@ -234,6 +223,5 @@ struct DeepRecallExchangeTests {
         let answer = try await stage.exchange(
             "github", #"{"access_token":"gho_1","device_id":"d"}"#)
         #expect(answer.status == 403, "\(answer.text)")
-        await stage.stop()
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `/api/profile/link/{provider}`: a second account for the same person.
-struct DeepRecallLinkTests {
+@Suite(.cleansUp) struct DeepRecallLinkTests {
     private static let path = "/api/profile/link"
 
     private func github(_ stage: DeepRecallStage) async throws -> TestAnswer {
@@ -41,7 +41,6 @@ struct DeepRecallLinkTests {
             #expect(try await stage.send(.get, "/api/profile", token: ended).status == 401)
         }
         #expect(try await github(stage).status == 403)
-        await stage.stop()
     }
 
     @Test func `D8 the last account stays, and one that is not there is not taken`() async throws {
@@ -65,7 +64,6 @@ struct DeepRecallLinkTests {
             try await stage.send(.delete, "\(Self.path)/google", token: token), 400,
             "Cannot unlink last identity")
         #expect(try await stage.send(.get, "/api/profile", token: token).status == 200)
-        await stage.stop()
     }
 
     @Test func `D8 an account of another person's is 409 and does not tell whose`() async throws {
@@ -79,7 +77,6 @@ struct DeepRecallLinkTests {
         expectAnswer(
             taken, #"{"status":"conflict","message":"This account is linked to another user"}"#,
             status: 409)
-        await stage.stop()
     }
 
     @Test func `D8 only a signed-in person with a good token of a known provider links`()
@@ -107,7 +104,6 @@ struct DeepRecallLinkTests {
                 try await stage.send(method, "\(Self.path)/google", "{}"), 401,
                 "Authentication required")
         }
-        await stage.stop()
     }
 
     @Test func `D8 a link grant stands in the place of a session, once`() async throws {
@@ -129,6 +125,5 @@ struct DeepRecallLinkTests {
                 .post, "\(Self.path)/github",
                 #"{"access_token":"gho_1","link_grant":"nonsense"}"#), 400,
             "The link grant is not valid, or not any more")
-        await stage.stop()
     }
 }

@@ -57,11 +57,6 @@ struct DeepRecallStage: ClientStage {
         return stage
     }
 
-    func stop() async {
-        await provider.stop()
-        await service.stop()
-    }
-
     func invite(_ email: String) async throws {
         try await service.manage(.post, "/v1/tenants/acme/invites", #"{"email":"\#(email)"}"#)
     }

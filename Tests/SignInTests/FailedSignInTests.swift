@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// Why a sign-in failed before the rules were asked: told to the operator, and not to the stranger.
-struct FailedSignInTests {
+@Suite(.cleansUp) struct FailedSignInTests {
     private func list(_ stage: TimeTrackerStage, _ query: String = "") async throws -> TestAnswer {
         try await stage.service.send(
             .get, "/v1/tenants/acme/failed-sign-ins\(query)", as: .tenantAdmin(stage.tenant))
@@ -58,7 +58,6 @@ struct FailedSignInTests {
         let all = try await list(stage)
         #expect(all.json["items"]?.array?.count == 5, "\(all.text)")
         #expect(try await list(stage, "?client=immich").json["items"]?.array?.isEmpty == true)
-        await stage.stop()
     }
 
     @Test func `what the rules refuse leaves a decision, and a wrong password leaves nothing here`()
@@ -75,7 +74,6 @@ struct FailedSignInTests {
             .post, "/t/acme/immich/api/auth/login", json: #"{"email":"a@b.example","password":"x"}"#
         )
         #expect(try await list(stage).json["items"]?.array?.isEmpty == true)
-        await stage.stop()
     }
 
     @Test func `anybody can cause a line, so no more than so many of a minute are kept`()
@@ -98,6 +96,5 @@ struct FailedSignInTests {
         let foreign = try await stage.service.send(
             .get, "/v1/tenants/acme/failed-sign-ins", as: .tenantAdmin(other))
         #expect(foreign.status == 404)
-        await stage.stop()
     }
 }

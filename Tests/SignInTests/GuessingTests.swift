@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// Who guesses is held back, on every replica and from every address; the owner is not.
-struct GuessingTests {
+@Suite(.cleansUp) struct GuessingTests {
     private static let count = 500
     private static let home = "192.0.2.1"
     /// From the fifth failure on: twice as long each time, and a quarter of an hour at most.
@@ -101,7 +101,6 @@ struct GuessingTests {
             #expect(lucky.status == 429)
         }
         expectBackOff(waits)
-        await scene.stage.service.stop()
     }
 
     @Test func `an unknown account is held back and answered like a known one`() async throws {
@@ -120,7 +119,6 @@ struct GuessingTests {
         let known = try await answers("ann@acme.example")
         #expect(known == unknown)
         #expect(unknown.filter { $0.hasPrefix("429 ") }.count == 3)
-        await scene.stage.service.stop()
     }
 
     @Test func `500 wrong PINs from many addresses are held back, and the owner's is taken`()
@@ -146,7 +144,6 @@ struct GuessingTests {
             #expect(status == 204)
         }
         expectBackOff(waits)
-        await scene.stage.service.stop()
     }
 
     @Test func `many strangers' tries slow each other down, and shut out no right password`()
@@ -172,6 +169,5 @@ struct GuessingTests {
         // The right password from a device and an address that were never seen.
         let fresh = try await scene.signIn(ImmichStage.password, from: "198.18.0.9", at: 0)
         #expect(fresh.status == 201)
-        await scene.stage.service.stop()
     }
 }

@@ -9,7 +9,7 @@ import Testing
 import Text
 
 /// Which hosts a tenant gets, which only the platform gives, and which nobody has but this server.
-struct HostBindingTests {
+@Suite(.cleansUp) struct HostBindingTests {
     private static let publicURL = "https://id.example.org"
 
     private static func bind(
@@ -52,7 +52,6 @@ struct HostBindingTests {
             try await Self.bind(
                 service, "acme", ["photos.example.org"], as: .tenantAdmin(acme)
             ).status == 200)
-        await service.stop()
     }
 
     @Test func `a tenant binds only below its verified domain, the platform elsewhere too`()
@@ -82,7 +81,6 @@ struct HostBindingTests {
         #expect(try await Self.bind(service, "acme", kept, as: .platformOwner).status == 200)
         #expect(try await Self.bind(service, "acme", kept, as: .tenantAdmin(acme)).status == 200)
         #expect(try await Self.ping(service, "notacme.example") == 200)
-        await service.stop()
     }
 
     @Test func `a host goes with the domain that it hangs on, and comes back with it`()
@@ -117,7 +115,6 @@ struct HostBindingTests {
             .get, "/v1/tenants/acme/clients", as: .tenantAdmin(acme))
         let immich = list.json["items"]?.array?.first { $0["name"]?.string == "immich" }
         #expect(immich?["unbound_hosts"] == Self.list(hosts), "\(list.text)")
-        await service.stop()
     }
 
     @Test func `our own names and this machine's are asked before any binding`() async throws {
@@ -140,7 +137,6 @@ struct HostBindingTests {
             let answer = try await service.send(.get, "/v1/me", fields: [Field("host", host)])
             #expect(answer.status == 421 || answer.status == 404, "\(host): \(answer.text)")
         }
-        await service.stop()
     }
 
     @Test func `on this machine alone the platform may bind other local ports, tenants none`()
@@ -168,7 +164,6 @@ struct HostBindingTests {
             let answer = try await service.send(.get, "/v1/me", fields: [Field("host", host)])
             #expect(answer.status == 401, "\(host)")
         }
-        await service.stop()
     }
 
     @Test
@@ -204,6 +199,5 @@ struct HostBindingTests {
             "http://localhost:9/cb", "app.immich:///oauth-callback", "app.immich:/cb",
             "com.example.app://auth/cb", "HTTPS://a.example/cb",
         ] { #expect(try await put(uri).status == 200, "\(uri)") }
-        await service.stop()
     }
 }

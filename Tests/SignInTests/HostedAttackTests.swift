@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// What somebody tries who wants another person's sign-in on the pages that the server shows itself.
-struct HostedAttackTests {
+@Suite(.cleansUp) struct HostedAttackTests {
     private static let page = [Field("sec-fetch-site", "same-origin")]
 
     private static func register(
@@ -65,9 +65,6 @@ struct HostedAttackTests {
                 fields: [Field("cookie", Self.cookie(again.answer))])
             #expect(hostile.fetches(of: "/token") == (path.contains("evil") ? 1 : 0), "\(path)")
         }
-        await honest.stop()
-        await hostile.stop()
-        await service.stop()
     }
 
     /// A page of a sibling host may set cookies for all hosts of the domain, but none of that prefix.
@@ -88,8 +85,6 @@ struct HostedAttackTests {
                 .get, way, fields: [Field("cookie", cookie)], isTLS: true)
             #expect(provider.fetches(of: "/token") == fetches)
         }
-        await provider.stop()
-        await service.stop()
     }
 
     @Test func `nobody is sent to what is no address`() async throws {
@@ -113,8 +108,6 @@ struct HostedAttackTests {
                 .post, "/t/acme/sign-in", json: "provider=\(id)",
                 fields: Self.page + [Field("content-type", "application/x-www-form-urlencoded")])
             #expect(begun.status == 503 && begun.first("location") == nil, "\(address)")
-            await provider.stop()
         }
-        await service.stop()
     }
 }

@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// Who is known in several places says where to go.
-struct HostedChoiceTests {
+@Suite(.cleansUp) struct HostedChoiceTests {
     private typealias Scene = HostedStage
     private typealias Jar = HostedStage.Jar
 
@@ -32,7 +32,6 @@ struct HostedChoiceTests {
         expectHostedPage(done, 200, "You are signed up")
         #expect(try await scene.users("globex").first?["status"]?.string == "active")
         #expect(try await scene.users("acme").first?["status"]?.string == "pending")
-        await scene.stop()
     }
 
     @Test func `who belongs to one tenant and is invited to another may go to either`()
@@ -60,6 +59,5 @@ struct HostedChoiceTests {
             #expect(try await scene.users("acme").first?["status"]?.string == "active")
             #expect(try await scene.users("globex").first?["status"]?.string == status)
         }
-        await scene.stop()
     }
 }

@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// The pages that this server shows people itself.
-struct HostedSignInTests {
+@Suite(.cleansUp) struct HostedSignInTests {
     private typealias Scene = HostedStage
     private typealias Jar = HostedStage.Jar
     private static let email = HostedStage.email
@@ -33,7 +33,6 @@ struct HostedSignInTests {
         _ = try await scene.service.send(
             .post, "/v1/tenants/acme/suspend", as: .platformOwner)
         expectHostedPage(try await scene.get("/t/acme/sign-in", jar), 403, "suspended")
-        await scene.stop()
     }
 
     @Test
@@ -66,7 +65,6 @@ struct HostedSignInTests {
             .patch, "/v1/providers/\(scene.ids[0])",
             #"{"client_tenants":{"web":"\#(acme?.id.description ?? "")"}}"#)
         #expect(try await offered() == ["One"])
-        await scene.stop()
     }
 
     @Test func `a link grant is taken from the address, and adds one sign-in of any address`()
@@ -101,7 +99,6 @@ struct HostedSignInTests {
             1, at: "/t/acme/sign-in", jar, email: "third@example.com")
         expectHostedPage(again, 404, "used up")
         #expect(try await scene.users().first?["identities"]?.array?.count == 2)
-        await scene.stop()
     }
 
     @Test func `a stranger, another browser and a replay get nowhere`() async throws {
@@ -133,7 +130,6 @@ struct HostedSignInTests {
                     "/t/acme/sign-in", [("provider", scene.ids[0])], Jar(), fields: fields), 403,
                 "another page")
         }
-        await scene.stop()
     }
 
     @Test func `a second sign-in is added once the account was proved and its owner says so`()
@@ -171,7 +167,6 @@ struct HostedSignInTests {
         // From now on it leads to the same person.
         expectHostedPage(
             try await scene.passThrough(1, at: "/t/acme/sign-in", Jar()), 200, "You are signed up")
-        await scene.stop()
     }
 
     @Test func `an account with a password is proved by it`() async throws {
@@ -196,6 +191,5 @@ struct HostedSignInTests {
             try await scene.post("/sign-in/link", [("token", hiddenField("token", confirm))], jar),
             200, "One is added")
         #expect(try await scene.users().first?["identities"]?.array?.count == 2)
-        await scene.stop()
     }
 }

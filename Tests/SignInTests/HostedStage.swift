@@ -41,12 +41,6 @@ struct HostedStage {
             #"{"enabled":true,"settings":{"provider":"oidc"}}"#)
     }
 
-    func stop() async {
-        await first.stop()
-        await second.stop()
-        await service.stop()
-    }
-
     func invite(_ tenant: String = "acme") async throws -> String {
         let made = try await service.send(
             .post, "/v1/tenants/\(tenant)/invites",

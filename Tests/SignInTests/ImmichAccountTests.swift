@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Text
 
-struct ImmichAccountTests {
+@Suite(.cleansUp) struct ImmichAccountTests {
     @Test func `I12 a password is changed with the old one, which ends every other session`()
         async throws
     {
@@ -40,7 +40,6 @@ struct ImmichAccountTests {
             try await stage.send(.get, "/api/users/me", token: other), 401, "Invalid user token")
         #expect(try await stage.signIn().status == 401)
         #expect(try await stage.signIn(next).status == 201)
-        await stage.service.stop()
     }
 
     @Test func `I12 other sessions stay where the person wants that, and go where they do not`()
@@ -79,7 +78,6 @@ struct ImmichAccountTests {
             expectError(try await stage.send(.post, path, body, token: token), 400, text)
         }
         expectError(try await stage.send(.post, path, "{}"), 401, "Authentication required")
-        await stage.service.stop()
     }
 
     @Test func `I12 without the old password only a fresh session may set a new one`() async throws
@@ -107,7 +105,6 @@ struct ImmichAccountTests {
                 .put, path, #"{"password":"another1"}"#, token: token)
             expectError(late, 400, "Sign in again to change the password")
         }
-        await stage.service.stop()
     }
 
     @Test func `I6 I10 I12 a password that an operator chose is changed whenever the person wants`()
@@ -136,7 +133,6 @@ struct ImmichAccountTests {
             try await stage.send(
                 .put, "/api/auth/change-password", #"{"password":"horse battery staple"}"#,
                 token: token), 400, "Sign in again to change the password")
-        await stage.service.stop()
     }
 
     @Test func `I13 a PIN is set, verified, changed and removed, and a wrong one is never 401`()
@@ -222,7 +218,6 @@ struct ImmichAccountTests {
                 try await stage.send(method, "/api/auth/\(path)", method == .get ? nil : "{}"), 401,
                 "Authentication required")
         }
-        await stage.service.stop()
     }
 
     @Test func `strangers' guesses hold strangers back, not the owner's device`() async throws {
@@ -246,6 +241,5 @@ struct ImmichAccountTests {
         }
         for _ in 0..<5 { _ = try await unknown("nobody") }
         #expect(try await unknown("nobody") == 429)
-        await stage.service.stop()
     }
 }

@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// The first admin, as the app's own tests know them, and what `users/me` changes.
-struct ImmichAdminTests {
+@Suite(.cleansUp) struct ImmichAdminTests {
     private struct Scene {
         static let mount = "/t/fresh/immich"
         let service: TestService
@@ -82,7 +82,6 @@ struct ImmichAdminTests {
         expectFresh(
             try await scene.send(
                 .get, "/api/users/me", token: again.json["accessToken"]?.string ?? ""), false)
-        await scene.service.stop()
     }
 
     @Test func `PUT users me takes what it can do, all or nothing, and says what it cannot`()
@@ -125,7 +124,6 @@ struct ImmichAdminTests {
         }
         let cleared = try await put(#"{"avatarColor":null}"#)
         #expect(cleared.json["avatarColor"]?.string == "primary", "\(cleared.text)")
-        await stage.service.stop()
     }
 
     @Test func `the older apps read a list of what is wrong with a body`() async throws {
@@ -137,7 +135,6 @@ struct ImmichAdminTests {
             answer.json["message"] == .array([.string("email must be an email")]),
             "\(answer.text)")
         #expect(answer.json["error"]?.string == "Bad Request")
-        await scene.service.stop()
     }
 
     @Test func `who signs out while suspended is signed out when that ends`() async throws {
@@ -149,6 +146,5 @@ struct ImmichAdminTests {
         #expect(out.status == 200, "\(out.text)")
         _ = try await stage.service.send(.post, "\(user)/resume", as: .platformOwner)
         #expect(try await stage.send(.get, "/api/users/me", token: token).status == 401)
-        await stage.service.stop()
     }
 }

@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// `api-keys`: the app's keys, which are the core's.
-struct ImmichKeyTests {
+@Suite(.cleansUp) struct ImmichKeyTests {
     /// The members of a key; its dates are taken from the answer.
     private func members(
         _ key: JSONValue?, _ name: String, _ permissions: [String]
@@ -80,7 +80,6 @@ struct ImmichKeyTests {
         expectError(try await stage.send(.get, "/api/api-keys"), 401, "Authentication required")
         expectError(
             try await stage.send(.get, "/api/api-keys/me", token: token), 403, "Forbidden")
-        await stage.service.stop()
     }
 
     @Test func `I16 keys of the app are keys of the core, never wider than their maker`()
@@ -122,7 +121,6 @@ struct ImmichKeyTests {
                     method, "/api/api-keys/\(path)", method == .put ? "{}" : nil, token: token),
                 400, "API Key not found")
         }
-        await stage.service.stop()
     }
 
     @Test func `I16 all of this app is neither a right at the tenant nor another app's key`()
@@ -151,6 +149,5 @@ struct ImmichKeyTests {
         let own = try await stage.send(
             .post, "/api/api-keys", #"{"permissions":["all","asset.read"]}"#, fields: tool)
         #expect(own.status == 201, "\(own.text)")
-        await stage.service.stop()
     }
 }

@@ -30,11 +30,6 @@ struct ImmichOAuthScene {
         return ImmichOAuthScene(stage: stage, provider: provider)
     }
 
-    func stop() async {
-        await provider.stop()
-        await stage.service.stop()
-    }
-
     func invite(_ email: String) async throws {
         let answer = try await stage.service.send(
             .post, "/v1/tenants/acme/invites", json: #"{"email":"\#(email)"}"#,

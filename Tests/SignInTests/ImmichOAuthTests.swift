@@ -8,7 +8,7 @@ import Testing
 import Text
 
 /// Sign-in at a provider of our own, as the mobile app drives it: the app holds the verifier.
-struct ImmichOAuthTests {
+@Suite(.cleansUp) struct ImmichOAuthTests {
     private typealias Scene = ImmichOAuthScene
     private static let verifier = Scene.verifier
     private static let challenge = Scene.challenge
@@ -46,7 +46,6 @@ struct ImmichOAuthTests {
         scene.grant(again.first("nonce") ?? "")
         let second = try await scene.end("state-000002")
         #expect(second.json["userId"] == answer.json["userId"])
-        await scene.stop()
     }
 
     @Test func `I8 the older apps' address comes back too, and the newer's is led on to`()
@@ -69,7 +68,6 @@ struct ImmichOAuthTests {
             expectEmpty(back, 307)
             #expect(back.first("location") == "app.immich:///oauth-callback\(query)")
         }
-        await scene.stop()
     }
 
     @Test
@@ -109,7 +107,6 @@ struct ImmichOAuthTests {
                 #expect(done.status == 201, "\(done.text)")
             }
         }
-        await scene.stop()
     }
 
     @Test func `I7 I9 a sign-in that began ten minutes ago is over`() async throws {
@@ -127,7 +124,6 @@ struct ImmichOAuthTests {
                 #expect(answer.status == 201, "\(answer.text)")
             }
         }
-        await scene.stop()
     }
 
     @Test func `I7 what does not begin a sign-in is told, the missing provider before all`()
@@ -145,7 +141,6 @@ struct ImmichOAuthTests {
         for (method, path, body) in refused {
             expectError(try await stage.send(method, path, body), 400, "OAuth is not enabled")
         }
-        await stage.service.stop()
         let scene = try await Scene.make()
         let plain = "code_challenge_method must be S256"
         let redirect = "The redirect address is not registered for this client."
@@ -170,7 +165,6 @@ struct ImmichOAuthTests {
         for (method, query, body, text) in texts {
             expectError(try await scene.stage.send(method, path + query, body), 400, text)
         }
-        await scene.stop()
     }
 
     @Test func `I9 what does not fit is refused with one text, and the state is used up`()
@@ -212,7 +206,6 @@ struct ImmichOAuthTests {
         expectError(
             try await scene.stage.send(.post, "/api/oauth/callback", "{}"), 400,
             "url must be a string")
-        await scene.stop()
     }
 
     @Test func `I9 nobody who is not invited, whose address is another's, or who has none`()
@@ -238,7 +231,6 @@ struct ImmichOAuthTests {
         let decisions = try await scene.stage.service.send(
             .get, "/v1/tenants/acme/provisioning/decisions", as: .platformOwner)
         #expect(decisions.json["items"]?.array?.count == 3)
-        await scene.stop()
     }
 
     @Test func `I7 I9 the web page leaves the verifier to the server and is bound by its cookie`()
@@ -285,6 +277,5 @@ struct ImmichOAuthTests {
             .post, "/api/oauth/callback",
             "{\"url\":\"\(Self.redirect)?code=c&state=\(second.first("state") ?? "")\"}")
         expectError(unbound, 400, "OAuth state is missing")
-        await scene.stop()
     }
 }

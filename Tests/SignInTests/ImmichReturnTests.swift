@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What comes back from the provider, and by which way.
-struct ImmichReturnTests {
+@Suite(.cleansUp) struct ImmichReturnTests {
     private typealias Scene = ImmichOAuthScene
     private static let verifier = Scene.verifier
     private static let redirect = Scene.redirect
@@ -23,7 +23,6 @@ struct ImmichReturnTests {
                     "immich_oauth_state=state-cookie; immich_oauth_code_verifier=\(Self.verifier)")
             ])
         #expect(done.status == 201, "\(done.text)")
-        await scene.stop()
     }
 
     @Test func `I8 a provider that takes https alone gets the override, and its answer leads on`()
@@ -59,6 +58,5 @@ struct ImmichReturnTests {
                 as: .platformOwner)
             #expect(answer.status == 422, "\(answer.text)")
         }
-        await scene.stop()
     }
 }

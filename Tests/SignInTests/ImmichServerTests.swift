@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What an Immich app asks before anybody signs in.
-struct ImmichServerTests {
+@Suite(.cleansUp) struct ImmichServerTests {
     @Test func `I1 the well-known document leads to the API, and without the client there is none`()
         async throws
     {
@@ -16,7 +16,6 @@ struct ImmichServerTests {
             .put, "/v1/tenants/acme/clients/immich", #"{"enabled":false}"#)
         expectError(
             try await stage.send(.get, "/.well-known/immich"), 404, "There is no such path.")
-        await stage.service.stop()
     }
 
     @Test func `I2 a ping is answered to anybody's page`() async throws {
@@ -29,7 +28,6 @@ struct ImmichServerTests {
             fields: [Field("origin", "https://any.example")])
         #expect(anywhere.status == 200)
         #expect(anywhere.first("access-control-allow-origin") == "*")
-        await stage.service.stop()
     }
 
     @Test func `I3 the version is a setting, else that of the apps' generation`() async throws {
@@ -49,7 +47,6 @@ struct ImmichServerTests {
             try await ImmichStage.set(stage.service, stage.tenant, settings)
             expectAnswer(try await stage.send(.get, "/api/server/version"), text)
         }
-        await stage.service.stop()
     }
 
     @Test func `I4 every feature is there, and what is not served is false`() async throws {
@@ -71,7 +68,6 @@ struct ImmichServerTests {
                 + #""email_trust":"verified_claim"}"#)
         try await ImmichStage.set(stage.service, stage.tenant, #"{"password_login":false}"#)
         try await expectFeatures(oauth: true, password: false)
-        await stage.service.stop()
     }
 
     @Test func `I5 the configuration names the address that the person typed`() async throws {
@@ -101,7 +97,6 @@ struct ImmichServerTests {
         expectConfig(
             domain: "http://gatehouse.test/t/fresh/immich", isInitialized: false, button: "Enter",
             try await stage.service.send(.get, "/t/fresh/immich/api/server/config"))
-        await stage.service.stop()
     }
 
     @Test func `a page asks before each call, also on a path that is not served`() async throws {
@@ -140,6 +135,5 @@ struct ImmichServerTests {
         for path in ["/api/assets/1", "/api/timeline/buckets"] {
             expectError(try await stage.send(.get, path), 404, "There is no such path.")
         }
-        await stage.service.stop()
     }
 }

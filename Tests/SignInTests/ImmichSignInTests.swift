@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Text
 
-struct ImmichSignInTests {
+@Suite(.cleansUp) struct ImmichSignInTests {
     @Test func `I6 a sign-in by password answers the login response and three cookies`()
         async throws
     {
@@ -46,7 +46,6 @@ struct ImmichSignInTests {
                 Field("cookie", "immich_access_token=\(token)"),
             ])
         #expect(me.status == 200)
-        await stage.service.stop()
     }
 
     @Test func `I10 a session's person is whole in both generations, by either header`()
@@ -74,7 +73,6 @@ struct ImmichSignInTests {
         }
         expectError(
             try await stage.send(.get, "/api/users/me", token: "x"), 401, "Invalid user token")
-        await stage.service.stop()
     }
 
     @Test func `I10 a session is over when its time is, and another tenant's is not known here`()
@@ -110,7 +108,6 @@ struct ImmichSignInTests {
             "{}")
         // Good or not, it reads the same there.
         try await elsewhere()
-        await stage.service.stop()
     }
 
     @Test func `I14 every place of the token counts, two different ones do not`() async throws {
@@ -135,7 +132,6 @@ struct ImmichSignInTests {
         expectError(try await stage.send(.post, path), 401, "Authentication required")
         let inQuery = try await stage.send(.post, "\(path)?apiKey=\(token)")
         expectError(inQuery, 400, "A credential must not stand in the address.")
-        await stage.service.stop()
     }
 
     @Test
@@ -165,7 +161,6 @@ struct ImmichSignInTests {
         try await ImmichStage.set(
             stage.service, stage.tenant, #"{"password_login":false}"#)
         expectError(try await stage.signIn(), 401, "Password login has been disabled")
-        await stage.service.stop()
     }
 
     @Test func `I11 signing out ends the session and clears the cookies`() async throws {
@@ -182,7 +177,6 @@ struct ImmichSignInTests {
             try await stage.send(.get, "/api/users/me", token: token), 401, "Invalid user token")
         expectError(
             try await stage.send(.post, "/api/auth/logout"), 401, "Authentication required")
-        await stage.service.stop()
     }
 
     @Test func `a suspended user or tenant is refused at once, and works again after resuming`()
@@ -203,7 +197,6 @@ struct ImmichSignInTests {
             _ = try await stage.service.send(.post, "\(path)/resume", as: .platformOwner)
             #expect(try await me() == 200)
         }
-        await stage.service.stop()
     }
 
     @Test func `I15 the first admin signs up once where the client allows it`() async throws {
@@ -250,7 +243,6 @@ struct ImmichSignInTests {
         ] {
             expectError(try await stage.send(.post, "/api/auth/admin-sign-up", body), 400, text)
         }
-        await stage.service.stop()
     }
 
     @Test func `a password's owner is decided of by the rules, like everybody`() async throws {
@@ -266,7 +258,6 @@ struct ImmichSignInTests {
         let identities = try await stage.service.send(
             .get, "/v1/tenants/acme/users/\(stage.user.id)/identities", as: .platformOwner)
         #expect(identities.json["items"]?.array?.count == 1, "\(identities.text)")
-        await stage.service.stop()
     }
 
     @Test func `a credential in the address is refused, whatever else comes along`() async throws {
@@ -293,6 +284,5 @@ struct ImmichSignInTests {
             try await stage.send(.get, "/api/users/me?apiKey=\(key)"), 400,
             "A credential must not stand in the address.")
         #expect(try await leaks() == ["mine"], "\(made.text)")
-        await stage.service.stop()
     }
 }

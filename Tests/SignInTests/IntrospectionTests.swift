@@ -10,7 +10,7 @@ import Testing
 import Text
 
 /// What `/oauth/introspect` tells of apps' tokens; of keys, `KeyVerificationTests` has more.
-struct IntrospectionTests {
+@Suite(.cleansUp) struct IntrospectionTests {
     private static let inactive = #"{"active":false}"#
 
     private struct Scene {
@@ -71,22 +71,21 @@ struct IntrospectionTests {
 
     @Test func `an app's token is told with its person, its client and its times`() async throws {
         let clock = TestClock()
-        try await TestService.run(clock: clock) { service, tenant in
-            let scene = try await Scene.make(service, tenant)
-            let now = Int(clock.now.microseconds / 1_000_000)
-            for token in scene.tokens {
-                let told = try await Self.introspected(token, service, as: .tenantAdmin(tenant))
-                #expect(told["active"]?.bool == true, "\(told)")
-                #expect(told["sub"]?.string == scene.user.id.description)
-                #expect(told["tenant_id"]?.string == tenant.id.description)
-                #expect(told["username"]?.string == "ann@acme.example")
-                #expect(told["client_id"]?.string == "immich")
-                #expect(told["aud"]?.string == "immich")
-                #expect(told["iss"]?.string == "http://gatehouse.test")
-                #expect(told["token_type"]?.string == "Bearer")
-                #expect(told["iat"]?.int == now)
-                #expect(told["exp"]?.int == now + 60)
-            }
+        let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
+        let scene = try await Scene.make(service, tenant)
+        let now = Int(clock.now.microseconds / 1_000_000)
+        for token in scene.tokens {
+            let told = try await Self.introspected(token, service, as: .tenantAdmin(tenant))
+            #expect(told["active"]?.bool == true, "\(told)")
+            #expect(told["sub"]?.string == scene.user.id.description)
+            #expect(told["tenant_id"]?.string == tenant.id.description)
+            #expect(told["username"]?.string == "ann@acme.example")
+            #expect(told["client_id"]?.string == "immich")
+            #expect(told["aud"]?.string == "immich")
+            #expect(told["iss"]?.string == "http://gatehouse.test")
+            #expect(told["token_type"]?.string == "Bearer")
+            #expect(told["iat"]?.int == now)
+            #expect(told["exp"]?.int == now + 60)
         }
     }
 
@@ -94,71 +93,68 @@ struct IntrospectionTests {
         async throws
     {
         let clock = TestClock()
-        try await TestService.run(clock: clock) { service, tenant in
-            let scene = try await Scene.make(service, tenant)
-            let user = "/users/\(scene.user.id)"
-            #expect(try await scene.areActive() == [true, true])
-            try await scene.asPlatform(.post, "\(user)/suspend")
-            #expect(try await scene.areActive() == [false, false])
-            try await scene.asPlatform(.post, "\(user)/resume")
-            #expect(try await scene.areActive() == [true, true])
-            try await scene.asPlatform(.post, "/suspend")
-            #expect(try await scene.areActive() == [false, false])
-            try await scene.asPlatform(.post, "/resume")
-            #expect(try await scene.areActive() == [true, true])
-            clock.advance(seconds: 60)
-            #expect(try await scene.areActive() == [false, false])
-            clock.advance(seconds: -60)
-            try await scene.asPlatform(.delete, "\(user)/sessions")
-            #expect(try await scene.areActive() == [false, false])
-        }
+        let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
+        let scene = try await Scene.make(service, tenant)
+        let user = "/users/\(scene.user.id)"
+        #expect(try await scene.areActive() == [true, true])
+        try await scene.asPlatform(.post, "\(user)/suspend")
+        #expect(try await scene.areActive() == [false, false])
+        try await scene.asPlatform(.post, "\(user)/resume")
+        #expect(try await scene.areActive() == [true, true])
+        try await scene.asPlatform(.post, "/suspend")
+        #expect(try await scene.areActive() == [false, false])
+        try await scene.asPlatform(.post, "/resume")
+        #expect(try await scene.areActive() == [true, true])
+        clock.advance(seconds: 60)
+        #expect(try await scene.areActive() == [false, false])
+        clock.advance(seconds: -60)
+        try await scene.asPlatform(.delete, "\(user)/sessions")
+        #expect(try await scene.areActive() == [false, false])
     }
 
     @Test func `another tenant, and a caller without the right, is told nothing`() async throws {
-        try await TestService.run { service, tenant in
-            let scene = try await Scene.make(service, tenant)
-            let other = try await service.makeTenant("other")
-            for token in scene.tokens {
-                for who in [TestService.Credential.tenantAdmin(other), .bearer(scene.tokens[0])] {
-                    let answer = try await Self.introspected(token, service, as: who)
-                    #expect(String(decoding: answer.encoded(), as: UTF8.self) == Self.inactive)
-                }
+        let (service, tenant) = try await TestService.makeWithTenant()
+        let scene = try await Scene.make(service, tenant)
+        let other = try await service.makeTenant("other")
+        for token in scene.tokens {
+            for who in [TestService.Credential.tenantAdmin(other), .bearer(scene.tokens[0])] {
+                let answer = try await Self.introspected(token, service, as: who)
+                #expect(String(decoding: answer.encoded(), as: UTF8.self) == Self.inactive)
             }
         }
     }
 
     @Test func `a forged, a mixed and a misdirected token are not active`() async throws {
-        try await TestService.run { service, tenant in
-            let scene = try await Scene.make(service, tenant)
-            let other = try await service.makeTenant("other")
-            let parts = scene.tokens[0].split(separator: ".").map(String.init)
-            let forger = try SigningKey()
-            let header = JSONValue.object([
-                .init("alg", .string("ES256")), .init("typ", .string("at+jwt")),
-                .init("kid", .string(forger.thumbprint)),
-            ])
-            var misdirected = scene.claims
-            misdirected.client = "relate"
-            var moved = scene.claims
-            moved.tenant = other.id
-            var lent = scene.claims
-            lent.user = UUID.random()
-            let tokens = service.composition.tokens
-            for token in [
-                try JWS.sign(
-                    header: header.encoded(), payload: Base64URL.decode(parts[1]) ?? [],
-                    with: forger),
-                "\(parts[0]).\(parts[1]).", "\(parts[0]).\(parts[1])",
-                try await tokens.sign(misdirected), try await tokens.sign(moved),
-                try await tokens.sign(lent),
-                try await tokens.sign(
-                    JSONValue(parsing: Base64URL.decode(parts[1]) ?? []), type: "JWT"),
-                TenantToken.make(locator: tenant.locator),
-                other.locator + scene.tokens[1].dropFirst(6), "x", ".", "gate_live_x",
-            ] {
-                let answer = try await Self.introspected(token, service)
-                #expect(String(decoding: answer.encoded(), as: UTF8.self) == Self.inactive)
-            }
+        let (service, tenant) = try await TestService.makeWithTenant()
+        let scene = try await Scene.make(service, tenant)
+        let other = try await service.makeTenant("other")
+        let parts = scene.tokens[0].split(separator: ".").map(String.init)
+        let forger = try SigningKey()
+        let header = JSONValue.object([
+            .init("alg", .string("ES256")), .init("typ", .string("at+jwt")),
+            .init("kid", .string(forger.thumbprint)),
+        ])
+        var misdirected = scene.claims
+        misdirected.client = "relate"
+        var moved = scene.claims
+        moved.tenant = other.id
+        var lent = scene.claims
+        lent.user = UUID.random()
+        let tokens = service.composition.tokens
+        for token in [
+            try JWS.sign(
+                header: header.encoded(), payload: Base64URL.decode(parts[1]) ?? [],
+                with: forger),
+            "\(parts[0]).\(parts[1]).", "\(parts[0]).\(parts[1])",
+            try await tokens.sign(misdirected), try await tokens.sign(moved),
+            try await tokens.sign(lent),
+            try await tokens.sign(
+                JSONValue(parsing: Base64URL.decode(parts[1]) ?? []), type: "JWT"),
+            TenantToken.make(locator: tenant.locator),
+            other.locator + scene.tokens[1].dropFirst(6), "x", ".", "gate_live_x",
+        ] {
+            let answer = try await Self.introspected(token, service)
+            #expect(String(decoding: answer.encoded(), as: UTF8.self) == Self.inactive)
         }
     }
 
@@ -167,21 +163,20 @@ struct IntrospectionTests {
     {
         let clock = TestClock()
         clock.startMinute()
-        try await TestService.run(clock: clock) { service, _ in
-            let made = try await service.send(
-                .post, "/v1/tenants/acme/api-keys",
-                json: #"{"name":"k","scopes":["smtp"],"rate_limit":{"per_minute":2}}"#,
-                as: .platformOwner)
-            let key = try #require(made.json["key"]?.string, "\(made.text)")
-            for _ in 0..<5 {
-                #expect(try await Self.introspected(key, service)["active"]?.bool == true)
-            }
-            var statuses: [Int] = []
-            for _ in 0..<3 {
-                statuses.append(try await service.send(.get, "/v1/me", as: .bearer(key)).status)
-            }
-            #expect(statuses == [200, 200, 429])
+        let (service, _) = try await TestService.makeWithTenant(clock: clock)
+        let made = try await service.send(
+            .post, "/v1/tenants/acme/api-keys",
+            json: #"{"name":"k","scopes":["smtp"],"rate_limit":{"per_minute":2}}"#,
+            as: .platformOwner)
+        let key = try #require(made.json["key"]?.string, "\(made.text)")
+        for _ in 0..<5 {
             #expect(try await Self.introspected(key, service)["active"]?.bool == true)
         }
+        var statuses: [Int] = []
+        for _ in 0..<3 {
+            statuses.append(try await service.send(.get, "/v1/me", as: .bearer(key)).status)
+        }
+        #expect(statuses == [200, 200, 429])
+        #expect(try await Self.introspected(key, service)["active"]?.bool == true)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 import Text
 
 /// People who hold an invite and sign in at a real provider, from the acceptance page on.
-@Suite(.serialized) struct JoiningTests {
+@Suite(.serialized, .cleansUp) struct JoiningTests {
     private static let callback = "http://gatehouse.test/sign-in/callback"
     private static let address = "person1@example.com"
     private static let page = [
@@ -39,11 +39,6 @@ import Text
             try await service.manage(
                 .put, "/v1/tenants/acme/clients/immich",
                 #"{"enabled":true,"settings":{"provider":"\#(id)"}}"#)
-        }
-
-        func stop() async {
-            provider.stop()
-            await service.stop()
         }
 
         func invite() async throws -> (id: String, token: String) {
@@ -131,7 +126,6 @@ import Text
             .post, "/v1/invites/preview", json: #"{"token":"\#(token)"}"#)
         #expect(shown.status == 404)
         #expect(!scene.log.text.contains(token))
-        await scene.stop()
     }
 
     @Test func `another verified address is refused, and the invite waits`() async throws {
@@ -148,7 +142,6 @@ import Text
         // Its own address still gets in.
         let done = try await scene.end(try await scene.pass(token, as: "person1"))
         #expect(done.status == 200, "\(done.text)")
-        await scene.stop()
     }
 
     @Test func `two browsers at once make one person, and the other is told`() async throws {
@@ -165,7 +158,6 @@ import Text
         let users = try await scene.items("users")
         #expect(users.count == 1 && users.first?["identities"]?.array?.count == 1)
         #expect(try await scene.actions().filter { $0 == "invite.accepted" }.count == 1)
-        await scene.stop()
     }
 
     @Test func `an invite that was taken back on the way lets nobody in by another rule`()
@@ -182,7 +174,6 @@ import Text
         #expect(refused.status == 403 || refused.status == 409 || refused.status == 410)
         #expect(refused.text.contains("The invite was taken back."), "\(refused.text)")
         #expect(try await scene.items("users").first?["status"]?.string == "pending")
-        await scene.stop()
     }
 
     @Test func `another browser, another site's page and another provider get nowhere`()
@@ -208,6 +199,5 @@ import Text
         #expect(try await scene.items("invites").first?["status"]?.string == "pending")
         // The browser that began ends it still.
         #expect(try await scene.end(pass).status == 200)
-        await scene.stop()
     }
 }

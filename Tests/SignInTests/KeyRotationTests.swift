@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Text
 
-struct KeyRotationTests {
+@Suite(.cleansUp) struct KeyRotationTests {
     private final class Clock: Sendable {
         let now = Mutex(Timestamp(microseconds: 1_700_000_000_000_000))
 
@@ -67,7 +67,6 @@ struct KeyRotationTests {
         #expect(try await one.verify(late) != nil)
         // The first token itself has ended.
         #expect(try await one.verify(first) == nil)
-        await service.stop()
     }
 
     @Test func `a given key signs, and replicas without it know its tokens`() async throws {
@@ -81,6 +80,5 @@ struct KeyRotationTests {
         #expect(Self.name(token) == key.thumbprint)
         #expect(try await other.verify(token) != nil)
         #expect(try await given.verify(own) != nil)
-        await service.stop()
     }
 }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A user of the pool's own: nobody has proved the address when they sign up.
-struct NativeUserTests {
+@Suite(.cleansUp) struct NativeUserTests {
     private enum Event: CaseIterable {
         case signUp, confirmation, token
     }
@@ -85,7 +85,6 @@ struct NativeUserTests {
             #expect(found.active == 1 && found.identities == 1, "\(order)")
             #expect(found.accepted == accepted && found.audited == accepted, "\(order)")
         }
-        await scene.stop()
     }
 
     @Test func `U13 a user name that is another's sub lets nobody in as that person`() async throws
@@ -109,7 +108,6 @@ struct NativeUserTests {
             #expect(back.json["user"]?["email"]?.string == ann.email, "\(back.text)")
             #expect(back.json["outcome"]?.string == "existing", "\(back.text)")
         }
-        await scene.stop()
     }
 
     @Test func `an unproved confirmation binds the sub alone, and a proof under it completes`()
@@ -140,7 +138,6 @@ struct NativeUserTests {
         let known = try await Self.send(.token, ann, scene)
         #expect(known.json["outcome"]?.string == "existing", "\(known.text)")
         #expect(known.json["identity_id"] == answer.json["identity_id"])
-        await scene.stop()
     }
 
     @Test func `U12 a user made in the vendor's console is in with the first token`() async throws {
@@ -159,7 +156,6 @@ struct NativeUserTests {
             #expect(found.accepted == (expected == .invited ? 1 : 0))
         }
         #expect(try await scene.count("reservations") == 0)
-        await scene.stop()
     }
 
     @Test func `of the sign-ins that a pool has linked the first that is known is the person`()
@@ -192,6 +188,5 @@ struct NativeUserTests {
         let identity = answer.json["user"]?["identities"]?.array?.first
         #expect(identity?["subject"]?.string == "78", "\(answer.text)")
         #expect(identity?["issuer"]?.string?.hasSuffix("/okta") == true, "\(answer.text)")
-        await scene.stop()
     }
 }

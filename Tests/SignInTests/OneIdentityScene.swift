@@ -98,11 +98,6 @@ struct OneIdentityScene {
         }
     }
 
-    func stop() async {
-        await provider.stop()
-        await service.stop()
-    }
-
     func count(_ rows: SQL) async throws -> Int {
         try await service.storage.scope(tenant.id)
             .read("SELECT count(*) FROM \(rows)").first?.get(0, as: Int.self) ?? -1

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// One person with one Google account, who comes through every door that there is.
-struct OneIdentityTests {
+@Suite(.cleansUp) struct OneIdentityTests {
     @Test(arguments: Expected.allCases)
     func `one Google account is one identity of one user, whichever door is the first`(
         expected: Expected
@@ -30,7 +30,6 @@ struct OneIdentityTests {
             }
             try await Self.expectOne(person, scene)
         }
-        await scene.stop()
     }
 
     /// What one federated sign-in may be told of by.
@@ -94,7 +93,6 @@ struct OneIdentityTests {
             }
             try await Self.expectOne(person, scene)
         }
-        await scene.stop()
     }
 
     private static func expectOne(_ person: Somebody, _ scene: OneIdentityScene) async throws {

@@ -9,7 +9,7 @@ import Testing
 import Text
 
 /// Apps that are clients of their own at a provider: one public and one with a secret, at one issuer.
-struct OwnClientTests {
+@Suite(.cleansUp) struct OwnClientTests {
     private struct Scene {
         static let redirect = "timetracker://oauth/callback"
         let service: TestService
@@ -54,11 +54,6 @@ struct OwnClientTests {
                 json: #"{"code":"c","state":"\#(asked.first("state") ?? "")","#
                     + #""redirect_uri":"\#(Self.redirect)"}"#)
         }
-
-        func stop() async {
-            await provider.stop()
-            await service.stop()
-        }
     }
 
     @Test func `a public app and one with a secret share an issuer, each with its own tokens`()
@@ -86,7 +81,6 @@ struct OwnClientTests {
                 fields: [Field("authorization", "Bearer \(token)")])
             #expect(profile.status == status, "\(client) \(profile.text)")
         }
-        await scene.stop()
     }
 
     @Test func `the secret is shown to nobody, kept while nothing moves, and sent nowhere else`()
@@ -136,7 +130,6 @@ struct OwnClientTests {
             let gone = try await scene.set("timetracker", settings)
             #expect(gone.json["secret_set"] == .bool(false), "\(settings)")
         }
-        await scene.stop()
     }
 
     @Test func `userinfo may be signed, and then only by the provider and for us`() async throws {
@@ -180,6 +173,5 @@ struct OwnClientTests {
         ] {
             #expect(try await signIn(bad) == 400, "\(bad)")
         }
-        await scene.stop()
     }
 }

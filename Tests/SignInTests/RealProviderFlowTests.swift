@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// Every app's way through a real OpenID provider, and what must not get through.
-@Suite(.serialized) struct RealProviderFlowTests {
+@Suite(.serialized, .cleansUp) struct RealProviderFlowTests {
     private typealias Stage = RealProviderStage
 
     @Test
@@ -52,7 +52,6 @@ import Text
             #"{"id_token":"\#(google["id_token"]?.string ?? "")","device_id":"mobile-1"}"#)
         #expect(exchanged.status == 200, "\(exchanged.text)")
         #expect(exchanged.json["user"]?["email"]?.string == "person5@example.com")
-        await stage.stop()
     }
 
     @Test func `a code, a state and a verifier fit together once, and nothing else does`()
@@ -108,7 +107,6 @@ import Text
             try await stage.endTimetracker(
                 code: Stage.value("code", in: moved), state: Stage.value("state", in: moved),
                 redirect: "timetracker://oauth/other"), 400, over)
-        await stage.stop()
     }
 
     @Test func `an address that is not registered is never redirected to`() async throws {
@@ -123,7 +121,6 @@ import Text
                 .get, "/timetracker/auth/login?redirect_uri=\(FormText.escape(redirect))")
             #expect(login.status == 400 && login.first("location") == nil, "\(redirect)")
         }
-        await stage.stop()
     }
 
     @Test func `a provider that is away is 503, and with a new key signs the same person in`()
@@ -157,6 +154,5 @@ import Text
         let old = try await stage.send(
             .get, "/relate/api/profile", token: tokens["access_token"]?.string)
         #expect(old.status == 401)
-        await stage.stop()
     }
 }

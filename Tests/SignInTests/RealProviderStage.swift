@@ -58,11 +58,6 @@ struct RealProviderStage {
         }
     }
 
-    func stop() async {
-        provider.stop()
-        await service.stop()
-    }
-
     func send(
         _ method: HTTP.Method, _ path: String, _ json: String? = nil, token: String? = nil,
         fields: [Field] = []

@@ -5,7 +5,7 @@ import Testing
 import Text
 
 /// `/api/smtp-credentials`: the keys that the apps live by.
-struct RelateKeyTests {
+@Suite(.cleansUp) struct RelateKeyTests {
     private static let path = "/api/smtp-credentials"
     private static let all = ["smtp", "pop3", "imap", "api:read", "api:write", "app"]
 
@@ -42,7 +42,6 @@ struct RelateKeyTests {
             .post, "\(Self.path)/mobile", #"{"deviceName":"\#(long)","platform":"web"}"#,
             as: "Bearer opaque")
         expectCreated(cut, "Mobile App - " + String(repeating: "é", count: 87), ["app"])
-        await stage.stop()
     }
 
     @Test func `R5 R6 what is missing or wrong is said in the app's words`() async throws {
@@ -74,7 +73,6 @@ struct RelateKeyTests {
         }
         expectBare401(try await stage.send(.post, Self.path, "{}"))
         expectBare401(try await stage.send(.post, "\(Self.path)/mobile", "{}", as: "Bearer gate_x"))
-        await stage.stop()
     }
 
     @Test func `R5 a key has all of the tenant's scopes unless fewer are asked for`() async throws {
@@ -105,7 +103,6 @@ struct RelateKeyTests {
         let management = try await stage.service.send(
             .get, "/v1/tenants/acme/users", as: .bearer(some.json["apiKey"]?.string ?? ""))
         #expect(management.status == 403)
-        await stage.stop()
     }
 
     @Test func `R7 the list has the living keys and where to connect`() async throws {
@@ -135,7 +132,6 @@ struct RelateKeyTests {
                 + #""lastUsedAt":"\#(used?.string ?? "")","isActive":true,"#
                 + #""scopes":["app"]}]}"#)
         expectBare401(try await stage.send(.get, Self.path))
-        await stage.stop()
     }
 
     @Test func `R7 a key of another tenant is not known here, good or not`() async throws {
@@ -152,7 +148,6 @@ struct RelateKeyTests {
             try await stage.service.manage(
                 .post, "/v1/tenants/acme/api-keys/\(key.id)/revoke", "{}")
         }
-        await stage.stop()
     }
 
     @Test func `R8 a key is revoked once, and then is not there`() async throws {
@@ -171,7 +166,6 @@ struct RelateKeyTests {
         }
         let list = try await stage.send(.get, Self.path, as: credential)
         #expect(list.json["connectionInfo"]?["activeKeyCount"]?.int == 1)
-        await stage.stop()
     }
 
     @Test func `R9 a rotated key has a new secret, and the old one ends at once`() async throws {
@@ -188,7 +182,6 @@ struct RelateKeyTests {
             expectNotFound(try await stage.send(.post, "\(Self.path)/\(id)/rotate", as: fresh))
         }
         expectBare401(try await stage.send(.post, "\(Self.path)/\(key.id)/rotate"))
-        await stage.stop()
     }
 
     @Test func `R8 R9 another person's key is not there, whoever asks`() async throws {
@@ -200,7 +193,6 @@ struct RelateKeyTests {
         expectNotFound(try await stage.send(.post, "\(Self.path)/\(ann.id)/rotate", as: bob))
         let list = try await stage.send(.get, Self.path, as: bob)
         #expect(list.json["keys"]?.array?.count == 1)
-        await stage.stop()
     }
 
     @Test func `the desktop's page may ask before each call`() async throws {
@@ -214,6 +206,5 @@ struct RelateKeyTests {
         let evil = try await stage.service.send(
             .get, "/t/acme/relate\(Self.path)", fields: [Field("origin", "https://evil.example")])
         expectOnlyError(evil, 403, "Origin not allowed")
-        await stage.stop()
     }
 }

@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// Discovery, and the provider's access token that the app brings.
-struct RelateSignInTests {
+@Suite(.cleansUp) struct RelateSignInTests {
     private static let profile = "/api/profile"
 
     @Test
@@ -29,7 +29,6 @@ struct RelateSignInTests {
         for path in ["/api/discovery", "/config/config.json"] {
             expectNotFound(try await stage.send(.get, path))
         }
-        await stage.stop()
     }
 
     @Test func `R10 the person changes the shown name, and no address`() async throws {
@@ -57,7 +56,6 @@ struct RelateSignInTests {
         }
         let seen = try await stage.send(.get, Self.profile, as: token)
         #expect(seen.json["displayName"]?.string == "Ann Other")
-        await stage.stop()
     }
 
     @Test func `R2 the configuration names the provider, and a scope of the client's own`()
@@ -74,7 +72,6 @@ struct RelateSignInTests {
                     + #""oidcRedirectUri":"relate-mail://auth/callback","oidcScope":"\#(scope)"}"#)
             #expect(config.first("cache-control") == "public, max-age=300")
             #expect(config.first("access-control-allow-origin") == "*")
-            await stage.stop()
         }
     }
 
@@ -98,7 +95,6 @@ struct RelateSignInTests {
         let bearer = try await service.send(
             .get, "/t/acme/relate/api/profile", as: .bearer("opaque"))
         expectBare401(bearer)
-        await service.stop()
     }
 
     @Test func `R4 a token that only the provider can read is asked after, and shows the person`()
@@ -124,7 +120,6 @@ struct RelateSignInTests {
         let bob = try await stage.send(.get, Self.profile, as: "Bearer another")
         #expect(bob.status == 200 && bob.json["displayName"] == .null, "\(bob.text)")
         expectBare401(try await stage.send(.get, Self.profile))
-        await stage.stop()
     }
 
     @Test func `R4 a fault of ours is one text, whatever it was`() async throws {
@@ -133,11 +128,9 @@ struct RelateSignInTests {
         let database = stage.service.database
         let owner = database.client(as: database.owner)
         _ = try await owner.query("REVOKE SELECT ON users FROM gatehouse_app")
-        await owner.close()
         expectOnlyError(
             try await stage.send(.get, Self.profile, as: "ApiKey \(key.text)"), 500,
             "An unexpected error occurred")
-        await stage.stop()
     }
 
     @Test func `R4 one address brings 300 tokens of its provider a minute`() async throws {
@@ -152,7 +145,6 @@ struct RelateSignInTests {
         #expect(stage.provider.fetches(of: "/introspect") == 300)
         clock.advance(seconds: 60)
         expectBare401(try await stage.send(.get, Self.profile, as: "Bearer opaque"))
-        await stage.stop()
     }
 
     @Test func `R10 addresses are not changed here, and an allowed page may read that`()
@@ -168,7 +160,6 @@ struct RelateSignInTests {
             expectNotFound(try await stage.send(method, path, body, as: key))
         }
         try await stage.expectPreflights(calls.map { ($0.0, $0.1) })
-        await stage.stop()
     }
 
     @Test func `R4 a signed token is checked by the provider's keys, and the address asked for`()
@@ -184,7 +175,6 @@ struct RelateSignInTests {
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer.json["email"]?.string == "ann@acme.example")
         }
-        await stage.stop()
     }
 
     @Test func `R4 a token of another client, of nobody, too old or made up is an empty 401`()
@@ -209,7 +199,6 @@ struct RelateSignInTests {
         let other = try await stage.send(
             .get, Self.profile, as: "Bearer \(stage.signedToken())")
         #expect(other.status == 403, "\(other.text)")
-        await stage.stop()
     }
 
     @Test func `what the provider says of a token decides`() async throws {
@@ -227,7 +216,6 @@ struct RelateSignInTests {
         let away = try await stage.send(.get, Self.profile, as: "Bearer opaque")
         #expect(away.status == 503 && away.json["error"]?.string != nil)
         #expect(away.first("retry-after") == "5")
-        await stage.stop()
     }
 
     @Test func `a person whom nobody invited, and a suspended one, are told 403`() async throws {
@@ -244,7 +232,6 @@ struct RelateSignInTests {
             .post, "/v1/tenants/acme/users/\(user)/suspend", as: .platformOwner)
         let suspended = try await stage.send(.get, Self.profile, as: "Bearer opaque")
         #expect(suspended.status == 403, "\(suspended.text)")
-        await stage.stop()
     }
 
     @Test func `one token is one sign-in, however often the app comes with it`() async throws {
@@ -275,6 +262,5 @@ struct RelateSignInTests {
             #expect(refused.status == 403)
         }
         #expect(try await decisions() == ["linked", "existing", "refused"])
-        await stage.stop()
     }
 }

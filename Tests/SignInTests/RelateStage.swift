@@ -41,11 +41,6 @@ struct RelateStage: ClientStage {
         return stage
     }
 
-    func stop() async {
-        await provider.stop()
-        await service.stop()
-    }
-
     /// The provider knows any opaque token as Ann's, given to this client.
     func know(client: String) {
         provider.set(

@@ -8,7 +8,7 @@ import Testing
 
 /// What is served beside the site map of `/v1`: each route is here by name with what it asks of whom
 /// it does not know, so that a new one has to be decided.
-struct ServedRoutesTests {
+@Suite(.cleansUp) struct ServedRoutesTests {
     enum Asks: Sendable {
         /// Whoever is signed in to that app: 401 without a credential.
         case person
@@ -98,31 +98,30 @@ struct ServedRoutesTests {
     @Test func `every route is in the site map or in this table, and asks for what it says`()
         async throws
     {
-        try await TestService.run { service, _ in
-            for client in Contracts.descriptions {
-                try await service.manage(
-                    .put, "/v1/tenants/acme/clients/\(client.name)", #"{"enabled":true}"#)
-            }
-            let served = service.composition.dispatcher.endpoints
-            let mapped = Set(Routes.all.map { "\($0.method.rawValue) \($0.path)" })
-            let beside = served.filter { !mapped.contains("\($0.method.rawValue) \($0.path)") }
-            let names = beside.map { "\($0.method.rawValue) \($0.path)" }
-            #expect(Set(names).subtracting(Self.table.keys).sorted() == [], "undecided")
-            #expect(Set(Self.table.keys).subtracting(names).sorted() == [], "no more there")
-            #expect(served.count == mapped.count + names.count)
-            for endpoint in beside {
-                let name = "\(endpoint.method.rawValue) \(endpoint.path)"
-                let path = endpoint.path.replacing("{tenant}", with: "acme")
-                    .replacing("{slug}", with: "acme").replacing("{provider}", with: "google")
-                    .replacing("{key}", with: "5f0c7f7e-8f0f-4d8e-9d5a-1c2d3e4f5a6b")
-                let json = endpoint.method == .get ? nil : "{}"
-                let answer = try await service.send(endpoint.method, path, json: json)
-                let comment = Comment(rawValue: "\(name): \(answer.status) \(answer.text)")
-                switch Self.table[name] {
-                case .person: #expect(answer.status == 401, comment)
-                case .nobody, nil:
-                    #expect(answer.status != 401 && answer.status < 500, comment)
-                }
+        let (service, _) = try await TestService.makeWithTenant()
+        for client in Contracts.descriptions {
+            try await service.manage(
+                .put, "/v1/tenants/acme/clients/\(client.name)", #"{"enabled":true}"#)
+        }
+        let served = service.composition.dispatcher.endpoints
+        let mapped = Set(Routes.all.map { "\($0.method.rawValue) \($0.path)" })
+        let beside = served.filter { !mapped.contains("\($0.method.rawValue) \($0.path)") }
+        let names = beside.map { "\($0.method.rawValue) \($0.path)" }
+        #expect(Set(names).subtracting(Self.table.keys).sorted() == [], "undecided")
+        #expect(Set(Self.table.keys).subtracting(names).sorted() == [], "no more there")
+        #expect(served.count == mapped.count + names.count)
+        for endpoint in beside {
+            let name = "\(endpoint.method.rawValue) \(endpoint.path)"
+            let path = endpoint.path.replacing("{tenant}", with: "acme")
+                .replacing("{slug}", with: "acme").replacing("{provider}", with: "google")
+                .replacing("{key}", with: "5f0c7f7e-8f0f-4d8e-9d5a-1c2d3e4f5a6b")
+            let json = endpoint.method == .get ? nil : "{}"
+            let answer = try await service.send(endpoint.method, path, json: json)
+            let comment = Comment(rawValue: "\(name): \(answer.status) \(answer.text)")
+            switch Self.table[name] {
+            case .person: #expect(answer.status == 401, comment)
+            case .nobody, nil:
+                #expect(answer.status != 401 && answer.status < 500, comment)
             }
         }
     }

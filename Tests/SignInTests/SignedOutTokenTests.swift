@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// Ending all sessions of a person also ends what a provider gave them before.
-struct SignedOutTokenTests {
+@Suite(.cleansUp) struct SignedOutTokenTests {
     @Test func `W4 a token from before the person was signed out everywhere is over`() async throws
     {
         let stage = try await ThinkWorkStage.make()
@@ -27,7 +27,6 @@ struct SignedOutTokenTests {
         let soon = Int64(Timestamp.systemClock().microseconds / 1_000_000 + 5)
         let newer = stage.token("ann@acme.example", ["auth_time": "\(soon)"])
         #expect(try await stage.send(.get, path, token: newer).json["userId"]?.string == id)
-        await stage.stop()
     }
 
     /// Ends all sessions of the user; the second from which on tokens are refused.
@@ -67,7 +66,6 @@ struct SignedOutTokenTests {
         expectBare401(try await profile("", "one"))
         let newer = try await profile(#","iat":\#(cut + 1)"#, "new")
         #expect(newer.json["id"] == first.json["id"], "\(newer.text)")
-        await stage.stop()
     }
 
     @Test func `D1 an id token from before is told as any that is not good`() async throws {
@@ -91,7 +89,6 @@ struct SignedOutTokenTests {
             "Authentication required")
         let newer = try await exchange(["iat": "\(cut + 1)"])
         #expect(newer.json["user"]?["id"]?.string == user, "\(newer.text)")
-        await stage.stop()
     }
 
     @Test func `I9 a sign-in at the provider from before gives no session, and none goes on`()
@@ -117,7 +114,6 @@ struct SignedOutTokenTests {
             try await signIn("state-before", ["auth_time": "\(cut)"]), 401, "Invalid user token")
         let newer = try await signIn("state-after", ["auth_time": "\(cut + 1)"])
         #expect(newer.status == 201 && newer.json["userId"]?.string == user, "\(newer.text)")
-        await scene.stop()
     }
 
     @Test func `T3 T4 a sign-in from before is 401, as is the session that it had`() async throws {
@@ -140,7 +136,6 @@ struct SignedOutTokenTests {
         expectOnlyError(try await signIn(["auth_time": "\(cut)"]), 401, over)
         let newer = try await signIn(["auth_time": "\(cut + 1)"])
         #expect(newer.json["user"]?["id"]?.string == user, "\(newer.text)")
-        await stage.stop()
     }
 }
 

@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// W6: a second sign-in by a link grant.
-struct ThinkWorkEnrollmentTests {
+@Suite(.cleansUp) struct ThinkWorkEnrollmentTests {
     private static let path = "/api/auth/enrollment/consume"
 
     private static func body(_ token: String, challenge: String = "12345678") -> String {
@@ -57,7 +57,6 @@ struct ThinkWorkEnrollmentTests {
                 .post, Self.path, Self.body(token), token: stage.token("third@mail.example")),
             #"{"outcome":"already_consumed"}"#, status: 400)
         #expect(try await stage.send(.post, Self.path, Self.body(token)).status == 401)
-        await stage.stop()
     }
 
     @Test func `who made a grant cannot use it for an own address, and the audit says so`()
@@ -79,6 +78,5 @@ struct ThinkWorkEnrollmentTests {
         let events = try await stage.service.send(
             .get, "/v1/tenants/acme/audit-events?action=link_grant.refused", as: .platformOwner)
         #expect(events.json["items"]?.array?.count == 1, "\(events.text)")
-        await stage.stop()
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What the app's sign-in page is told before it knows anybody.
-struct ThinkWorkOptionsTests {
+@Suite(.cleansUp) struct ThinkWorkOptionsTests {
     @Test func `W5 the options are the pool's providers, and without a sure pool none`()
         async throws
     {
@@ -37,7 +37,6 @@ struct ThinkWorkOptionsTests {
             #"{"kind":"cognito","name":"Other","issuer":"eu-central-1_xyz","client_id":"web","#
                 + #""email_trust":"verified_claim"}"#)
         expectAnswer(try await stage.send(.get, path), nothing)
-        await stage.stop()
     }
 
     @Test func `W5 each option is in the app's own words, by the kind behind the upstream`()
@@ -75,6 +74,5 @@ struct ThinkWorkOptionsTests {
         #expect(
             options.map { $0["route"]?["identityProvider"]?.string ?? "" }
                 == ["Google", "corp", "Corp", "workspace", "entra-acme"])
-        await stage.stop()
     }
 }

@@ -32,11 +32,6 @@ struct ThinkWorkStage: ClientStage {
             service: service, tenant: tenant, provider: try await TestProvider.start())
     }
 
-    func stop() async {
-        await provider.stop()
-        await service.stop()
-    }
-
     @discardableResult
     func addPool(_ more: String = "") async throws -> TestAnswer {
         let made = try await service.send(

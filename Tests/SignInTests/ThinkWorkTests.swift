@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// Thinkwork's web, mobile and service callers against a Cognito pool of our own making.
-struct ThinkWorkTests {
+@Suite(.cleansUp) struct ThinkWorkTests {
     @Test func `W4 who is signed in, with the token bare or with its scheme`() async throws {
         let stage = try await ThinkWorkStage.make()
         try await stage.addPool()
@@ -51,7 +51,6 @@ struct ThinkWorkTests {
             expectOnlyError(answer, 405, "\(method.rawValue) is not served here.")
             #expect(answer.first("allow") == "GET, HEAD, OPTIONS")
         }
-        await stage.stop()
     }
 
     @Test func `W4 a person without a living row is told which, and nothing is written`()
@@ -84,7 +83,6 @@ struct ThinkWorkTests {
             #"{"email":"bob@acme.example","userId":null,"tenantId":null,"role":null,"#
                 + #""name":"Ann","tenantSelectionRequired":false,"availableTenants":[],"#
                 + #""migrationRequired":false,"note":"tenant_membership_inactive"}"#)
-        await stage.stop()
     }
 
     @Test func `W4 W7 W8 a token that is not the pool's, not an id token or not ours is 401`()
@@ -120,7 +118,6 @@ struct ThinkWorkTests {
         let two = try await stage.send(
             .get, "/api/auth/me", token: stage.token(), fields: [Field("x-api-key", "k")])
         expectOnlyError(two, 400, "Two different credentials: send one.")
-        await stage.stop()
     }
 
     @Test func `every hostile id token is 401 with one text, and its reason stands in the log`()
@@ -143,7 +140,6 @@ struct ThinkWorkTests {
         }
         #expect(log.lines.count { $0.contains("sign-in: id token: ") } == tokens.count)
         #expect(!log.text.contains("eyJ"))
-        await stage.stop()
     }
 
     @Test func `W7 auto-link takes up what waits for the person, and lets in nobody else`()
@@ -176,7 +172,6 @@ struct ThinkWorkTests {
         #expect(open.status == 200, "\(open.text)")
         let another = try await link(stage.token("new@else.example"))
         #expect(another.text == #"{"outcome":"not_linked"}"#)
-        await stage.stop()
     }
 
     @Test func `W8 an admin asks a person in, who is a member from then on`() async throws {
@@ -235,7 +230,6 @@ struct ThinkWorkTests {
                 try await stage.send(.post, "/api/tenants/\(slug)/invites", body, token: admin),
                 404, "There is no such tenant.")
         }
-        await stage.stop()
     }
 
     @Test func `W8 nobody gives more than they have, by token or by key`() async throws {
@@ -270,7 +264,6 @@ struct ThinkWorkTests {
             as: .tenantAdmin(stage.tenant))
         let actors = audit.json["items"]?.array?.compactMap { $0["actor"]?["type"]?.string }
         #expect(actors?.contains("key") == true && actors?.contains("user") == true)
-        await stage.stop()
     }
 
     @Test func `W8 who may not invite is told no more than that`() async throws {
@@ -289,7 +282,6 @@ struct ThinkWorkTests {
             try await stage.send(
                 .post, path, #"{"email":"bob@acme.example","role":"admin"}"#, token: manager),
             403, "The role is beyond what you may give.")
-        await stage.stop()
     }
 
     @Test func `W3 W9 W10 what is not served is 404, which an allowed page reads`()
@@ -320,7 +312,6 @@ struct ThinkWorkTests {
             expectOnlyError(answer, 404, "There is no such path.")
         }
         try await stage.expectPreflights(calls.map { ($0.0, $0.1) })
-        await stage.stop()
     }
 
     @Test func `a page asks before each call that is served`() async throws {
@@ -334,6 +325,5 @@ struct ThinkWorkTests {
             fields: [Field("origin", "https://evil.example")])
         expectOnlyError(evil, 403, "Origin not allowed")
         #expect(evil.first("access-control-allow-origin") == nil)
-        await stage.stop()
     }
 }

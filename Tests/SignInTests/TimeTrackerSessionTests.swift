@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Text
 
-struct TimeTrackerSessionTests {
+@Suite(.cleansUp) struct TimeTrackerSessionTests {
     private static let over = "The session is over; sign in again."
 
     @Test func `T4 T5 who is signed in, until signing out, which always succeeds`() async throws {
@@ -28,7 +28,6 @@ struct TimeTrackerSessionTests {
         for stale in [token, "rubbish", nil] {
             expectAnswer(try await stage.send(.post, "/auth/logout", token: stale), signedOut)
         }
-        await stage.stop()
     }
 
     @Test func `T4 only a bad credential is 401`() async throws {
@@ -68,7 +67,6 @@ struct TimeTrackerSessionTests {
         expectOnlyError(foreign, 404, "There is no such path.")
         // The app keeps its session: the token still is good where it belongs.
         #expect(try await stage.send(.get, "/auth/me", token: token).status == 200)
-        await stage.stop()
     }
 
     @Test func `T1 T3 T5 a fault of ours has the call's words, and is no 401`() async throws {
@@ -82,7 +80,6 @@ struct TimeTrackerSessionTests {
         _ = try await owner.query("REVOKE DELETE ON sessions FROM gatehouse_app")
         _ = try await owner.query("REVOKE INSERT ON login_states FROM gatehouse_app")
         _ = try await owner.query("REVOKE INSERT ON sessions FROM gatehouse_app")
-        await owner.close()
         let out = try await stage.send(.post, "/auth/logout", token: token)
         expectOnlyError(out, 500, "Failed to logout")
         expectOnlyError(try await stage.login(), 500, "Failed to initiate login")
@@ -90,7 +87,6 @@ struct TimeTrackerSessionTests {
             try await stage.exchange(begun.first("state") ?? ""), 500,
             "Failed to exchange token: the server could not finish it; try again.")
         #expect(try await stage.send(.get, "/auth/me", token: token).status == 200)
-        await stage.stop()
     }
 
     @Test func `T8 the health of the server is told to anybody`() async throws {
@@ -101,7 +97,6 @@ struct TimeTrackerSessionTests {
         let atHost = try await stage.service.send(
             .get, "/health", fields: [Field("host", "time.acme.example")])
         #expect(atHost.status == 200)
-        await stage.stop()
     }
 
     @Test func `T7 keys are made, listed and revoked in a session, and act as their person`()
@@ -147,7 +142,6 @@ struct TimeTrackerSessionTests {
             try await stage.send(.delete, path, token: token), 404, "API key not found")
         #expect(try await stage.send(.get, "/auth/me", token: key).status == 401)
         #expect(try await stage.send(.get, "/api-keys", token: token).text == "[]")
-        await stage.stop()
     }
 
     @Test func `T7 a key's name has 1 to 255 characters, and another's key is not there`()
@@ -175,7 +169,6 @@ struct TimeTrackerSessionTests {
                 404, "API key not found")
         }
         expectOnlyError(try await stage.send(.get, "/api-keys"), 401, "Authentication required")
-        await stage.stop()
     }
 
     @Test func `pages of an allowed origin read every answer, others are refused with 403`()
@@ -200,6 +193,5 @@ struct TimeTrackerSessionTests {
             fields: [Field("origin", "https://evil.example")])
         expectOnlyError(stranger, 403, "Origin not allowed")
         #expect(stranger.first("access-control-allow-origin") == nil)
-        await stage.stop()
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Text
 
-struct TimeTrackerSignInTests {
+@Suite(.cleansUp) struct TimeTrackerSignInTests {
     private static let over = "OIDC session not found or expired. Initiate login again."
     private static let unproved =
         "Failed to exchange token: the provider's answer could not be verified."
@@ -43,7 +43,6 @@ struct TimeTrackerSignInTests {
         let read = try await stage.call(
             .get, "/auth/login?redirect_uri=\(TimeTrackerStage.redirect)")
         expectEmpty(read, 302)
-        await stage.stop()
     }
 
     @Test func `T1 a redirect address that is not registered is 400`() async throws {
@@ -56,7 +55,6 @@ struct TimeTrackerSignInTests {
         ] {
             expectOnlyError(try await stage.login(query), 400, text)
         }
-        await stage.stop()
     }
 
     @Test func `T1 without a provider, or with one that is away, the login says so in its words`()
@@ -74,7 +72,6 @@ struct TimeTrackerSignInTests {
                 "settings":{"provider":"nobody"}}
                 """, as: .tenantAdmin(stage.tenant))
         expectOnlyError(try await stage.login(), 500, "Failed to initiate login")
-        await stage.stop()
     }
 
     @Test func `T3 an invited person's code becomes an access token, once`() async throws {
@@ -109,14 +106,12 @@ struct TimeTrackerSignInTests {
         // The same person again is the same user.
         let again = try await stage.signIn()
         #expect(again.json["user"]?["id"]?.string == id)
-        await stage.stop()
     }
 
     @Test func `T3 how long a token lasts is a setting`() async throws {
         let stage = try await TimeTrackerStage.make(settings: #"{"token_seconds":2592000}"#)
         try await stage.invite()
         #expect(try await stage.signIn().json["expires_in"]?.int == 2_592_000)
-        await stage.stop()
     }
 
     @Test func `T3 missing parameters, an unknown state and another redirect address are 400`()
@@ -145,7 +140,6 @@ struct TimeTrackerSignInTests {
             expectOnlyError(try await stage.exchange(state), 400, Self.over)
         }
         #expect(stage.provider.fetches(of: "/token") == 0)
-        await stage.stop()
     }
 
     @Test
@@ -167,7 +161,6 @@ struct TimeTrackerSignInTests {
         expectOnlyError(
             answer, 503, "Failed to exchange token: the provider cannot be asked; try again.")
         #expect(answer.first("retry-after") == "5")
-        await stage.stop()
     }
 
     @Test func `T3 a sign-in that began ten minutes ago is over`() async throws {
@@ -182,7 +175,6 @@ struct TimeTrackerSignInTests {
         clock.advance(seconds: 600)
         stage.grant(late, at: clock.now)
         expectOnlyError(try await stage.exchange(late.first("state") ?? ""), 400, Self.over)
-        await stage.stop()
     }
 
     @Test func `T3 a stranger is refused with 403 and a reference, never with 401`() async throws {
@@ -195,7 +187,6 @@ struct TimeTrackerSignInTests {
         let decisions = try await stage.service.send(
             .get, "/v1/tenants/acme/provisioning/decisions", as: .platformOwner)
         #expect(decisions.json["items"]?.array?.count == 1)
-        await stage.stop()
     }
 
     @Test func `a provider that names itself in its redirect works, though the app drops that`()
@@ -219,7 +210,6 @@ struct TimeTrackerSignInTests {
         stage.grant(TimeTrackerStage.query(of: begun))
         let back = try await stage.returnToPage(begun)
         #expect(back.first("location")?.hasSuffix("?error=authentication_failed") == true)
-        await stage.stop()
     }
 
     @Test func `every hostile id token gets one text, and its reason stands in the log alone`()
@@ -247,6 +237,5 @@ struct TimeTrackerSignInTests {
         #expect(back.status == 302)
         #expect(log.lines.count { $0.contains("sign-in: id token: ") } == tokens.count + 1)
         #expect(!log.text.contains("eyJ"))
-        await stage.stop()
     }
 }

@@ -44,11 +44,6 @@ struct TimeTrackerStage: ClientStage {
         return TimeTrackerStage(service: service, tenant: tenant, provider: provider)
     }
 
-    func stop() async {
-        await provider.stop()
-        await service.stop()
-    }
-
     func invite(_ email: String = Self.address) async throws {
         let answer = try await service.send(
             .post, "/v1/tenants/acme/invites", json: #"{"email":"\#(email)"}"#,

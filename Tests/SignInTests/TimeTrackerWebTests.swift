@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// The web page: this server is where the provider sends the browser back to.
-struct TimeTrackerWebTests {
+@Suite(.cleansUp) struct TimeTrackerWebTests {
     private static let app = "https://time.acme.example"
 
     private func begin(
@@ -59,7 +59,6 @@ struct TimeTrackerWebTests {
         let out = try await stage.send(.post, "/auth/logout", fields: [session])
         #expect(out.first("set-cookie")?.hasPrefix("timetracker_session=; ") == true)
         #expect(try await stage.send(.get, "/auth/me", fields: [session]).status == 401)
-        await stage.stop()
     }
 
     @Test func `T6 a browser that did not begin is 400, and its state stays for the one that did`()
@@ -76,7 +75,6 @@ struct TimeTrackerWebTests {
         expectOnlyError(try await end(stage, "code=c", cookie: own), 400, "Invalid session")
         let done = try await end(stage, "code=c&state=\(state)", cookie: own)
         #expect(done.first("location")?.hasSuffix("?success=true") == true)
-        await stage.stop()
     }
 
     @Test func `T6 whoever saw the way back cannot go it without the browser's cookie`()
@@ -95,7 +93,6 @@ struct TimeTrackerWebTests {
         #expect(forged.first("set-cookie")?.hasPrefix("timetracker_session") == false)
         let done = try await end(stage, "code=c&state=\(state)", cookie: cookie)
         #expect(done.first("location")?.hasSuffix("?success=true") == true)
-        await stage.stop()
     }
 
     @Test func `T6 a sign-in that no browser began does not end in one`() async throws {
@@ -106,7 +103,6 @@ struct TimeTrackerWebTests {
         let state = asked.first("state") ?? ""
         let back = try await end(stage, "code=c&state=\(state)", cookie: state + ".")
         #expect(back.first("location")?.hasSuffix("?error=authentication_failed") == true)
-        await stage.stop()
     }
 
     @Test func `T6 whatever goes wrong sends the browser back with one text and no session`()
@@ -136,6 +132,5 @@ struct TimeTrackerWebTests {
         expectOnlyError(
             try await stage.exchange(try await begin(stage).state), 400,
             "OIDC session not found or expired. Initiate login again.")
-        await stage.stop()
     }
 }

@@ -6,61 +6,52 @@ import Text
 
 /// What is found before its tenant is known has no row security: only functions reach it, which take
 /// exact values and write for the tenant of their own transaction alone.
-struct DirectoryIsolationTests {
+@Suite(.cleansUp) struct DirectoryIsolationTests {
     private static let key = SQL(raw: #"'\x0102'::bytea"#)
     private static let user = "0b5d3a1c-5b8f-4b56-9f0e-1f6f3c1d2e4a"
 
     /// A tenant with a domain, a host, a person and a found user, and another one.
-    private static func run(
-        _ body: (
-            _ mine: TenantRow, _ other: TenantRow,
-            _ ask: (_ sql: SQL, _ asker: UUID?) async throws -> Rows
-        ) async throws -> Void
-    ) async throws {
+    private static func make() async throws -> (
+        mine: TenantRow, other: TenantRow,
+        ask: (_ sql: SQL, _ asker: UUID?) async throws -> Rows
+    ) {
         let service = try await TestService.make()
         let app = service.storage.app
         func ask(_ sql: SQL, _ asker: UUID?) async throws -> Rows {
             guard let asker else { return try await app.query(sql) }
             return try await app.tenantTransaction(asker) { try await $0.query(sql) }
         }
-        do {
-            let mine = try await service.makeTenant("acme")
-            let other = try await service.makeTenant("other")
-            for sql: SQL in [
-                "SELECT directory_claim('domain', 'ex.com')",
-                "SELECT directory_claim_host('mail.ex.com', 'relate', true)",
-                "SELECT directory_add_person(\(key))",
-                "SELECT user_search_put('\(raw: user)', 'ann@ex.com ann', now())",
-            ] { _ = try await ask(sql, mine.id) }
-            try await body(mine, other, ask)
-        } catch {
-            await service.stop()
-            throw error
-        }
-        await service.stop()
+        let mine = try await service.makeTenant("acme")
+        let other = try await service.makeTenant("other")
+        for sql: SQL in [
+            "SELECT directory_claim('domain', 'ex.com')",
+            "SELECT directory_claim_host('mail.ex.com', 'relate', true)",
+            "SELECT directory_add_person(\(key))",
+            "SELECT user_search_put('\(raw: user)', 'ann@ex.com ann', now())",
+        ] { _ = try await ask(sql, mine.id) }
+        return (mine, other, ask)
     }
 
     @Test func `directory tables are nobody's to read or to write, whoever's the transaction is`()
         async throws
     {
-        try await Self.run { mine, _, ask in
-            for table in IsolationTests.directoryTables {
-                for verb in [
-                    "SELECT * FROM \(table)", "SELECT count(*) FROM \(table)",
-                    "INSERT INTO \(table) DEFAULT VALUES", "INSERT INTO \(table) TABLE \(table)",
-                    "UPDATE \(table) SET tenant_id = tenant_id",
-                    "UPDATE \(table) SET tenant_id = '\(mine.id)'",
-                    "DELETE FROM \(table)", "DELETE FROM \(table) WHERE tenant_id = '\(mine.id)'",
-                    "TRUNCATE \(table)", "COPY \(table) TO STDOUT",
-                    "CREATE INDEX ON \(table) (tenant_id)", "ALTER TABLE \(table) ADD COLUMN x int",
-                    "DROP TABLE \(table)",
-                ] {
-                    for asker in [nil, mine.id] {
-                        await #expect(Testing.Comment(rawValue: verb)) {
-                            _ = try await ask(SQL(raw: verb), asker)
-                        } throws: {
-                            ($0 as? PostgresError)?.isInsufficientPrivilege == true
-                        }
+        let (mine, _, ask) = try await Self.make()
+        for table in IsolationTests.directoryTables {
+            for verb in [
+                "SELECT * FROM \(table)", "SELECT count(*) FROM \(table)",
+                "INSERT INTO \(table) DEFAULT VALUES", "INSERT INTO \(table) TABLE \(table)",
+                "UPDATE \(table) SET tenant_id = tenant_id",
+                "UPDATE \(table) SET tenant_id = '\(mine.id)'",
+                "DELETE FROM \(table)", "DELETE FROM \(table) WHERE tenant_id = '\(mine.id)'",
+                "TRUNCATE \(table)", "COPY \(table) TO STDOUT",
+                "CREATE INDEX ON \(table) (tenant_id)", "ALTER TABLE \(table) ADD COLUMN x int",
+                "DROP TABLE \(table)",
+            ] {
+                for asker in [nil, mine.id] {
+                    await #expect(Testing.Comment(rawValue: verb)) {
+                        _ = try await ask(SQL(raw: verb), asker)
+                    } throws: {
+                        ($0 as? PostgresError)?.isInsufficientPrivilege == true
                     }
                 }
             }
@@ -92,111 +83,108 @@ struct DirectoryIsolationTests {
         ]
         let found = Set(try rows.map { try $0.get(0, as: String.self) })
         #expect(found.symmetricDifference(here.union(elsewhere)) == [])
-        await service.stop()
     }
 
     @Test func `its functions find exact values alone`() async throws {
-        try await Self.run { mine, other, ask in
-            func found(_ call: String, _ value: String) async throws -> [UUID] {
-                try await ask("SELECT \(raw: call)(\(value))", nil).compactMap {
-                    try $0.get(0, as: UUID?.self)
-                }
+        let (mine, other, ask) = try await Self.make()
+        func found(_ call: String, _ value: String) async throws -> [UUID] {
+            try await ask("SELECT \(raw: call)(\(value))", nil).compactMap {
+                try $0.get(0, as: UUID?.self)
             }
-            for (call, value) in [
-                ("directory_tenant_by_slug", "acme"),
-                ("directory_tenant_by_locator", mine.locator),
-                ("directory_tenant_by_domain", "ex.com"),
-            ] {
-                #expect(try await found(call, value) == [mine.id], "\(call)")
-                let first = value.prefix(1)
-                for pattern in [
-                    "%", "_", "\(first)%", "%\(value.suffix(2))", ".*", "^\(value)$", "",
-                    " \(value)", "\(value) ", value.uppercased() + "x", "\(value)'--",
-                    String(value.map { _ in "_" as Character }),
-                ] { #expect(try await found(call, pattern) == [], "\(call) \(pattern)") }
-            }
-            for hosts in [["%"], ["mail.%"], ["_ail.ex.com"], ["MAIL.EX.COM"], [""], []] {
-                let rows = try await ask(
-                    "SELECT tenant_id FROM directory_client_by_host(\(hosts))", nil)
-                #expect(rows.isEmpty, "\(hosts)")
-            }
-            for key: SQL in [#"'\\x01'"#, #"'\\x010203'"#, "''", "'%'", "NULL"] {
-                let rows = try await ask("SELECT directory_tenants_of(\(key)::bytea)", nil)
-                #expect(rows.isEmpty)
-            }
-            // A search is a pattern's, and its own tenant's alone.
-            for asker in [nil, other.id] {
-                for sql: SQL in [
-                    "SELECT search_matches('users', \(mine.id), ARRAY['%'], 10)",
-                    "SELECT search_fetch('users', \(mine.id), ARRAY['%'], 'created_at', NULL, "
-                        + "NULL, NULL, 10)",
-                ] { #expect(try await ask(sql, asker).isEmpty) }
-            }
-            #expect(
-                try await ask(
-                    "SELECT search_matches('users', \(mine.id), ARRAY['%ann%'], 10)", mine.id
-                ).count
-                    == 1)
         }
+        for (call, value) in [
+            ("directory_tenant_by_slug", "acme"),
+            ("directory_tenant_by_locator", mine.locator),
+            ("directory_tenant_by_domain", "ex.com"),
+        ] {
+            #expect(try await found(call, value) == [mine.id], "\(call)")
+            let first = value.prefix(1)
+            for pattern in [
+                "%", "_", "\(first)%", "%\(value.suffix(2))", ".*", "^\(value)$", "",
+                " \(value)", "\(value) ", value.uppercased() + "x", "\(value)'--",
+                String(value.map { _ in "_" as Character }),
+            ] { #expect(try await found(call, pattern) == [], "\(call) \(pattern)") }
+        }
+        for hosts in [["%"], ["mail.%"], ["_ail.ex.com"], ["MAIL.EX.COM"], [""], []] {
+            let rows = try await ask(
+                "SELECT tenant_id FROM directory_client_by_host(\(hosts))", nil)
+            #expect(rows.isEmpty, "\(hosts)")
+        }
+        for key: SQL in [#"'\\x01'"#, #"'\\x010203'"#, "''", "'%'", "NULL"] {
+            let rows = try await ask("SELECT directory_tenants_of(\(key)::bytea)", nil)
+            #expect(rows.isEmpty)
+        }
+        // A search is a pattern's, and its own tenant's alone.
+        for asker in [nil, other.id] {
+            for sql: SQL in [
+                "SELECT search_matches('users', \(mine.id), ARRAY['%'], 10)",
+                "SELECT search_fetch('users', \(mine.id), ARRAY['%'], 'created_at', NULL, "
+                    + "NULL, NULL, 10)",
+            ] { #expect(try await ask(sql, asker).isEmpty) }
+        }
+        #expect(
+            try await ask(
+                "SELECT search_matches('users', \(mine.id), ARRAY['%ann%'], 10)", mine.id
+            ).count
+                == 1)
     }
 
     @Test func `its functions write for the tenant of their transaction alone`() async throws {
-        try await Self.run { mine, other, ask in
-            func held() async throws -> [Int] {
-                var counts: [Int] = []
-                for sql: SQL in [
-                    "SELECT directory_tenant_by_domain('ex.com') = \(mine.id)",
-                    "SELECT tenant_id = \(mine.id) FROM directory_client_by_host(ARRAY['mail.ex.com'])",
-                    "SELECT \(mine.id) IN (SELECT directory_tenants_of(\(Self.key)))",
-                    "SELECT directory_tenant_by_slug('acme') = \(mine.id)",
-                ] {
-                    let rows = try await ask(sql, nil)
-                    counts.append(try rows.first?.get(0, as: Bool.self) == true ? 1 : 0)
-                }
-                return counts
-                    + [
-                        try await ask(
-                            "SELECT search_matches('users', \(mine.id), ARRAY['%'], 9)", mine.id
-                        ).count
-                    ]
-            }
-            let before = try await held()
-            #expect(before == [1, 1, 1, 1, 1])
-            // What another holds is neither taken nor given up.
+        let (mine, other, ask) = try await Self.make()
+        func held() async throws -> [Int] {
+            var counts: [Int] = []
             for sql: SQL in [
-                "SELECT directory_claim('slug', 'acme')",
-                "SELECT directory_claim('locator', \(mine.locator))",
-                "SELECT directory_claim('domain', 'ex.com')",
-                "SELECT directory_claim_host('mail.ex.com', 'relate', true)",
+                "SELECT directory_tenant_by_domain('ex.com') = \(mine.id)",
+                "SELECT tenant_id = \(mine.id) FROM directory_client_by_host(ARRAY['mail.ex.com'])",
+                "SELECT \(mine.id) IN (SELECT directory_tenants_of(\(Self.key)))",
+                "SELECT directory_tenant_by_slug('acme') = \(mine.id)",
             ] {
-                let rows = try await ask(sql, other.id)
-                #expect(try rows.first?.get(0, as: Bool.self) == false)
+                let rows = try await ask(sql, nil)
+                counts.append(try rows.first?.get(0, as: Bool.self) == true ? 1 : 0)
             }
-            let releases: [SQL] = [
-                "SELECT directory_release_domain('ex.com')",
-                "SELECT directory_release_domain('%')",
-                "SELECT directory_release_host('mail.ex.com', 'relate')",
-                "SELECT directory_release_host('%', 'relate')",
-                "SELECT directory_remove_person(\(Self.key))",
-                "SELECT user_search_drop('\(raw: Self.user)')",
-                "SELECT user_search_put('\(raw: Self.user)', 'taken', now())",
-            ]
-            for sql in releases {
-                _ = try await ask(sql, other.id)
-                _ = try await ask(sql, nil)
-            }
-            #expect(try await held() == before)
-            #expect(
-                try await ask(
-                    "SELECT search_matches('users', \(mine.id), ARRAY['taken'], 9)", mine.id
-                ).isEmpty)
-            // Without a tenant nothing is claimed.
-            for sql: SQL in [
-                "SELECT directory_claim('domain', 'free.example')",
-                "SELECT directory_claim_host('free.example', 'relate', true)",
-            ] { await #expect(throws: PostgresError.self) { _ = try await ask(sql, nil) } }
-            _ = try await ask("SELECT directory_add_person('\\x99')", nil)
-            #expect(try await ask("SELECT directory_tenants_of('\\x99')", nil).isEmpty)
+            return counts
+                + [
+                    try await ask(
+                        "SELECT search_matches('users', \(mine.id), ARRAY['%'], 9)", mine.id
+                    ).count
+                ]
         }
+        let before = try await held()
+        #expect(before == [1, 1, 1, 1, 1])
+        // What another holds is neither taken nor given up.
+        for sql: SQL in [
+            "SELECT directory_claim('slug', 'acme')",
+            "SELECT directory_claim('locator', \(mine.locator))",
+            "SELECT directory_claim('domain', 'ex.com')",
+            "SELECT directory_claim_host('mail.ex.com', 'relate', true)",
+        ] {
+            let rows = try await ask(sql, other.id)
+            #expect(try rows.first?.get(0, as: Bool.self) == false)
+        }
+        let releases: [SQL] = [
+            "SELECT directory_release_domain('ex.com')",
+            "SELECT directory_release_domain('%')",
+            "SELECT directory_release_host('mail.ex.com', 'relate')",
+            "SELECT directory_release_host('%', 'relate')",
+            "SELECT directory_remove_person(\(Self.key))",
+            "SELECT user_search_drop('\(raw: Self.user)')",
+            "SELECT user_search_put('\(raw: Self.user)', 'taken', now())",
+        ]
+        for sql in releases {
+            _ = try await ask(sql, other.id)
+            _ = try await ask(sql, nil)
+        }
+        #expect(try await held() == before)
+        #expect(
+            try await ask(
+                "SELECT search_matches('users', \(mine.id), ARRAY['taken'], 9)", mine.id
+            ).isEmpty)
+        // Without a tenant nothing is claimed.
+        for sql: SQL in [
+            "SELECT directory_claim('domain', 'free.example')",
+            "SELECT directory_claim_host('free.example', 'relate', true)",
+        ] { await #expect(throws: PostgresError.self) { _ = try await ask(sql, nil) } }
+        _ = try await ask("SELECT directory_add_person('\\x99')", nil)
+        #expect(try await ask("SELECT directory_tenants_of('\\x99')", nil).isEmpty)
     }
 }

@@ -7,30 +7,28 @@ import Testing
 import Text
 
 /// The first import into a fresh database is not planned as if the database were empty.
-struct GrownTablesTests {
+@Suite(.cleansUp) struct GrownTablesTests {
     @Test func `a second large list of invites is planned with what the first has written`()
         async throws
     {
-        try await TestService.run { service, tenant in
-            let administrator = service.database.client(as: service.database.administrator)
-            for table in ["invites", "users"] {
-                _ = try await administrator.query(
-                    SQL(raw: "ALTER TABLE \(table) SET (autovacuum_enabled = false)"))
-            }
-            try await Self.invite(service, 0..<900)
-            #expect(try await Self.known("invites", administrator) <= 0)
-            try await Self.invite(service, 900..<1000)
-            #expect(try await Self.known("invites", administrator) >= 900)
-            #expect(try await Self.known("users", administrator) >= 900)
-            let plan = try await administrator.query(
-                """
-                EXPLAIN SELECT id FROM invites WHERE tenant_id = \(tenant.id)
-                    AND email_key = 'p7@acme.example' AND status = 'pending' FOR UPDATE
-                """)
-            let lines = try plan.map { try $0.get(0, as: String.self) }
-            #expect(lines.contains { $0.contains("Index Cond") && $0.contains("email_key") })
-            await administrator.close()
+        let (service, tenant) = try await TestService.makeWithTenant()
+        let administrator = service.database.client(as: service.database.administrator)
+        for table in ["invites", "users"] {
+            _ = try await administrator.query(
+                SQL(raw: "ALTER TABLE \(table) SET (autovacuum_enabled = false)"))
         }
+        try await Self.invite(service, 0..<900)
+        #expect(try await Self.known("invites", administrator) <= 0)
+        try await Self.invite(service, 900..<1000)
+        #expect(try await Self.known("invites", administrator) >= 900)
+        #expect(try await Self.known("users", administrator) >= 900)
+        let plan = try await administrator.query(
+            """
+            EXPLAIN SELECT id FROM invites WHERE tenant_id = \(tenant.id)
+                AND email_key = 'p7@acme.example' AND status = 'pending' FOR UPDATE
+            """)
+        let lines = try plan.map { try $0.get(0, as: String.self) }
+        #expect(lines.contains { $0.contains("Index Cond") && $0.contains("email_key") })
     }
 
     private static func invite(_ service: TestService, _ numbers: Range<Int>) async throws {

@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// Row-level security behind the types and the SQL: the third time that tenancy is held.
-struct IsolationTests {
+@Suite(.cleansUp) struct IsolationTests {
     /// Every table that has a tenant's rows; a new one that is missing here fails the test below.
     static let tenantTables: Set<String> = [
         "tenants", "policies", "domains", "users", "identities", "invites", "api_keys",
@@ -51,8 +51,6 @@ struct IsolationTests {
             #expect(try row.get(1, as: Bool.self), "\(name) is not forced under row security")
         }
         #expect(seen == Self.tenantTables)
-        await administrator.close()
-        await service.stop()
     }
 
     @Test func `every policy says what it must, and there is no other`() async throws {
@@ -88,8 +86,6 @@ struct IsolationTests {
         #expect(
             try body[0].get(0, as: String.self)
                 == " SELECT nullif(current_setting('app.tenant', true), '')::uuid ")
-        await administrator.close()
-        await database.drop()
     }
 
     @Test func `every function that runs as its owner looks at temporary objects last`()
@@ -108,8 +104,6 @@ struct IsolationTests {
             #expect(
                 settings.contains(/search_path=[^;]*, "?pg_temp"?(;|$)/), "\(name): \(settings)")
         }
-        await administrator.close()
-        await database.drop()
     }
 
     @Test func `the app role owns nothing and may not change what was recorded`() async throws {
@@ -135,6 +129,5 @@ struct IsolationTests {
                 }
             }
         }
-        await service.stop()
     }
 }

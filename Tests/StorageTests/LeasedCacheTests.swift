@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Text
 
-struct LeasedCacheTests {
+@Suite(.cleansUp) struct LeasedCacheTests {
     @Test func `what is withdrawn while the rest of many is read is read again`() async throws {
         let database = try await TestDatabase.make()
         let postgres = database.client(as: database.app)
@@ -32,8 +32,5 @@ struct LeasedCacheTests {
             })
         #expect(values == ["read 0", "read 1"])
         #expect(asked == [[1], [0]])
-        await replica.stop()
-        await postgres.close()
-        await database.drop()
     }
 }

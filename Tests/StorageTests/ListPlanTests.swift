@@ -9,7 +9,7 @@ import Text
 
 /// How PostgreSQL reads every list, with the values known and, as a prepared statement does after
 /// a while, without: by an index that names the tenant, and never ordering more than a page.
-struct ListPlanTests {
+@Suite(.cleansUp) struct ListPlanTests {
     private struct Listed {
         var name: String
         var sql: SQL
@@ -38,7 +38,6 @@ struct ListPlanTests {
                 }
             }
         }
-        await service.stop()
     }
 
     private func lists(of scope: TenantScope) async throws -> [Listed] {

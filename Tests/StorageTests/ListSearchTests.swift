@@ -8,7 +8,7 @@ import Text
 
 /// What a text finds among thousands, whichever way it is met: by its trigrams, by the list's own
 /// order, or by its trigrams in that order.
-struct ListSearchTests {
+@Suite(.cleansUp) struct ListSearchTests {
     /// Out of 6,000 rows; `exact` where the total is.
     private typealias Expected = (text: String, least: Int, exact: Bool)
 
@@ -45,7 +45,6 @@ struct ListSearchTests {
                 try await scope.users($0, filter, walking: $1)
             }
         }
-        await service.stop()
     }
 
     @Test func `keys are found by their name and invites by their address as users are`()
@@ -77,7 +76,6 @@ struct ListSearchTests {
             ListQuery(), APIKeyFilter(status: .revoked, text: "lovelace"))
         #expect(revoked.rows.allSatisfy { $0.key.revokedAt != nil && $0.nameKey.contains("love") })
         #expect(!revoked.rows.isEmpty)
-        await service.stop()
     }
 
     @Test func `events are met by the actor's id or name, by a word of a target, and by a group`()
@@ -111,7 +109,6 @@ struct ListSearchTests {
             #expect(Set(first.rows.map(\.id)).isDisjoint(with: second.rows.map(\.id)))
             #expect(second.rows.count == 40)
         }
-        await service.stop()
     }
 
     /// The same pages whether the list is walked to a match or not.

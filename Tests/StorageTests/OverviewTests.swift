@@ -6,7 +6,7 @@ import Text
 @testable import Storage
 
 /// The numbers of the first page.
-struct OverviewTests {
+@Suite(.cleansUp) struct OverviewTests {
     private static let week = OverviewWindow.days(7, zone: "UTC")
 
     @Test func `of many users the overview says about how many, without reading them`() async throws
@@ -26,7 +26,6 @@ struct OverviewTests {
         let own = try #require(
             try await service.storage.overview(tenant: acme.id, Self.week))
         #expect(own.users == ListTotal(30_000, exact: true))
-        await service.stop()
     }
 
     @Test func `a day of the overview begins at midnight of the time zone`() async throws {
@@ -57,7 +56,6 @@ struct OverviewTests {
         let unknown = try await service.storage.overview(
             tenant: nil, .days(7, zone: "Nowhere/City"))
         #expect(unknown == nil)
-        await service.stop()
     }
 
     @Test func `days before and after a change of the clocks begin at midnight`() async throws {
@@ -70,6 +68,5 @@ struct OverviewTests {
         #expect(starts.contains("2026-10-31T04:00:00.000Z"))
         #expect(starts.contains("2026-11-02T05:00:00.000Z"))
         #expect(starts.count == 30)
-        await service.stop()
     }
 }

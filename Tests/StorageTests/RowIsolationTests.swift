@@ -5,7 +5,7 @@ import Text
 
 /// Every table of the tenants, tried as the app's role with rows really in it: without a tenant,
 /// and as another tenant, nothing is seen, nothing is touched and nothing is written.
-struct RowIsolationTests {
+@Suite(.cleansUp) struct RowIsolationTests {
     private struct Table {
         var name: String
         /// The column that names the tenant.
@@ -20,31 +20,29 @@ struct RowIsolationTests {
     private let other = UUID.random()
 
     @Test func `a table's rows are nobody's but their tenant's`() async throws {
-        try await withRows { app, administrator in
-            for table in Self.tables {
-                try await expectUntouchable(table, app, as: nil)
-                try await expectUntouchable(table, app, as: other)
-                let kept = try await administrator.read(
-                    "SELECT count(*) FROM \(raw: table.name) WHERE \(raw: table.key) = \(mine)")
-                #expect(try kept[0].get(0, as: Int64.self) == 1, "\(table.name) has lost a row")
-            }
+        let (app, administrator) = try await makeRows()
+        for table in Self.tables {
+            try await expectUntouchable(table, app, as: nil)
+            try await expectUntouchable(table, app, as: other)
+            let kept = try await administrator.read(
+                "SELECT count(*) FROM \(raw: table.name) WHERE \(raw: table.key) = \(mine)")
+            #expect(try kept[0].get(0, as: Int64.self) == 1, "\(table.name) has lost a row")
         }
     }
 
     /// That it is the tenant's name which opens a table, so that the test above proves something.
     @Test func `its own rows are there for the tenant`() async throws {
-        try await withRows { app, administrator in
-            for table in Self.tables {
-                let who: Testing.Comment = "\(table.name)"
-                let seen = try await send(
-                    "SELECT \(raw: table.key) FROM \(raw: table.name)", app, mine)
-                #expect(try seen.map { try $0.get(0, as: UUID.self) } == [mine], who)
-                // Row security is asked first; then something else is missing.
-                await #expect(who) {
-                    try await send(insert(table), app, mine)
-                } throws: {
-                    !isRefusedByRowSecurity($0)
-                }
+        let (app, administrator) = try await makeRows()
+        for table in Self.tables {
+            let who: Testing.Comment = "\(table.name)"
+            let seen = try await send(
+                "SELECT \(raw: table.key) FROM \(raw: table.name)", app, mine)
+            #expect(try seen.map { try $0.get(0, as: UUID.self) } == [mine], who)
+            // Row security is asked first; then something else is missing.
+            await #expect(who) {
+                try await send(insert(table), app, mine)
+            } throws: {
+                !isRefusedByRowSecurity($0)
             }
         }
     }
@@ -90,24 +88,14 @@ struct RowIsolationTests {
         return message.contains("row-level security")
     }
 
-    private func withRows(
-        _ body: (_ app: Postgres, _ administrator: Postgres) async throws -> Void
-    ) async throws {
+    private func makeRows() async throws -> (app: Postgres, administrator: Postgres) {
         let database = try await TestDatabase.make()
         let administrator = database.client(as: database.administrator)
         let app = database.client(as: database.app)
-        let result: Result<Void, any Error>
-        do {
-            for tenant in [mine, other] {
-                _ = try await administrator.query(
-                    Self.rows(of: tenant, in: Self.tables.map(\.name)))
-            }
-            result = .success(try await body(app, administrator))
-        } catch { result = .failure(error) }
-        await app.close()
-        await administrator.close()
-        await database.drop()
-        try result.get()
+        for tenant in [mine, other] {
+            _ = try await administrator.query(Self.rows(of: tenant, in: Self.tables.map(\.name)))
+        }
+        return (app, administrator)
     }
 
     private func insert(_ table: Table) -> SQL {

@@ -10,7 +10,7 @@ import Testing
 import Text
 
 /// A wrong secret key is refused, and one key gives way to the next while replicas serve.
-struct SecretKeyTests {
+@Suite(.cleansUp) struct SecretKeyTests {
     private static let old = [UInt8](repeating: 7, count: 32)
     private static let new = [UInt8](repeating: 8, count: 32)
 
@@ -55,133 +55,127 @@ struct SecretKeyTests {
     }
 
     @Test func `a key that the canary was not written with is refused`() async throws {
-        try await TestService.run { service, _ in
-            try await service.storage.admitSecrets(replica: nil)
-            try await service.storage.admitSecrets(replica: nil)
-            let stranger = try service.replica(secrets: SecretKeys(Self.new)).database
-            await #expect(throws: SecretKeyFault.foreign(["the canary"])) {
-                try await stranger.admitSecrets(replica: nil)
-            }
+        let (service, _) = try await TestService.makeWithTenant()
+        try await service.storage.admitSecrets(replica: nil)
+        try await service.storage.admitSecrets(replica: nil)
+        let stranger = try service.replica(secrets: SecretKeys(Self.new)).database
+        await #expect(throws: SecretKeyFault.foreign(["the canary"])) {
+            try await stranger.admitSecrets(replica: nil)
         }
     }
 
     @Test func `no canary is written over what another key sealed`() async throws {
-        try await TestService.run { service, tenant in
-            try await Self.fill(service, tenant)
-            _ = try await service.storage.app.query("DELETE FROM secret_keys")
-            let stranger = try service.replica(secrets: SecretKeys(Self.new)).database
-            await #expect(
-                throws: SecretKeyFault.foreign(["secrets of providers", "the directory"])
-            ) { try await stranger.admitSecrets(replica: nil) }
-            try await service.storage.admitSecrets(replica: nil)
-        }
+        let (service, tenant) = try await TestService.makeWithTenant()
+        try await Self.fill(service, tenant)
+        _ = try await service.storage.app.query("DELETE FROM secret_keys")
+        let stranger = try service.replica(secrets: SecretKeys(Self.new)).database
+        await #expect(
+            throws: SecretKeyFault.foreign(["secrets of providers", "the directory"])
+        ) { try await stranger.admitSecrets(replica: nil) }
+        try await service.storage.admitSecrets(replica: nil)
     }
 
     @Test func `the key is not switched while a replica knows one alone`() async throws {
-        try await TestService.run { service, tenant in
-            try await Self.fill(service, tenant)
-            let (first, second) = (UUID.random(), UUID.random())
-            try await service.storage.admitSecrets(replica: first)
-            let keys = try Self.both()
-            let next = try service.replica(secrets: keys).database
-            try await next.admitSecrets(replica: second)
-            #expect(keys.sealing.id == keys.previous?.id, "it seals with what all can open")
-            await #expect(throws: SecretKeyFault.heldByTooFew(replicas: 1)) {
-                try await next.switchSecrets()
-            }
-            await service.storage.leaveSecrets(replica: first)
+        let (service, tenant) = try await TestService.makeWithTenant()
+        try await Self.fill(service, tenant)
+        let (first, second) = (UUID.random(), UUID.random())
+        try await service.storage.admitSecrets(replica: first)
+        let keys = try Self.both()
+        let next = try service.replica(secrets: keys).database
+        try await next.admitSecrets(replica: second)
+        #expect(keys.sealing.id == keys.previous?.id, "it seals with what all can open")
+        await #expect(throws: SecretKeyFault.heldByTooFew(replicas: 1)) {
             try await next.switchSecrets()
-            #expect(try await !next.secretsAreFollowed(), "the other replica has not heard of it")
-            _ = try await next.followSecrets(replica: second)
-            #expect(try await next.secretsAreFollowed())
-            await #expect(throws: SecretKeyFault.foreign(["the canary"])) {
-                try await service.storage.admitSecrets(replica: first)
-            }
+        }
+        await service.storage.leaveSecrets(replica: first)
+        try await next.switchSecrets()
+        #expect(try await !next.secretsAreFollowed(), "the other replica has not heard of it")
+        _ = try await next.followSecrets(replica: second)
+        #expect(try await next.secretsAreFollowed())
+        await #expect(throws: SecretKeyFault.foreign(["the canary"])) {
+            try await service.storage.admitSecrets(replica: first)
         }
     }
 
     @Test func `a rotation that is begun again at any point ends with nothing on the old key`()
         async throws
     {
-        try await TestService.run { service, tenant in
-            try await Self.fill(service, tenant)
-            let keys = try Self.both()
-            let next = try service.replica(secrets: keys)
-            let database = next.database
-            try await database.admitSecrets(replica: nil)
-            #expect(try await Self.tenants(database) == 1, "people are found under both keys")
-            // As often as the command may have been killed after a step.
-            for steps in 1...4 {
-                try await database.switchSecrets()
-                _ = try await database.followSecrets(replica: nil)
-                if steps > 1 { try await database.resealAll() }
-                if steps > 2 { try await database.rebuildDirectory() }
-                if steps > 3 { try await database.finishRotation() }
-                #expect(try await Self.tenants(database) == 1)
-                #expect(try await Self.secret(database) == "at rest")
-            }
-            let previous = try #require(keys.previous)
-            let remains = try await database.remains(of: previous)
-            #expect(
-                remains == [
-                    SecretKeyRemains(name: "passwords and PINs", count: 1, endsByItself: true)
-                ])
-            let alone = try service.replica(secrets: SecretKeys(Self.new)).database
-            try await alone.admitSecrets(replica: nil)
-            #expect(try await Self.secret(alone) == "at rest")
-            #expect(try await Self.tenants(alone) == 1)
-            #expect(try await Self.tenants(alone, of: Self.former) == 1)
-            await #expect(throws: SecretKeyFault.foreign(["the canary"])) {
-                try await service.storage.admitSecrets(replica: nil)
-            }
+        let (service, tenant) = try await TestService.makeWithTenant()
+        try await Self.fill(service, tenant)
+        let keys = try Self.both()
+        let next = try service.replica(secrets: keys)
+        let database = next.database
+        try await database.admitSecrets(replica: nil)
+        #expect(try await Self.tenants(database) == 1, "people are found under both keys")
+        // As often as the command may have been killed after a step.
+        for steps in 1...4 {
+            try await database.switchSecrets()
+            _ = try await database.followSecrets(replica: nil)
+            if steps > 1 { try await database.resealAll() }
+            if steps > 2 { try await database.rebuildDirectory() }
+            if steps > 3 { try await database.finishRotation() }
+            #expect(try await Self.tenants(database) == 1)
+            #expect(try await Self.secret(database) == "at rest")
+        }
+        let previous = try #require(keys.previous)
+        let remains = try await database.remains(of: previous)
+        #expect(
+            remains == [
+                SecretKeyRemains(name: "passwords and PINs", count: 1, endsByItself: true)
+            ])
+        let alone = try service.replica(secrets: SecretKeys(Self.new)).database
+        try await alone.admitSecrets(replica: nil)
+        #expect(try await Self.secret(alone) == "at rest")
+        #expect(try await Self.tenants(alone) == 1)
+        #expect(try await Self.tenants(alone, of: Self.former) == 1)
+        await #expect(throws: SecretKeyFault.foreign(["the canary"])) {
+            try await service.storage.admitSecrets(replica: nil)
         }
     }
 
     @Test func `a person who comes while the key changes is found under the new one alone`()
         async throws
     {
-        try await TestService.run { service, tenant in
-            try await Self.fill(service, tenant)
-            let database = try service.replica(secrets: try Self.both()).database
-            try await database.admitSecrets(replica: nil)
-            _ = try await database.scope(tenant.id).change(by: .system) { change in
-                try await change.createUser(
-                    email: EmailAddress("bob@acme.example"), name: nil, role: .member,
-                    database: database)
-            }
-            try await database.switchSecrets()
-            _ = try await database.followSecrets(replica: nil)
-            try await database.rebuildDirectory()
-            let alone = try service.replica(secrets: SecretKeys(Self.new)).database
-            let key = alone.personKey(emailKey: "bob@acme.example")
-            #expect(try await alone.app.query("SELECT directory_tenants_of(\(key))").count == 1)
+        let (service, tenant) = try await TestService.makeWithTenant()
+        try await Self.fill(service, tenant)
+        let database = try service.replica(secrets: try Self.both()).database
+        try await database.admitSecrets(replica: nil)
+        _ = try await database.scope(tenant.id).change(by: .system) { change in
+            try await change.createUser(
+                email: EmailAddress("bob@acme.example"), name: nil, role: "member",
+                database: database)
         }
+        try await database.switchSecrets()
+        _ = try await database.followSecrets(replica: nil)
+        try await database.rebuildDirectory()
+        let alone = try service.replica(secrets: SecretKeys(Self.new)).database
+        let key = alone.personKey(emailKey: "bob@acme.example")
+        #expect(try await alone.app.query("SELECT directory_tenants_of(\(key))").count == 1)
     }
 
     @Test func `an operator's password moves to the new key at the next sign-in`() async throws {
-        try await TestService.run { service, _ in
-            try await service.storage.admitSecrets(replica: nil)
-            let password = "a long enough one"
-            let hash = try await service.composition.passwords.hash(Array(password.utf8))
-            _ = try await service.storage.createOperator(
-                email: "ann@acme.example", emailKey: "ann@acme.example", name: nil, role: .owner,
-                tenant: nil, passwordHash: hash, by: .system)
-            _ = try await service.storage.app.query("UPDATE operators SET status = 'active'")
-            let keys = try Self.both()
-            let next = try service.replica(secrets: keys)
-            try await next.database.admitSecrets(replica: nil)
-            try await next.database.switchSecrets()
-            _ = try await next.database.followSecrets(replica: nil)
-            let body = #"{"email":"ann@acme.example","password":"\#(password)"}"#
-            let previous = try #require(keys.previous)
-            #expect(try await next.database.remains(of: previous).count == 1)
-            #expect(
-                try await Self.signIn(body, service, next) < 300)
-            #expect(try await next.database.remains(of: previous) == [])
-            let alone = try service.replica(secrets: SecretKeys(Self.new))
-            #expect(
-                try await Self.signIn(body, service, alone) < 300)
-        }
+        let (service, _) = try await TestService.makeWithTenant()
+        try await service.storage.admitSecrets(replica: nil)
+        let password = "a long enough one"
+        let hash = try await service.composition.passwords.hash(Array(password.utf8))
+        _ = try await service.storage.createOperator(
+            email: "ann@acme.example", emailKey: "ann@acme.example", name: nil, role: "owner",
+            tenant: nil, passwordHash: hash, by: .system)
+        _ = try await service.storage.app.query("UPDATE operators SET status = 'active'")
+        let keys = try Self.both()
+        let next = try service.replica(secrets: keys)
+        try await next.database.admitSecrets(replica: nil)
+        try await next.database.switchSecrets()
+        _ = try await next.database.followSecrets(replica: nil)
+        let body = #"{"email":"ann@acme.example","password":"\#(password)"}"#
+        let previous = try #require(keys.previous)
+        #expect(try await next.database.remains(of: previous).count == 1)
+        #expect(
+            try await Self.signIn(body, service, next) < 300)
+        #expect(try await next.database.remains(of: previous) == [])
+        let alone = try service.replica(secrets: SecretKeys(Self.new))
+        #expect(
+            try await Self.signIn(body, service, alone) < 300)
     }
 
     private static func signIn(
@@ -195,34 +189,32 @@ struct SecretKeyTests {
     @Test func `a tenant's part of the directory is written and cut in that tenant alone`()
         async throws
     {
-        try await TestService.run { service, tenant in
-            try await Self.fill(service, tenant)
-            let other = try await service.makeTenant("other")
-            let database = service.storage
-            let key = database.personKey(emailKey: "ada@acme.example")
-            _ = try await database.scope(other.id).write("SELECT directory_add_people(\([key]))")
-            #expect(try await Self.tenants(database) == 2)
-            let nothing: [[UInt8]] = []
-            _ = try await database.scope(other.id).write("SELECT directory_keep_people(\(nothing))")
-            #expect(try await Self.tenants(database) == 1)
-            _ = try await database.app.query("SELECT directory_keep_people(\(nothing))")
-            #expect(try await Self.tenants(database) == 1, "without a tenant nothing is cut")
-        }
+        let (service, tenant) = try await TestService.makeWithTenant()
+        try await Self.fill(service, tenant)
+        let other = try await service.makeTenant("other")
+        let database = service.storage
+        let key = database.personKey(emailKey: "ada@acme.example")
+        _ = try await database.scope(other.id).write("SELECT directory_add_people(\([key]))")
+        #expect(try await Self.tenants(database) == 2)
+        let nothing: [[UInt8]] = []
+        _ = try await database.scope(other.id).write("SELECT directory_keep_people(\(nothing))")
+        #expect(try await Self.tenants(database) == 1)
+        _ = try await database.app.query("SELECT directory_keep_people(\(nothing))")
+        #expect(try await Self.tenants(database) == 1, "without a tenant nothing is cut")
     }
 
     @Test func `without a lost key the rest goes on, and people are found`() async throws {
-        try await TestService.run { service, tenant in
-            try await Self.fill(service, tenant)
-            let database = try service.replica(secrets: SecretKeys(Self.new)).database
-            #expect(
-                try await database.foreignPlaces() == [
-                    "the canary", "secrets of providers", "the directory",
-                ])
-            try await database.forgetSecrets()
-            try await database.admitSecrets(replica: nil)
-            #expect(try await Self.secret(database) == nil)
-            #expect(try await Self.tenants(database) == 1)
-            #expect(try await database.foreignPlaces().isEmpty)
-        }
+        let (service, tenant) = try await TestService.makeWithTenant()
+        try await Self.fill(service, tenant)
+        let database = try service.replica(secrets: SecretKeys(Self.new)).database
+        #expect(
+            try await database.foreignPlaces() == [
+                "the canary", "secrets of providers", "the directory",
+            ])
+        try await database.forgetSecrets()
+        try await database.admitSecrets(replica: nil)
+        #expect(try await Self.secret(database) == nil)
+        #expect(try await Self.tenants(database) == 1)
+        #expect(try await database.foreignPlaces().isEmpty)
     }
 }

@@ -7,7 +7,7 @@ import Text
 
 @testable import Storage
 
-@Suite(.serialized) struct SweepTests {
+@Suite(.serialized, .cleansUp) struct SweepTests {
     private final class Removed: Sendable {
         private let rows = Mutex<[String: Int]>([:])
         func add(_ table: String, _ count: Int) { rows.withLock { $0[table, default: 0] += count } }
@@ -25,11 +25,6 @@ import Text
 
         func count(_ table: String) async throws -> Int {
             try await administrator.read("SELECT 1 FROM \(raw: table)").count
-        }
-
-        func stop() async {
-            await administrator.close()
-            await service.stop()
         }
     }
 
@@ -55,7 +50,6 @@ import Text
         var patient = storage
         patient.retention.answers = 3600
         #expect(try await sweep(patient) == ["idempotency": 1])
-        await scene.stop()
     }
 
     @Test func `decisions go after 90 days in every tenant, with an audit row`() async throws {
@@ -74,7 +68,6 @@ import Text
             try audited.map { try $0.get(0, as: String.self) } == [
                 #"{"removed": [null, 2]}"#, #"{"removed": [null, 2]}"#,
             ])
-        await scene.stop()
     }
 
     @Test func `the app role can remove no decision of today`() async throws {
@@ -102,7 +95,6 @@ import Text
                 """)
         }
         #expect(try await scene.count("decisions") == 2)
-        await scene.stop()
     }
 
     @Test func `sessions, links and tokens go once they have ended`() async throws {
@@ -119,7 +111,6 @@ import Text
         _ = try await scene.administrator.query(
             "UPDATE operator_links SET expires_at = now() - interval '25 hours'")
         #expect(try await sweep(storage) == ["operator_sessions": 1, "operator_links": 1])
-        await scene.stop()
     }
 
     @Test func `a tenant's tokens go a day after their end, and only that tenant's`() async throws {
@@ -139,7 +130,6 @@ import Text
         }
         #expect(try await sweep(storage) == ["link_grants": 1])
         #expect(try await scene.count("link_grants") == 1)
-        await scene.stop()
     }
 
     @Test func `a replica leaves the work to the one that is at it`() async throws {
@@ -150,7 +140,6 @@ import Text
             #expect(try await sweep(storage) == nil)
         }
         #expect(try await sweep(storage) == [:])
-        await scene.stop()
     }
 
     @Test func `users to purge are found by the time of their deletion`() async throws {
@@ -176,7 +165,6 @@ import Text
         }
         #expect(plan.contains("Index Scan using users_by_deletion"), "\(plan)")
         #expect(!plan.contains("Sort"), "\(plan)")
-        await scene.stop()
     }
 
     private func decide(

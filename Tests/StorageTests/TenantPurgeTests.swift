@@ -8,7 +8,7 @@ import Text
 @testable import Storage
 
 /// What a purge leaves of a tenant, with a row of it in every table that names one.
-@Suite(.serialized) struct TenantPurgeTests {
+@Suite(.serialized, .cleansUp) struct TenantPurgeTests {
     /// What happened, and names that are never given again.
     private static let kept: Set<String> = [
         "audit_events", "directory_slugs", "directory_locators",
@@ -71,11 +71,6 @@ import Text
                 FROM generate_series(1, \(many)) n
                 """)
         }
-
-        func stop() async {
-            await administrator.close()
-            await service.stop()
-        }
     }
 
     private func expectPurged(_ scene: Scene) async throws {
@@ -102,7 +97,6 @@ import Text
         try await scene.storage.purgeTenant(scene.mine, by: .system)
         try await expectPurged(scene)
         #expect(try await scene.count("audit_events", of: scene.mine) == 2)
-        await scene.stop()
     }
 
     @Test func `a purge that a crash cut short goes on with the sweep, and is written down once`()
@@ -133,7 +127,6 @@ import Text
             "SELECT 1 FROM audit_events WHERE action = 'tenant.purged'")
         #expect(written.count == 1)
         #expect(try await storage.sweep { _, _ in })
-        await scene.stop()
     }
 
     @Test func `the sweep purges who was deleted 30 days ago and no other`() async throws {
@@ -145,7 +138,6 @@ import Text
         try await scene.delete(daysAgo: 30)
         #expect(try await scene.storage.sweep { _, _ in })
         try await expectPurged(scene)
-        await scene.stop()
     }
 
     @Test func `the app role removes no row of a living tenant, nor of another than its own`()
@@ -164,7 +156,6 @@ import Text
         for table in scene.tables {
             #expect(try await scene.count(table, of: scene.mine) == 1, "\(table)")
         }
-        await scene.stop()
     }
 
     /// A million rows are removed batch by batch: none may look at all of them for its own.
@@ -187,6 +178,5 @@ import Text
             return try rows.map { try $0.get(0, as: String.self) }.joined(separator: "\n")
         }
         #expect(owner.contains("Tid Scan"), "\(owner)")
-        await scene.stop()
     }
 }

@@ -32,12 +32,11 @@ package final class NameServer: Sendable {
         port = UInt16(bigEndian: address.sin_port)
         self.replies = Mutex(replies)
         OwnThread.start { [self] in serve() }
+        // The thread closes what it reads from: by then the number could be another socket's.
+        CleanUp.atEnd { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
 
     package func set(_ name: String, _ reply: Reply) { replies.withLock { $0[name] = reply } }
-
-    /// The thread closes what it reads from: by then the number could be another socket's.
-    package func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     private func serve() {
         defer { close(descriptor) }

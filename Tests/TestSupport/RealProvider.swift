@@ -19,6 +19,10 @@ package final class RealProvider: Sendable {
         self.redirects = redirects
         self.people = people
         issuer = try Self.start(directory, redirects, people, port: "")
+        CleanUp.atEnd { [self] in
+            _ = try? halt()
+            _ = try? Shell.run(["rm", "-rf", directory])
+        }
     }
 
     private static func start(
@@ -36,11 +40,6 @@ package final class RealProvider: Sendable {
     package func resume() throws {
         let port = String(issuer.split(separator: ":").last ?? "")
         _ = try Self.start(directory, redirects, people, port: port)
-    }
-
-    package func stop() {
-        _ = try? halt()
-        _ = try? Shell.run(["rm", "-rf", directory])
     }
 
     /// Signs the person in at an authorization URL; gives where they are sent back to.

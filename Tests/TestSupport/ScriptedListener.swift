@@ -5,11 +5,12 @@ import Synchronization
 /// servers that answer what no decent server would.
 package final class ScriptedListener: Sendable {
     package let port: Int
-    private let descriptor: Int32
+    /// nil once it has stopped: the number could be another socket's.
+    private let descriptor: Mutex<Int32?>
 
     package init(_ play: @escaping @Sendable (ScriptedConnection) -> Void) {
         let (descriptor, port) = LoopbackSocket.listening()
-        self.descriptor = descriptor
+        self.descriptor = Mutex(descriptor)
         self.port = port
         OwnThread.start {
             defer { close(descriptor) }
@@ -19,11 +20,16 @@ package final class ScriptedListener: Sendable {
                 OwnThread.start { play(ScriptedConnection(peer)) }
             }
         }
+        CleanUp.atEnd { [self] in stop() }
     }
 
-    /// Ends listening; connections end when their part is played. The thread closes what it
-    /// listens on: by then the number could be another socket's.
-    package func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    /// Ends listening; connections end when their part is played. The thread closes the socket.
+    package func stop() {
+        descriptor.withLock { descriptor in
+            if let number = descriptor { shutdown(number, Int32(SHUT_RDWR)) }
+            descriptor = nil
+        }
+    }
 }
 
 /// The listener's end of one connection; a read that waits over ten seconds gives up.

@@ -18,6 +18,10 @@ package final class SilentProxy: Sendable {
         target = "\(word("host") ?? "/tmp")/.s.PGSQL.\(word("port") ?? "5432")"
         (listener, port) = LoopbackSocket.listening()
         OwnThread.start { [self] in run() }
+        CleanUp.atEnd { [self] in
+            shutdown(listener, Int32(SHUT_RDWR))
+            pass()
+        }
     }
 
     /// The same words, by way of this proxy.
@@ -45,11 +49,6 @@ package final class SilentProxy: Sendable {
             shutdown(client, Int32(SHUT_RDWR))
             shutdown(server, Int32(SHUT_RDWR))
         }
-    }
-
-    package func stop() {
-        shutdown(listener, Int32(SHUT_RDWR))
-        pass()
     }
 
     private func run() {

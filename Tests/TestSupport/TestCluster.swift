@@ -22,14 +22,20 @@ package struct TestCluster: Sendable {
         if let given = getenv("GATEHOUSE_TEST_DATABASE") {
             return TestCluster(conninfo: String(cString: given), directory: nil)
         }
-        let cluster = try start()
+        let cluster = try launch()
         ProcessEnd.directory.initialize(to: cluster.directory)
         atexit { ProcessEnd.stop() }
         return cluster
     }
 
-    /// A cluster of the caller's own, for tests that stop or restart the server; `stop()` it.
+    /// A cluster of the test's own, for tests that stop or restart the server.
     package static func start() throws -> TestCluster {
+        let cluster = try launch()
+        CleanUp.atEnd { cluster.stop() }
+        return cluster
+    }
+
+    private static func launch() throws -> TestCluster {
         var template = Array("/tmp/gh-pg.XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else { throw POSIXFailure(code: errno) }
         let directory = String(cString: made)
@@ -53,7 +59,7 @@ package struct TestCluster: Sendable {
         try Shell.run(["\(Self.root)/deploy/postgres", "start", directory])
     }
 
-    package func stop() {
+    private func stop() {
         guard let directory else { return }
         _ = try? Shell.run(["\(Self.root)/deploy/postgres", "stop", directory])
         _ = try? Shell.run(["rm", "-rf", directory])

@@ -41,7 +41,9 @@ package final class TestDatabase: Sendable {
         let name = "gh_test_\(getpid())_\(UInt64.random(in: 0...UInt64.max))"
         _ = try await superuser.query(
             SQL(raw: "CREATE DATABASE \(name) TEMPLATE \(template) OWNER gatehouse_owner"))
-        return TestDatabase(name: name, server: cluster.conninfo, superuser: superuser)
+        let database = TestDatabase(name: name, server: cluster.conninfo, superuser: superuser)
+        CleanUp.atEnd { await database.drop() }
+        return database
     }
 
     fileprivate static func administration(of cluster: TestCluster) -> Postgres {
@@ -54,18 +56,20 @@ package final class TestDatabase: Sendable {
         return Postgres(configuration: configuration, loops: [Loops.shared[0]])
     }
 
-    /// A client of this database as one of its roles; the caller closes it before `drop()`.
+    /// A client of this database as one of its roles.
     package func client(
         as conninfo: String, _ change: (inout PostgresConfiguration) -> Void = { _ in }
     ) -> Postgres {
         var configuration = PostgresConfiguration(conninfo: conninfo)
         configuration.applicationName = "gatehouse-test"
         change(&configuration)
-        return Postgres(configuration: configuration, loops: Loops.shared)
+        let client = Postgres(configuration: configuration, loops: Loops.shared)
+        CleanUp.atEnd { await client.close() }
+        return client
     }
 
     /// Ends what is still connected and drops the database.
-    package func drop() async {
+    private func drop() async {
         _ = try? await superuser.query(SQL(raw: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)"))
         await superuser.close()
     }

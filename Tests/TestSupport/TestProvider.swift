@@ -47,6 +47,7 @@ package final class TestProvider: Sendable {
             return Response(page.status, type: page.type, Array(page.body.utf8))
         }
         let port = try await server.start(address: "127.0.0.1:0")
+        CleanUp.atEnd { await server.drain(deadline: .zero) }
         let provider = TestProvider(
             issuer: "http://127.0.0.1:\(port)", key: try SigningKey(), state: state, server: server)
         provider.publish(keys: [provider.key.publicJWK()])

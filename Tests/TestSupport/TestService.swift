@@ -27,7 +27,6 @@ package final class TestService: Sendable {
     package let database: TestDatabase
     package let composition: Composition
     private let clock: @Sendable () -> Timestamp
-    private let clients = Mutex<[Postgres]>([])
     private let sessions = Mutex<[String: String]>([:])
 
     private init(
@@ -37,11 +36,9 @@ package final class TestService: Sendable {
     ) throws {
         self.database = database
         self.clock = clock
-        let (composition, clients) = try Self.compose(
+        composition = try Self.compose(
             database, publicURL: publicURL, externalServices: externalServices, logger: logger,
             clock)
-        self.composition = composition
-        self.clients.withLock { $0 = clients }
     }
 
     private static func compose(
@@ -51,7 +48,7 @@ package final class TestService: Sendable {
         logger: Logger? = nil,
         secrets: SecretKeys = SecretKeys([UInt8](repeating: 7, count: 32)),
         _ clock: @escaping @Sendable () -> Timestamp
-    ) throws -> (Composition, [Postgres]) {
+    ) throws -> Composition {
         let app = database.client(as: database.app)
         let platform = database.client(as: database.platform)
         // Cheap parameters: what is tested is who gets in, not how long a hash takes.
@@ -59,12 +56,11 @@ package final class TestService: Sendable {
             secrets: secrets, threads: 2,
             cost: PasswordHasher.Cost(kibibytes: 64, passes: 1, lanes: 1))
         // Patient, since a test's machine may be slow: what is tested is that all get their turn.
-        let composition = try Composition(
+        return try Composition(
             app: app, platform: platform, secrets: secrets,
             publicURL: publicURL, passwords: passwords, logger: logger,
             externalServices: externalServices, personLock: PersonLock(patience: .seconds(60)),
             clock: clock)
-        return (composition, [app, platform])
     }
 
     /// `outside` reaches this machine alone unless a test says otherwise.
@@ -80,30 +76,19 @@ package final class TestService: Sendable {
             logger: logger, clock: clock)
     }
 
-    /// With the tenant `acme`, from its start to its end.
-    package static func run(
-        clock: TestClock? = nil, _ body: (TestService, TenantRow) async throws -> Void
-    ) async throws {
+    /// With the tenant `acme`.
+    package static func makeWithTenant(
+        clock: TestClock? = nil
+    ) async throws -> (TestService, TenantRow) {
         let service = try await make(clock: { clock?.now ?? Timestamp.systemClock() })
-        do { try await body(service, try await service.makeTenant("acme")) } catch {
-            await service.stop()
-            throw error
-        }
-        await service.stop()
+        return (service, try await service.makeTenant("acme"))
     }
 
     /// A second service over the same database, as another machine would run it.
     package func replica(
         secrets: SecretKeys = SecretKeys([UInt8](repeating: 7, count: 32))
     ) throws -> Composition {
-        let (composition, more) = try Self.compose(database, secrets: secrets, clock)
-        clients.withLock { $0 += more }
-        return composition
-    }
-
-    package func stop() async {
-        for client in clients.withLock({ $0 }) { await client.close() }
-        await database.drop()
+        try Self.compose(database, secrets: secrets, clock)
     }
 
     package var storage: Database { composition.database }
