@@ -16,7 +16,7 @@ import Text
     private static let newPassword = "another horse has eaten it"
     private static let users = "/v1/tenants/acme/users"
 
-    private struct Scene {
+    private struct Fixture {
         let service: TestService
         let tenant: TenantRow
         let sink: SMTPSink
@@ -63,7 +63,7 @@ import Text
         }
     }
 
-    private static func make() async throws -> Scene {
+    private static func make() async throws -> Fixture {
         let (sink, clock) = (SMTPSink(), TestClock())
         let service = try await TestService.make(
             externalServices: ExternalServices(
@@ -76,7 +76,7 @@ import Text
             .post, "/v1/api-keys",
             #"{"name":"k","scopes":["users:read","users:write","invites:write","hooks:signup"]}"#
         )
-        return Scene(
+        return Fixture(
             service: service, tenant: tenant, sink: sink, clock: clock, user: user,
             key: try #require(key["key"]?.string))
     }
@@ -129,11 +129,11 @@ import Text
     }
 
     @Test func `an operator's link works for half an hour`() async throws {
-        let scene = try await Self.make()
-        let link = try await scene.send(.post, "\(scene.path)/password-link")
+        let fixture = try await Self.make()
+        let link = try await fixture.send(.post, "\(fixture.path)/password-link")
         let url = try #require(link.json["url"]?.string)
-        scene.clock.advance(seconds: 1800)
-        let late = try await scene.service.send(
+        fixture.clock.advance(seconds: 1800)
+        let late = try await fixture.service.send(
             .post, "/v1/password-resets/confirm",
             json: #"{"token":"\#(url.components(of: "#token=").last ?? "")","#
                 + #""password":"\#(Self.newPassword)"}"#)
@@ -142,54 +142,54 @@ import Text
 
     @Test func `a new address is taken when it is confirmed, and the old one is told`() async throws
     {
-        let scene = try await Self.make()
-        let token = try await scene.asked()
-        let before = try await scene.send(.get, scene.path)
+        let fixture = try await Self.make()
+        let token = try await fixture.asked()
+        let before = try await fixture.send(.get, fixture.path)
         #expect(before.json["email"]?.string == "ann@ex.com")
-        #expect(try await scene.confirm("nonsense").status == 404)
-        let confirmed = try await scene.confirm(token)
+        #expect(try await fixture.confirm("nonsense").status == 404)
+        let confirmed = try await fixture.confirm(token)
         #expect(confirmed.status == 200, "\(confirmed.text)")
-        let after = try await scene.send(.get, scene.path)
+        let after = try await fixture.send(.get, fixture.path)
         #expect(after.json["email"]?.string == "ann.new@ex.com")
         #expect(after.first("etag") != before.first("etag"))
-        let found = try await scene.send(.get, "\(Self.users)?q=ann.new")
+        let found = try await fixture.send(.get, "\(Self.users)?q=ann.new")
         #expect(found.json["items"]?.array?.count == 1)
-        #expect(try await scene.confirm(token).status == 404)
-        let told = try #require(try await scene.carry().last)
+        #expect(try await fixture.confirm(token).status == 404)
+        let told = try #require(try await fixture.carry().last)
         #expect(told.to == ["<ann@ex.com>"])
         #expect(told.parts.first?.contains("ann.new@ex.com") == true)
         #expect(told.parts.first?.contains("#token=") == false)
     }
 
     @Test func `the old address is nobody else's for 30 days`() async throws {
-        let scene = try await Self.make()
-        _ = try await scene.confirm(scene.asked())
+        let fixture = try await Self.make()
+        _ = try await fixture.confirm(fixture.asked())
         for path in [Self.users, "/v1/tenants/acme/invites"] {
-            let taken = try await scene.send(.post, path, #"{"email":"Ann@ex.com"}"#)
+            let taken = try await fixture.send(.post, path, #"{"email":"Ann@ex.com"}"#)
             #expect(taken.status == 409 && taken.json["code"]?.string == "email_taken")
-            #expect(taken.json["conflicting_id"]?.string == scene.user.id.description)
+            #expect(taken.json["conflicting_id"]?.string == fixture.user.id.description)
         }
-        try await scene.service.manage(
+        try await fixture.service.manage(
             .post, "/v1/providers", #"{"kind":"google","name":"G","client_id":"web"}"#)
         let attempt =
             #"{"provider":"google","subject":"1","email":"ann@ex.com","#
             + #""email_verified":true,"tenant":"acme"}"#
-        let newcomer = try await scene.send(.post, "/v1/hooks/pre-signup", attempt)
+        let newcomer = try await fixture.send(.post, "/v1/hooks/pre-signup", attempt)
         #expect(
             newcomer.json["reason"]?.string == "identity_link_required", "\(newcomer.text)")
         // The person may have it back.
-        let back = try await scene.asked("ann@ex.com")
-        #expect(try await scene.confirm(back).status == 200)
+        let back = try await fixture.asked("ann@ex.com")
+        #expect(try await fixture.confirm(back).status == 200)
     }
 
     @Test func `one waits at a time, and it dies with what may be an attack`() async throws {
-        let scene = try await Self.make()
-        let first = try await scene.asked("one@ex.com")
-        let second = try await scene.asked("two@ex.com")
-        #expect(try await scene.confirm(first).status == 404)
-        scene.clock.advance(seconds: 1800)
-        #expect(try await scene.confirm(second).status == 404)
-        let path = scene.path
+        let fixture = try await Self.make()
+        let first = try await fixture.asked("one@ex.com")
+        let second = try await fixture.asked("two@ex.com")
+        #expect(try await fixture.confirm(first).status == 404)
+        fixture.clock.advance(seconds: 1800)
+        #expect(try await fixture.confirm(second).status == 404)
+        let path = fixture.path
         let identity =
             #"{"provider":"google","issuer":"https://g.example","subject":"7"}"#
         let ends: [(HTTP.Method, String, String?)] = [
@@ -197,48 +197,48 @@ import Text
             (.post, "\(path)/identities", identity), (.post, "\(path)/password-link", nil),
         ]
         for (method, end, json) in ends {
-            let token = try await scene.asked()
-            let ended = try await scene.send(method, end, json)
+            let token = try await fixture.asked()
+            let ended = try await fixture.send(method, end, json)
             #expect(ended.status < 300, "\(ended.text)")
-            #expect(try await scene.confirm(token).status == 404, "\(end)")
+            #expect(try await fixture.confirm(token).status == 404, "\(end)")
         }
-        let again = try await scene.send(.delete, "\(path)/email-change")
+        let again = try await fixture.send(.delete, "\(path)/email-change")
         #expect(again.status == 204)
     }
 
     @Test func `an address that is another's is refused when asked and when confirmed`()
         async throws
     {
-        let scene = try await Self.make()
-        let other = try await scene.send(.post, Self.users, #"{"email":"bo@ex.com"}"#)
-        let taken = try await scene.send(
-            .post, "\(scene.path)/email-change", #"{"email":"BO@ex.com"}"#)
+        let fixture = try await Self.make()
+        let other = try await fixture.send(.post, Self.users, #"{"email":"bo@ex.com"}"#)
+        let taken = try await fixture.send(
+            .post, "\(fixture.path)/email-change", #"{"email":"BO@ex.com"}"#)
         #expect(taken.status == 409 && taken.json["code"]?.string == "email_taken")
         #expect(taken.json["conflicting_id"] == other.json["id"])
-        let token = try await scene.asked("cy@ex.com")
-        _ = try await scene.send(.post, Self.users, #"{"email":"cy@ex.com"}"#)
-        #expect(try await scene.confirm(token).status == 409)
-        let same = try await scene.send(
-            .post, "\(scene.path)/email-change", #"{"email":"ann@ex.com"}"#)
+        let token = try await fixture.asked("cy@ex.com")
+        _ = try await fixture.send(.post, Self.users, #"{"email":"cy@ex.com"}"#)
+        #expect(try await fixture.confirm(token).status == 409)
+        let same = try await fixture.send(
+            .post, "\(fixture.path)/email-change", #"{"email":"ann@ex.com"}"#)
         #expect(same.status == 422)
     }
 
     @Test func `a mail tells the user of every sign-in that is added`() async throws {
-        let scene = try await Self.make()
-        let linked = try await scene.send(
-            .post, "\(scene.path)/identities",
+        let fixture = try await Self.make()
+        let linked = try await fixture.send(
+            .post, "\(fixture.path)/identities",
             #"{"provider":"google","issuer":"https://accounts.google.com","subject":"7"}"#)
         #expect(linked.status == 201)
-        try await scene.service.manage(
+        try await fixture.service.manage(
             .post, "/v1/providers", #"{"kind":"google","name":"G","client_id":"web"}"#)
-        let grant = try await scene.send(.post, "\(scene.path)/link-grants")
+        let grant = try await fixture.send(.post, "\(fixture.path)/link-grants")
         let token = try #require(grant.json["token"]?.string)
-        let used = try await scene.send(
+        let used = try await fixture.send(
             .post, "/v1/hooks/pre-signup",
             #"{"provider":"google","subject":"8","email":"ann@ex.com","email_verified":true,"#
                 + #""tenant":"acme","link_grant":"\#(token)"}"#)
         #expect(used.json["outcome"]?.string == "linked", "\(used.text)")
-        let mails = try await scene.carry()
+        let mails = try await fixture.carry()
         #expect(mails.map(\.to) == [["<ann@ex.com>"], ["<ann@ex.com>"]])
         #expect(mails.allSatisfy { $0.header("Subject")?.contains("sign-in") == true })
     }

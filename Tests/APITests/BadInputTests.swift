@@ -8,12 +8,12 @@ import Testing
 /// Every fault that a declaration knows, at every endpoint, out of the declarations themselves: a
 /// new endpoint is covered without a line.
 @Suite(.serialized, .cleansUp) struct BadInputTests {
-    private func withStage(_ body: (RightsStage) async throws -> Void) async throws {
-        let stage = try await RightsStage.make(try await UserStage.make())
-        _ = try await stage.stage.service.session(role: "owner", tenant: nil)
-        let before = try await stage.stage.service.database.content()
-        try await body(stage)
-        let after = try await stage.stage.service.database.content()
+    private func withFixture(_ body: (RightsFixture) async throws -> Void) async throws {
+        let fixture = try await RightsFixture.make(try await UserFixture.make())
+        _ = try await fixture.base.service.session(role: "owner", tenant: nil)
+        let before = try await fixture.base.service.database.content()
+        try await body(fixture)
+        let after = try await fixture.base.service.database.content()
         let changed = after.filter { before[$0.key] != $0.value }.map(\.key)
         #expect(changed == [], "what is refused writes nothing")
     }
@@ -30,15 +30,15 @@ import Testing
     }
 
     @Test func `each bad member of each body is named, and nothing is written`() async throws {
-        try await withStage { stage in
+        try await withFixture { fixture in
             var wrong: [String] = []
             var sent = 0
             for endpoint in Routes.all {
                 guard let shape = shape(endpoint) else { continue }
                 let repeats = endpoint.method == .put || endpoint.method == .patch
                 for bad in shape.badBodies(acceptsReadOnly: repeats) {
-                    let answer = try await stage.stage.service.send(
-                        endpoint.method, stage.target(endpoint).path,
+                    let answer = try await fixture.base.service.send(
+                        endpoint.method, fixture.target(endpoint).path,
                         json: String(decoding: bad.value.encoded(), as: UTF8.self),
                         as: .platformOwner)
                     sent += 1
@@ -53,12 +53,12 @@ import Testing
     }
 
     @Test func `each bad query parameter is named, and nothing is written`() async throws {
-        try await withStage { stage in
+        try await withFixture { fixture in
             var wrong: [String] = []
             for endpoint in Routes.all where endpoint.access != .open {
                 for (name, value) in badQueries(endpoint) {
-                    let path = stage.target(endpoint).path
-                    let answer = try await stage.stage.service.send(
+                    let path = fixture.target(endpoint).path
+                    let answer = try await fixture.base.service.send(
                         endpoint.method, "\(path)\(path.contains("?") ? "&" : "?")\(name)=\(value)",
                         json: shape(endpoint).map {
                             String(decoding: $0.example(input: true).encoded(), as: UTF8.self)
@@ -90,10 +90,10 @@ import Testing
     func `what is not JSON is 400 at every endpoint, and nothing is written`(
         _ text: String
     ) async throws {
-        try await withStage { stage in
+        try await withFixture { fixture in
             for endpoint in Routes.all where shape(endpoint) != nil {
-                let answer = try await stage.stage.service.send(
-                    endpoint.method, stage.target(endpoint).path, json: text, as: .platformOwner)
+                let answer = try await fixture.base.service.send(
+                    endpoint.method, fixture.target(endpoint).path, json: text, as: .platformOwner)
                 #expect(answer.status == 400, "\(endpoint.id) \(answer.text)")
             }
         }

@@ -28,7 +28,7 @@ import Text
 
     struct Row: Sendable, CustomTestStringConvertible {
         var trigger: Trigger
-        var pool = ProvisioningScene.pool
+        var pool = ProvisioningFixture.pool
         var userName = "ann"
         var email = "stranger@else.example"
         var verified = "false"
@@ -141,8 +141,8 @@ import Text
             trigger: .forgot, email: invited, verified: "true", answer: .wrongTrigger),
     ]
 
-    private static func scene() async throws -> ProvisioningScene {
-        let scene = try await ProvisioningScene.make(policy: #"{"sign_up":"domain"}"#)
+    private static func fixture() async throws -> ProvisioningFixture {
+        let fixture = try await ProvisioningFixture.make(policy: #"{"sign_up":"domain"}"#)
         for (pool, more) in [
             ("eu_allow", #""admin_create":"allow""#),
             (
@@ -151,21 +151,21 @@ import Text
                     + #""email_trust":"verified_claim"}]"#
             ),
         ] {
-            try await scene.register(
+            try await fixture.register(
                 #"{"kind":"cognito","name":"\#(pool)","issuer":"\#(pool)",\#(more)}"#)
         }
-        try await scene.verifiedDomain("domain.example")
-        return scene
+        try await fixture.verifiedDomain("domain.example")
+        return fixture
     }
 
     private static func event(_ row: Row, _ trigger: Trigger, verified: String) -> String {
-        ProvisioningScene.event(
+        ProvisioningFixture.event(
             trigger.rawValue, userName: row.userName, email: row.email, verified: verified
-        ).replacing(ProvisioningScene.pool, with: row.pool)
+        ).replacing(ProvisioningFixture.pool, with: row.pool)
     }
 
-    private static func recorded(_ scene: ProvisioningScene) async throws -> [String] {
-        let answer = try await scene.service.send(
+    private static func recorded(_ fixture: ProvisioningFixture) async throws -> [String] {
+        let answer = try await fixture.service.send(
             .get, "/v1/provisioning/decisions", as: .platformOwner)
         return (answer.json["items"]?.array ?? []).map { decision in
             [decision["outcome"]?.string, decision["reason"]?.string].compactMap(\.self)
@@ -176,7 +176,7 @@ import Text
     @Test func `each trigger at each address is answered, recorded and written as the table says`()
         async throws
     {
-        let scene = try await Self.scene()
+        let fixture = try await Self.fixture()
         for (number, row) in Self.rows.enumerated() {
             // A person of their own for each row.
             var row = row
@@ -184,37 +184,37 @@ import Text
             row.userName += "\(number)"
             if row.email == Self.invited {
                 row.email = "ann\(number)@ex.com"
-                try await scene.invite(row.email, role: "manager")
+                try await fixture.invite(row.email, role: "manager")
             }
             if row.afterSignUp {
                 var signUp = row
-                signUp.pool = ProvisioningScene.pool
+                signUp.pool = ProvisioningFixture.pool
                 let json = Self.event(signUp, .signUp, verified: "false")
-                #expect(try await scene.cognito(json).status == 200, text)
+                #expect(try await fixture.cognito(json).status == 200, text)
             }
-            let before = try await Self.recorded(scene).count
+            let before = try await Self.recorded(fixture).count
             let json = Self.event(row, row.trigger, verified: row.verified)
             for _ in 0..<2 {
-                let answer = try await scene.service.send(
+                let answer = try await fixture.service.send(
                     .post, "/v1/hooks/\(row.path)/cognito", json: json, as: .platformOwner)
                 try Self.expect(answer, row, json, text)
             }
-            let after = try await Self.recorded(scene)
+            let after = try await Self.recorded(fixture)
             #expect(after.count - before == (row.decision == nil ? 0 : 1), text)
             if let decision = row.decision { #expect(after.first == decision, text) }
             #expect(
-                try await scene.count("reservations WHERE email_key = \(row.email)")
+                try await fixture.count("reservations WHERE email_key = \(row.email)")
                     == row.reservations, text)
             let isIn = row.isIn ? 1 : 0
             #expect(
-                try await scene.count(
+                try await fixture.count(
                     "users WHERE email_key = \(row.email) AND status = 'active'") == isIn, text)
             #expect(
-                try await scene.count(
+                try await fixture.count(
                     "identities i JOIN users u USING (tenant_id) WHERE u.id = i.user_id "
                         + "AND u.email_key = \(row.email)") == isIn, text)
             #expect(
-                try await scene.count(
+                try await fixture.count(
                     "invites WHERE email_key = \(row.email) AND status = 'accepted'") == isIn,
                 text)
         }

@@ -15,7 +15,7 @@ import Text
     private static let email = "ann@example.com"
 
     /// The tenants `acme` and `other`, a provider of the platform, and mail.
-    private struct Stage {
+    private struct Fixture {
         let service: TestService
         let provider: TestProvider
         let acme: TenantRow
@@ -59,7 +59,7 @@ import Text
         }
     }
 
-    private static func make() async throws -> Stage {
+    private static func make() async throws -> Fixture {
         let (sink, clock) = (SMTPSink(), TestClock())
         clock.startMinute()
         let service = try await TestService.make(
@@ -74,7 +74,7 @@ import Text
             .post, "/v1/providers",
             #"{"kind":"oidc","name":"P","issuer":"\#(provider.issuer)","client_id":"web","#
                 + #""email_trust":"verified_claim"}"#)
-        return Stage(
+        return Fixture(
             service: service, provider: provider, acme: acme, sink: sink, clock: clock)
     }
 
@@ -83,102 +83,102 @@ import Text
     }
 
     @Test func `the invite is revoked by the person, audited, and its inviter told`() async throws {
-        let stage = try await Self.make()
-        let invite = try await stage.invite("acme")
-        _ = try await stage.invite("other")
-        let asked = try await stage.signIn()
+        let fixture = try await Self.make()
+        let invite = try await fixture.invite("acme")
+        _ = try await fixture.invite("other")
+        let asked = try await fixture.signIn()
         #expect(asked.outcome == "deferred tenant_choice_required", "\(asked.text)")
         #expect(Self.choices(asked) == ["acme", "other"], "\(asked.text)")
-        _ = try await stage.carry()
-        stage.clock.advance(seconds: 1)
-        let declined = try await stage.decline("acme")
+        _ = try await fixture.carry()
+        fixture.clock.advance(seconds: 1)
+        let declined = try await fixture.decline("acme")
         #expect(declined.outcome == "deferred tenant_choice_required", "\(declined.text)")
         #expect(Self.choices(declined) == ["other"], "\(declined.text)")
-        let shown = try await stage.service.send(
+        let shown = try await fixture.service.send(
             .get, "/v1/tenants/acme/invites/\(invite)", as: .platformOwner)
         #expect(shown.json["status"]?.string == "revoked", "\(shown.text)")
         for action in ["invite.revoked", "sign_up.declined"] {
             #expect(
-                try await stage.count(
+                try await fixture.count(
                     "audit_events WHERE action = \(action) AND actor_type = 'person'") == 1,
                 "\(action)")
         }
         // The row that waited for the invite is gone with it.
-        #expect(try await stage.count("users") == 0)
-        let told = try #require(try await stage.carry().last)
+        #expect(try await fixture.count("users") == 0)
+        let told = try #require(try await fixture.carry().last)
         #expect(told.to != ["<\(Self.email)>"], "\(told.to)")
         #expect(told.header("Subject")?.contains("declined") == true)
         #expect(told.parts.first?.contains(Self.email) == true)
         // What is left is not taken by declining, but by signing in.
-        let taken = try await stage.signIn(#"{"tenant":"other"}"#)
+        let taken = try await fixture.signIn(#"{"tenant":"other"}"#)
         #expect(taken.outcome == "linked", "\(taken.text)")
     }
 
     @Test func `a member declines an offer elsewhere and stays where they are`() async throws {
-        let stage = try await Self.make()
-        _ = try await stage.invite("other")
-        #expect(try await stage.signIn().outcome == "linked")
-        _ = try await stage.invite("acme")
-        stage.clock.advance(seconds: 1)
-        let known = try await stage.signIn()
+        let fixture = try await Self.make()
+        _ = try await fixture.invite("other")
+        #expect(try await fixture.signIn().outcome == "linked")
+        _ = try await fixture.invite("acme")
+        fixture.clock.advance(seconds: 1)
+        let known = try await fixture.signIn()
         #expect(known.outcome == "existing" && Self.choices(known) == ["acme"], "\(known.text)")
-        let declined = try await stage.decline("acme")
+        let declined = try await fixture.decline("acme")
         #expect(declined.outcome == "existing", "\(declined.text)")
         #expect(declined.json["tenant"]?["slug"]?.string == "other", "\(declined.text)")
         #expect(Self.choices(declined) == [])
         // Sent anew it is offered, and may be declined, again.
-        stage.clock.advance(seconds: 1)
-        _ = try await stage.invite("acme")
-        #expect(Self.choices(try await stage.signIn()) == ["acme"])
-        #expect(Self.choices(try await stage.decline("acme")) == [])
-        #expect(try await stage.count("audit_events WHERE action = 'sign_up.declined'") == 2)
+        fixture.clock.advance(seconds: 1)
+        _ = try await fixture.invite("acme")
+        #expect(Self.choices(try await fixture.signIn()) == ["acme"])
+        #expect(Self.choices(try await fixture.decline("acme")) == [])
+        #expect(try await fixture.count("audit_events WHERE action = 'sign_up.declined'") == 2)
     }
 
     @Test func `what was not offered is declined in vain, 30 times a minute`() async throws {
-        let stage = try await Self.make()
-        let eve = stage.token("eve@stranger.example")
+        let fixture = try await Self.make()
+        let eve = fixture.token("eve@stranger.example")
         for number in 0..<30 {
-            let vain = try await stage.decline("acme", as: eve)
+            let vain = try await fixture.decline("acme", as: eve)
             #expect(vain.outcome == "deferred", "\(number): \(vain.text)")
         }
         var over: Set<String> = []
         for _ in 0..<5 {
-            let held = try await stage.decline("acme", as: eve)
+            let held = try await fixture.decline("acme", as: eve)
             #expect(held.outcome == "refused rate_limited", "\(held.text)")
             over.insert(held.text)
         }
         #expect(over.count == 1)
-        #expect(try await stage.count("decisions", platform: true) == 31)
+        #expect(try await fixture.count("decisions", platform: true) == 31)
         // What is offered is declined all the same.
-        _ = try await stage.invite("acme", "eve@stranger.example")
-        #expect(try await stage.decline("acme", as: eve).outcome == "deferred")
-        #expect(try await stage.count("invites WHERE status = 'revoked'") == 1)
+        _ = try await fixture.invite("acme", "eve@stranger.example")
+        #expect(try await fixture.decline("acme", as: eve).outcome == "deferred")
+        #expect(try await fixture.count("invites WHERE status = 'revoked'") == 1)
         // Once: after that it is in vain again.
-        #expect(try await stage.decline("acme", as: eve).outcome == "refused rate_limited")
-        stage.clock.advance(seconds: 60)
-        #expect(try await stage.decline("acme", as: eve).outcome == "deferred")
+        #expect(try await fixture.decline("acme", as: eve).outcome == "refused rate_limited")
+        fixture.clock.advance(seconds: 60)
+        #expect(try await fixture.decline("acme", as: eve).outcome == "deferred")
     }
 
     @Test func `declined by several calls at once, it is declined once`() async throws {
-        let stage = try await Self.make()
-        _ = try await stage.invite("acme")
+        let fixture = try await Self.make()
+        _ = try await fixture.invite("acme")
         let answers = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<6 {
-                group.addTask { try await stage.decline("acme").outcome }
+                group.addTask { try await fixture.decline("acme").outcome }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(answers == Array(repeating: "deferred", count: 6))
-        #expect(try await stage.count("audit_events WHERE action = 'sign_up.declined'") == 1)
-        #expect(try await stage.count("invites WHERE status = 'revoked'") == 1)
+        #expect(try await fixture.count("audit_events WHERE action = 'sign_up.declined'") == 1)
+        #expect(try await fixture.count("invites WHERE status = 'revoked'") == 1)
     }
 
     @Test func `declining is run again where another's rows came in between`() async throws {
-        let stage = try await Self.make()
-        _ = try await stage.invite("acme")
+        let fixture = try await Self.make()
+        _ = try await fixture.invite("acme")
         // The first try ends as where another transaction has changed the same rows.
-        let administrator = stage.service.database.client(
-            as: stage.service.database.administrator)
+        let administrator = fixture.service.database.client(
+            as: fixture.service.database.administrator)
         for statement: SQL in [
             "CREATE SEQUENCE tries",
             """
@@ -195,11 +195,11 @@ import Text
             FOR EACH ROW EXECUTE FUNCTION lose_first()
             """,
         ] { _ = try await administrator.query(statement) }
-        let declined = try await stage.decline("acme")
+        let declined = try await fixture.decline("acme")
         #expect(declined.outcome == "deferred", "\(declined.text)")
         let tries = try await administrator.read("SELECT last_value FROM tries")
         #expect(try tries[0].get(0, as: Int.self) == 2)
-        #expect(try await stage.count("audit_events WHERE action = 'sign_up.declined'") == 1)
-        #expect(try await stage.count("invites WHERE status = 'revoked'") == 1)
+        #expect(try await fixture.count("audit_events WHERE action = 'sign_up.declined'") == 1)
+        #expect(try await fixture.count("invites WHERE status = 'revoked'") == 1)
     }
 }

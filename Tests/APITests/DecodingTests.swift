@@ -4,11 +4,11 @@ import JSON
 import Testing
 
 struct DecodingTests {
-    let fixture = Fixture()
+    let fixture = ThingFixture()
 
     @Test func `every fault of a body is told at once`() async throws {
         let response = try await fixture.send(
-            .post, Fixture.path,
+            .post, ThingFixture.path,
             json: """
                 {"email": null, "count": 11, "active": "yes", "note": "too long", "role": "king",
                  "tags": ["ok", "", 7], "place": {"x": 1.5, "y/z": 1}, "id": "x", "other": 1}
@@ -26,7 +26,7 @@ struct DecodingTests {
 
     @Test func `query and body faults stand in one answer`() async throws {
         let response = try await fixture.send(
-            .post, Fixture.path, query: "x=1", json: #"{"slug":"acme"}"#)
+            .post, ThingFixture.path, query: "x=1", json: #"{"slug":"acme"}"#)
         #expect(try response.errors() == ["?x unknown", "/email required"])
     }
 
@@ -38,34 +38,35 @@ struct DecodingTests {
             ("q=", "?q too_short"),
         ])
     func `a bad query parameter is 422`(query: String, error: String) async throws {
-        let response = try await fixture.send(.get, Fixture.path, query: query)
+        let response = try await fixture.send(.get, ThingFixture.path, query: query)
         #expect(response.status == 422)
         #expect(try response.errors() == [error])
     }
 
     @Test func `an empty body is told all that it lacks`() async throws {
-        let response = try await fixture.send(.post, Fixture.path)
+        let response = try await fixture.send(.post, ThingFixture.path)
         #expect(try response.errors() == ["/slug required", "/email required"])
     }
 
     @Test func `a body that is no object is 422, one that is not JSON 400`() async throws {
-        let array = try await fixture.send(.post, Fixture.path, json: "[]")
+        let array = try await fixture.send(.post, ThingFixture.path, json: "[]")
         #expect(array.status == 422)
-        let broken = try await fixture.send(.post, Fixture.path, json: "{")
+        let broken = try await fixture.send(.post, ThingFixture.path, json: "{")
         #expect(try broken.status == 400 && broken.code() == "invalid_request")
-        let double = try await fixture.send(.post, Fixture.path, json: #"{"slug":"a","slug":"b"}"#)
+        let double = try await fixture.send(
+            .post, ThingFixture.path, json: #"{"slug":"a","slug":"b"}"#)
         #expect(double.status == 400)
     }
 
     @Test(arguments: ["a", "-ab", "ab-", "Ab", "a_b", "00000000-0000-4000-8000-000000000000"])
     func `a slug of another form is refused`(slug: String) async throws {
         let response = try await fixture.send(
-            .post, Fixture.path, json: #"{"slug":"\#(slug)","email":"a@b.c"}"#)
+            .post, ThingFixture.path, json: #"{"slug":"\#(slug)","email":"a@b.c"}"#)
         #expect(response.status == 422)
     }
 
     @Test func `an action verb takes no body or an empty object`() async throws {
-        let path = Fixture.onePath + "/suspend"
+        let path = ThingFixture.onePath + "/suspend"
         #expect(try await fixture.send(.post, path).status == 200)
         #expect(try await fixture.send(.post, path, json: "{}").status == 200)
         let full = try await fixture.send(.post, path, json: #"{"a":1}"#)
@@ -76,7 +77,7 @@ struct DecodingTests {
         let seen = Inputs()
         let endpoint = Endpoint(
             .patch, "/x", id: "x", tag: "X", summary: "", access: .open,
-            body: .json(Fixture.shape.patching()), answers: [.noContent]
+            body: .json(ThingFixture.shape.patching()), answers: [.noContent]
         ) { call in
             seen.keep(call.input)
             return .noContent

@@ -13,66 +13,66 @@ import Text
 @Suite(.serialized, .cleansUp) struct DeletedTenantsTests {
     @Test func `a tenant is restored to the last moment of 30 days and not after it`() async throws
     {
-        let stage = try await DeletionStage.make()
-        #expect(try await stage.send(.delete, "").status == 204)
-        stage.clock.advance(seconds: DeletionStage.days - 1)
-        let restored = try await stage.send(.post, "/restore")
+        let fixture = try await DeletionFixture.make()
+        #expect(try await fixture.send(.delete, "").status == 204)
+        fixture.clock.advance(seconds: DeletionFixture.days - 1)
+        let restored = try await fixture.send(.post, "/restore")
         #expect(restored.json["status"]?.string == "active", "\(restored.text)")
-        #expect(try await stage.send(.delete, "").status == 204)
-        stage.clock.advance(seconds: DeletionStage.days)
-        let late = try await stage.send(.post, "/restore")
+        #expect(try await fixture.send(.delete, "").status == 204)
+        fixture.clock.advance(seconds: DeletionFixture.days)
+        let late = try await fixture.send(.post, "/restore")
         #expect(late.status == 409)
         #expect(late.json["code"]?.string == "conflict")
         #expect(late.json["detail"]?.string?.contains("30 days") == true, "\(late.text)")
     }
 
     @Test func `the days count from the deletion, whatever is changed afterwards`() async throws {
-        let stage = try await DeletionStage.make()
-        #expect(try await stage.send(.delete, "").status == 204)
-        stage.clock.advance(seconds: DeletionStage.days / 2)
-        let renamed = try await stage.send(.patch, "", #"{"name":"Late"}"#)
+        let fixture = try await DeletionFixture.make()
+        #expect(try await fixture.send(.delete, "").status == 204)
+        fixture.clock.advance(seconds: DeletionFixture.days / 2)
+        let renamed = try await fixture.send(.patch, "", #"{"name":"Late"}"#)
         #expect(renamed.json["name"]?.string == "Late", "\(renamed.text)")
         #expect(renamed.json["status"]?.string == "deleted")
-        #expect(try await stage.send(.delete, "").status == 204)
+        #expect(try await fixture.send(.delete, "").status == 204)
         for verb in ["suspend", "resume"] {
-            #expect(try await stage.send(.post, "/\(verb)").status == 409)
+            #expect(try await fixture.send(.post, "/\(verb)").status == 409)
         }
-        stage.clock.advance(seconds: DeletionStage.days / 2)
-        #expect(try await stage.send(.post, "/restore").status == 409)
+        fixture.clock.advance(seconds: DeletionFixture.days / 2)
+        #expect(try await fixture.send(.post, "/restore").status == 409)
     }
 
     @Test func `a purge is of a deleted tenant alone, asks first, and then nothing is there`()
         async throws
     {
-        let stage = try await DeletionStage.make()
-        let living = try await stage.send(.delete, "?purge=true")
+        let fixture = try await DeletionFixture.make()
+        let living = try await fixture.send(.delete, "?purge=true")
         #expect(living.status == 409)
         #expect(living.json["code"]?.string == "conflict", "\(living.text)")
         #expect(living.json["detail"]?.string?.contains("delete it first") == true)
-        #expect(try await stage.send(.delete, "").status == 204)
-        let confirm = try await stage.confirm()
+        #expect(try await fixture.send(.delete, "").status == 204)
+        let confirm = try await fixture.confirm()
         for wrong in ["no", confirm + "x"] {
-            let answer = try await stage.send(.delete, "?purge=true&confirm=\(wrong)")
+            let answer = try await fixture.send(.delete, "?purge=true&confirm=\(wrong)")
             #expect(answer.json["code"]?.string == "confirm_required")
         }
         // Bound to the tenant as it was read.
-        #expect(try await stage.send(.patch, "", #"{"name":"Late"}"#).status == 200)
-        #expect(try await stage.send(.delete, "?purge=true&confirm=\(confirm)").status == 409)
-        let path = try await "?purge=true&confirm=\(stage.confirm())"
-        #expect(try await stage.send(.delete, path).status == 204)
+        #expect(try await fixture.send(.patch, "", #"{"name":"Late"}"#).status == 200)
+        #expect(try await fixture.send(.delete, "?purge=true&confirm=\(confirm)").status == 409)
+        let path = try await "?purge=true&confirm=\(fixture.confirm())"
+        #expect(try await fixture.send(.delete, path).status == 204)
         for method in [Method.get, .delete] {
-            #expect(try await stage.send(method, "").status == 404)
+            #expect(try await fixture.send(method, "").status == 404)
         }
-        for path in ["/\(stage.tenant.id)", "/\(stage.tenant.id)/users"] {
-            let answer = try await stage.service.send(
+        for path in ["/\(fixture.tenant.id)", "/\(fixture.tenant.id)/users"] {
+            let answer = try await fixture.service.send(
                 .get, "/v1/tenants" + path, as: .platformOwner)
             #expect(answer.status == 404)
         }
-        #expect(try await stage.send(.post, "/restore").status == 404)
-        #expect(try await stage.send(.delete, path).status == 404)
-        let list = try await stage.service.send(.get, "/v1/tenants", as: .platformOwner)
+        #expect(try await fixture.send(.post, "/restore").status == 404)
+        #expect(try await fixture.send(.delete, path).status == 404)
+        let list = try await fixture.service.send(.get, "/v1/tenants", as: .platformOwner)
         #expect(list.json["items"]?.array?.count == 0)
-        let events = try await stage.service.send(
+        let events = try await fixture.service.send(
             .get, "/v1/audit-events?action=tenant.", as: .platformOwner)
         let items = events.json["items"]?.array ?? []
         let actions = items.compactMap { $0["action"]?.string }
@@ -87,8 +87,8 @@ import Text
     }
 
     @Test func `the slug is never given again, and hosts and domains are anybody's`() async throws {
-        let stage = try await DeletionStage.make()
-        let service = stage.service
+        let fixture = try await DeletionFixture.make()
+        let service = fixture.service
         let other = try await service.makeTenant("other")
         func bind(_ slug: String) async throws -> Int {
             try await service.send(
@@ -104,28 +104,28 @@ import Text
             }
         }
         #expect(try await bind("acme") == 200)
-        #expect(try await claim(stage.tenant))
+        #expect(try await claim(fixture.tenant))
         #expect(try await bind("other") == 409)
         #expect(try await !claim(other))
-        #expect(try await stage.send(.delete, "").status == 204)
-        let path = try await "?purge=true&confirm=\(stage.confirm())"
-        #expect(try await stage.send(.delete, path).status == 204)
+        #expect(try await fixture.send(.delete, "").status == 204)
+        let path = try await "?purge=true&confirm=\(fixture.confirm())"
+        #expect(try await fixture.send(.delete, path).status == 204)
         #expect(try await bind("other") == 200)
         #expect(try await claim(other))
-        let again = try await stage.service.send(
+        let again = try await fixture.service.send(
             .post, "/v1/tenants", json: #"{"slug":"acme","name":"New"}"#, as: .platformOwner)
         #expect(again.status == 409, "\(again.text)")
     }
 
     @Test func `a purge is for the platform's owners and admins`() async throws {
-        let stage = try await DeletionStage.make()
-        let service = stage.service
+        let fixture = try await DeletionFixture.make()
+        let service = fixture.service
         func delete(_ token: String, _ query: String) async throws -> Int {
             try await service.send(
                 .delete, "/v1/tenants/acme\(query)", as: .session(token)
             ).status
         }
-        let own = try await service.session(role: "owner", tenant: stage.tenant.id)
+        let own = try await service.session(role: "owner", tenant: fixture.tenant.id)
         let admin = try await service.session(role: "admin", tenant: nil)
         #expect(try await delete(own, "?purge=true") == 403)
         #expect(try await delete(admin, "") == 403)
@@ -135,19 +135,19 @@ import Text
         }
         #expect(try await delete(own, "") == 204)
         #expect(try await delete(own, "?purge=true") == 401)
-        #expect(try await delete(admin, "?purge=true&confirm=\(stage.confirm())") == 204)
+        #expect(try await delete(admin, "?purge=true&confirm=\(fixture.confirm())") == 204)
     }
 
     @Test func `keys and sessions of a purged tenant are refused, and counted nowhere`()
         async throws
     {
-        let stage = try await DeletionStage.make()
-        let service = stage.service
+        let fixture = try await DeletionFixture.make()
+        let service = fixture.service
         let replica = try service.replica()
         let made = try await service.manage(
             .post, "/v1/tenants/acme/api-keys", #"{"name":"own","scopes":["users:read"]}"#)
         let key = try #require(made["key"]?.string)
-        let session = try await service.session(role: "admin", tenant: stage.tenant.id)
+        let session = try await service.session(role: "admin", tenant: fixture.tenant.id)
         func ask(_ who: TestService.Credential, _ at: Composition?) async throws -> Int {
             try await service.send(.get, "/v1/tenants/acme/users", as: who, to: at).status
         }
@@ -156,9 +156,9 @@ import Text
                 #expect(try await ask(who, place) == 200)
             }
         }
-        #expect(try await stage.send(.delete, "").status == 204)
-        let path = try await "?purge=true&confirm=\(stage.confirm())"
-        #expect(try await stage.send(.delete, path).status == 204)
+        #expect(try await fixture.send(.delete, "").status == 204)
+        let path = try await "?purge=true&confirm=\(fixture.confirm())"
+        #expect(try await fixture.send(.delete, path).status == 204)
         for place in [nil, replica] {
             for who in [TestService.Credential.bearer(key), .session(session)] {
                 #expect(try await ask(who, place) == 401)
@@ -167,21 +167,21 @@ import Text
         await service.storage.writeKeyUses()
         await replica.database.writeKeyUses()
         #expect(
-            try await stage.tables(with: [stage.tenant.id.description]) == [
+            try await fixture.tables(with: [fixture.tenant.id.description]) == [
                 "audit_events", "directory_locators", "directory_slugs",
             ])
     }
 
     @Test func `a tenant is purged by itself 30 days after its deletion`() async throws {
-        let stage = try await DeletionStage.make()
-        _ = try await stage.make("ada@example.com")
-        #expect(try await stage.send(.delete, "").status == 204)
-        stage.clock.advance(seconds: DeletionStage.days - 1)
-        #expect(try await stage.sweep("tenants") == 0)
-        #expect(try await stage.send(.get, "").json["status"]?.string == "deleted")
-        stage.clock.advance(seconds: 1)
-        #expect(try await stage.sweep("tenants") == 1)
-        #expect(try await stage.send(.get, "").status == 404)
-        #expect(try await stage.tables(with: ["ada@example.com"]) == [])
+        let fixture = try await DeletionFixture.make()
+        _ = try await fixture.make("ada@example.com")
+        #expect(try await fixture.send(.delete, "").status == 204)
+        fixture.clock.advance(seconds: DeletionFixture.days - 1)
+        #expect(try await fixture.sweep("tenants") == 0)
+        #expect(try await fixture.send(.get, "").json["status"]?.string == "deleted")
+        fixture.clock.advance(seconds: 1)
+        #expect(try await fixture.sweep("tenants") == 1)
+        #expect(try await fixture.send(.get, "").status == 404)
+        #expect(try await fixture.tables(with: ["ada@example.com"]) == [])
     }
 }

@@ -13,28 +13,28 @@ import Text
     @Test func `a user is restored to the last moment of 30 days, and purged after it`()
         async throws
     {
-        let stage = try await DeletionStage.make()
-        let id = try await stage.make("ada@example.com")
-        try await stage.delete(id)
-        stage.clock.advance(seconds: DeletionStage.days - 1)
-        #expect(try await stage.sweep() == 0)
-        let restored = try await stage.send(.post, "/users/\(id)/restore")
+        let fixture = try await DeletionFixture.make()
+        let id = try await fixture.make("ada@example.com")
+        try await fixture.delete(id)
+        fixture.clock.advance(seconds: DeletionFixture.days - 1)
+        #expect(try await fixture.sweep() == 0)
+        let restored = try await fixture.send(.post, "/users/\(id)/restore")
         #expect(restored.json["status"]?.string == "pending", "\(restored.text)")
-        try await stage.delete(id)
-        stage.clock.advance(seconds: DeletionStage.days)
-        let late = try await stage.send(.post, "/users/\(id)/restore")
+        try await fixture.delete(id)
+        fixture.clock.advance(seconds: DeletionFixture.days)
+        let late = try await fixture.send(.post, "/users/\(id)/restore")
         #expect(late.status == 409)
         #expect(late.json["code"]?.string == "conflict")
         #expect(late.json["detail"]?.string?.contains("30 days") == true, "\(late.text)")
-        #expect(try await stage.sweep() == 1)
-        #expect(try await stage.send(.get, "/users/\(id)").status == 404)
-        #expect(try await stage.send(.post, "/users/\(id)/restore").status == 404)
-        #expect(try await stage.make("ada@example.com") != id)
-        #expect(try await stage.sweep() == 0)
-        let events = try await stage.service.storage.scope(stage.tenant.id).read(
+        #expect(try await fixture.sweep() == 1)
+        #expect(try await fixture.send(.get, "/users/\(id)").status == 404)
+        #expect(try await fixture.send(.post, "/users/\(id)/restore").status == 404)
+        #expect(try await fixture.make("ada@example.com") != id)
+        #expect(try await fixture.sweep() == 0)
+        let events = try await fixture.service.storage.scope(fixture.tenant.id).read(
             """
             SELECT actor_type, target_id, target_name FROM audit_events
-            WHERE tenant_id = \(stage.tenant.id) AND action = 'user.purged'
+            WHERE tenant_id = \(fixture.tenant.id) AND action = 'user.purged'
             """)
         #expect(events.count == 1)
         #expect(try events[0].get(0, as: String.self) == "system")
@@ -43,33 +43,33 @@ import Text
     }
 
     @Test func `the days count from the deletion, whatever is asked for afterwards`() async throws {
-        let stage = try await DeletionStage.make()
-        let id = try await stage.make("ada@example.com")
-        try await stage.delete(id)
-        stage.clock.advance(seconds: DeletionStage.days / 2)
-        try await stage.delete(id)
+        let fixture = try await DeletionFixture.make()
+        let id = try await fixture.make("ada@example.com")
+        try await fixture.delete(id)
+        fixture.clock.advance(seconds: DeletionFixture.days / 2)
+        try await fixture.delete(id)
         for (verb, json) in [("suspend", "{}"), ("resume", "{}"), ("approve", "{}")] {
-            #expect(try await stage.send(.post, "/users/\(id)/\(verb)", json).status == 409)
+            #expect(try await fixture.send(.post, "/users/\(id)/\(verb)", json).status == 409)
         }
         #expect(
-            try await stage.send(.patch, "/users/\(id)", #"{"name":"Eve"}"#).status == 409)
-        _ = try await stage.send(.delete, "/users/\(id)/sessions")
-        stage.clock.advance(seconds: DeletionStage.days / 2)
-        #expect(try await stage.sweep() == 1)
+            try await fixture.send(.patch, "/users/\(id)", #"{"name":"Eve"}"#).status == 409)
+        _ = try await fixture.send(.delete, "/users/\(id)/sessions")
+        fixture.clock.advance(seconds: DeletionFixture.days / 2)
+        #expect(try await fixture.sweep() == 1)
     }
 
     @Test func `every tenant's are purged, more than are looked up at once, and nobody else`()
         async throws
     {
-        let stage = try await DeletionStage.make()
-        let other = try await stage.service.makeTenant("other")
+        let fixture = try await DeletionFixture.make()
+        let other = try await fixture.service.makeTenant("other")
         let (living, young) = (
-            try await stage.make("living@example.com"),
-            try await stage.make("young@example.com")
+            try await fixture.make("living@example.com"),
+            try await fixture.make("young@example.com")
         )
-        let now = stage.clock.now
-        try await stage.administrator { administrator in
-            for (tenant, many) in [(stage.tenant.id, 130), (other.id, 7)] {
+        let now = fixture.clock.now
+        try await fixture.administrator { administrator in
+            for (tenant, many) in [(fixture.tenant.id, 130), (other.id, 7)] {
                 try await administrator.query(
                     """
                     INSERT INTO users (tenant_id, id, email, email_key, role, status, source,
@@ -80,10 +80,10 @@ import Text
                     """)
             }
         }
-        stage.clock.advance(seconds: DeletionStage.days)
-        try await stage.delete(young)
-        #expect(try await stage.sweep() == 137)
-        let left = try await stage.administrator { try await $0.read("SELECT id FROM users") }
+        fixture.clock.advance(seconds: DeletionFixture.days)
+        try await fixture.delete(young)
+        #expect(try await fixture.sweep() == 137)
+        let left = try await fixture.administrator { try await $0.read("SELECT id FROM users") }
         #expect(
             Set(try left.map { try $0.get(0, as: UUID.self).description }) == [living, young])
     }
@@ -92,11 +92,11 @@ import Text
     func `of who was purged by the days only the id is left where it is recorded what happened`()
         async throws
     {
-        let stage = try await DeletionStage.make()
-        let service = stage.service
+        let fixture = try await DeletionFixture.make()
+        let service = fixture.service
         let password = "correct horse battery"
         let user = try await service.makeUser(
-            "ada.gone@example.com", name: "Ada Gone", password: password, in: stage.tenant)
+            "ada.gone@example.com", name: "Ada Gone", password: password, in: fixture.tenant)
         let path = "/v1/tenants/acme/users/\(user.id)"
         try await service.manage(
             .post, "\(path)/identities",
@@ -112,20 +112,20 @@ import Text
             .post, "/v1/hooks/pre-signup",
             #"{"provider":"google","subject":"gone-subject","email":"ada.gone@example.com","#
                 + #""email_verified":true}"#)
-        try await stage.delete(user.id.description)
-        stage.clock.advance(seconds: DeletionStage.days)
-        #expect(try await stage.sweep() == 1)
+        try await fixture.delete(user.id.description)
+        fixture.clock.advance(seconds: DeletionFixture.days)
+        #expect(try await fixture.sweep() == 1)
         let storage = service.storage
         let keys = [
             storage.personKey(emailKey: "ada.gone@example.com"),
             storage.personKey(
                 provider: "google", issuer: "https://g.example", subject: "gone-subject"),
         ]
-        #expect(try await stage.tables(with: ["ada.gone@", "Ada Gone", "gone-subject"]) == [])
+        #expect(try await fixture.tables(with: ["ada.gone@", "Ada Gone", "gone-subject"]) == [])
         // What a sign-in locks, and by what the person is refused; the directory knows nobody.
         let kept = ["provisioning_locks", "tombstones"]
-        #expect(try await stage.tables(with: keys.map(Hex.encode)) == kept)
-        let about = try await stage.tables(with: [user.id.description])
+        #expect(try await fixture.tables(with: keys.map(Hex.encode)) == kept)
+        let about = try await fixture.tables(with: [user.id.description])
         #expect(about == ["api_keys", "audit_events", "decisions"])
     }
 }

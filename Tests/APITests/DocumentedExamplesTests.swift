@@ -15,9 +15,9 @@ import Testing
     }
 
     @Test func `every documented body is taken as it stands`() async throws {
-        let stage = try await UserStage.make()
-        let rights = try await RightsStage.make(stage)
-        let key = try await rights.key(RightsStage.every, at: "/v1/api-keys")
+        let fixture = try await UserFixture.make()
+        let rights = try await RightsFixture.make(fixture)
+        let key = try await rights.key(RightsFixture.every, at: "/v1/api-keys")
         var posted = 0
         for endpoint in Routes.all {
             guard
@@ -25,7 +25,7 @@ import Testing
                 let example = media["application/json"]?["example"]
             else { continue }
             let target = rights.target(endpoint).path.replacing("/{client}", with: "/immich")
-            let answer = try await stage.service.send(
+            let answer = try await fixture.service.send(
                 endpoint.method, target,
                 json: String(decoding: example.encoded(), as: UTF8.self), as: .bearer(key),
                 fields: endpoint.ifMatch == .ignored ? [] : [Field("if-match", "*")])
@@ -41,18 +41,18 @@ import Testing
     @Test func `scopes are named as they are granted, and no right by its inner name`() throws {
         let document = Self.document
         let text = document["components"]?["securitySchemes"]?["key"]?["description"]?.string ?? ""
-        for scope in RightsStage.every { #expect(text.contains("`\(scope)`"), "\(scope)") }
+        for scope in RightsFixture.every { #expect(text.contains("`\(scope)`"), "\(scope)") }
         var inner: [String] = []
         for endpoint in Routes.all {
             let operation = Self.operation(endpoint)
             let said = operation?["description"]?.string ?? ""
             for name in said.split(separator: "`", omittingEmptySubsequences: false).enumerated()
-            where name.offset % 2 == 1 && !RightsStage.every.contains(String(name.element)) {
+            where name.offset % 2 == 1 && !RightsFixture.every.contains(String(name.element)) {
                 inner.append("\(endpoint.id) \(name.element)")
             }
             let keys = operation?["security"]?.array?.compactMap { $0["key"]?.array } ?? []
             for scope in keys.joined() {
-                #expect(RightsStage.every.contains(scope.string ?? ""), "\(endpoint.id)")
+                #expect(RightsFixture.every.contains(scope.string ?? ""), "\(endpoint.id)")
             }
         }
         #expect(inner.isEmpty, "\(inner)")

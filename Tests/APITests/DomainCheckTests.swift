@@ -16,7 +16,7 @@ import Text
     private static let day: Int64 = 86_400
 
     /// `acme` with a verified `example.com` by which people may join, an admin, and one who joined.
-    private struct Stage {
+    private struct Fixture {
         let service: TestService
         let names: NameServer
         let sink: SMTPSink
@@ -61,7 +61,7 @@ import Text
         }
     }
 
-    private static func make() async throws -> Stage {
+    private static func make() async throws -> Fixture {
         let (names, sink, clock) = (NameServer(), SMTPSink(), TestClock())
         var externalServices = ExternalServices(
             mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))
@@ -72,16 +72,16 @@ import Text
         let tenant = try await service.makeTenant("acme")
         let key = try #require(APIKeySecret.make(environment: .live, locator: "000000")).text
         #expect(try await service.storage.installSetupKey(key))
-        var stage = Stage(service: service, names: names, sink: sink, clock: clock, key: key)
-        let made = try await stage.post("/v1/tenants/acme/domains", #"{"domain":"example.com"}"#)
-        stage.id = try #require(made.json["id"]?.string)
-        stage.name = try #require(made.json["verification"]?["record_name"]?.string)
-        stage.value = try #require(made.json["verification"]?["record_value"]?.string)
-        names.set(stage.name, .records([stage.value]))
+        var fixture = Fixture(service: service, names: names, sink: sink, clock: clock, key: key)
+        let made = try await fixture.post("/v1/tenants/acme/domains", #"{"domain":"example.com"}"#)
+        fixture.id = try #require(made.json["id"]?.string)
+        fixture.name = try #require(made.json["verification"]?["record_name"]?.string)
+        fixture.value = try #require(made.json["verification"]?["record_value"]?.string)
+        names.set(fixture.name, .records([fixture.value]))
         // Events of one moment have no order.
         clock.advance(seconds: 1)
         let proof = #"{"method":"dns"}"#
-        let proved = try await stage.post("/v1/tenants/acme/domains/\(stage.id)/verify", proof)
+        let proved = try await fixture.post("/v1/tenants/acme/domains/\(fixture.id)/verify", proof)
         #expect(proved.status == 200, "\(proved.text)")
         for (name, role, place) in [
             ("boss", Operator.Role.admin, tenant.id), ("help", .support, tenant.id),
@@ -91,7 +91,7 @@ import Text
                 email: "\(name)@acme.example", emailKey: "\(name)@acme.example", name: nil,
                 role: role, tenant: place, passwordHash: "none", by: .system)
         }
-        let provider = try await stage.post(
+        let provider = try await fixture.post(
             "/v1/providers",
             """
             {"kind":"oidc","name":"P","issuer":"https://issuer.example","client_id":"web",
@@ -102,60 +102,60 @@ import Text
             .put, "/v1/tenants/acme/policy", json: #"{"sign_up":"domain"}"#, as: .bearer(key),
             fields: [Field("if-match", "*")])
         #expect(policy.status == 200, "\(policy.text)")
-        #expect(try await stage.signIn("ann") == "created")
-        return stage
+        #expect(try await fixture.signIn("ann") == "created")
+        return fixture
     }
 
     @Test func `D5 a domain whose record stays is looked at once a week and stays verified`()
         async throws
     {
-        let stage = try await Self.make()
-        let tag = try await stage.domain()
-        #expect(try await stage.look(afterDays: 6) == [])
-        #expect(try await stage.look(afterDays: 1) == [.unchanged])
-        #expect(try await stage.look(afterDays: 0) == [])
+        let fixture = try await Self.make()
+        let tag = try await fixture.domain()
+        #expect(try await fixture.look(afterDays: 6) == [])
+        #expect(try await fixture.look(afterDays: 1) == [.unchanged])
+        #expect(try await fixture.look(afterDays: 0) == [])
         // A name server that fails tells nothing.
-        stage.names.set(stage.name, .failure(2))
-        #expect(try await stage.look(afterDays: 7) == [.unchanged])
-        #expect(try await stage.domain() == tag)
-        #expect(try await stage.signIn("bea") == "created")
-        #expect(stage.sink.mails.isEmpty)
+        fixture.names.set(fixture.name, .failure(2))
+        #expect(try await fixture.look(afterDays: 7) == [.unchanged])
+        #expect(try await fixture.domain() == tag)
+        #expect(try await fixture.signIn("bea") == "created")
+        #expect(fixture.sink.mails.isEmpty)
     }
 
     @Test func `D5 a domain without its record lets nobody in after a week, and members stay`()
         async throws
     {
-        let stage = try await Self.make()
-        stage.names.set(stage.name, .records([]))
-        #expect(try await stage.look(afterDays: 7) == [.lost])
-        let lost = try await stage.domain()
+        let fixture = try await Self.make()
+        fixture.names.set(fixture.name, .records([]))
+        #expect(try await fixture.look(afterDays: 7) == [.lost])
+        let lost = try await fixture.domain()
         #expect(lost["status"]?.string == "verified")
         #expect(lost["verification"]?["lost_at"]?.string != nil)
-        #expect(try await stage.signIn("bea") == "created")
-        let mailSender = try #require(stage.service.composition.mailSender)
+        #expect(try await fixture.signIn("bea") == "created")
+        let mailSender = try #require(fixture.service.composition.mailSender)
         while try await mailSender.round() > 0 {}
-        #expect(stage.sink.mails.map(\.to) == [["<boss@acme.example>"]])
-        let text = try #require(stage.sink.mails.first?.parts.first)
-        #expect(text.contains(stage.value) && text.contains("/console/t/acme/domains"))
+        #expect(fixture.sink.mails.map(\.to) == [["<boss@acme.example>"]])
+        let text = try #require(fixture.sink.mails.first?.parts.first)
+        #expect(text.contains(fixture.value) && text.contains("/console/t/acme/domains"))
         #expect(!text.contains("works once"))
 
-        for _ in 1..<7 { #expect(try await stage.look(afterDays: 1) == [.missing]) }
-        #expect(try await stage.look(afterDays: 1) == [.lapsed])
-        #expect(try await stage.look(afterDays: 30) == [])
-        #expect(try await stage.domain()["status"]?.string == "pending")
-        #expect(try await stage.signIn("cid") == "refused")
-        #expect(try await stage.signIn("ann") == "existing")
-        #expect(stage.sink.mails.count == 1)
+        for _ in 1..<7 { #expect(try await fixture.look(afterDays: 1) == [.missing]) }
+        #expect(try await fixture.look(afterDays: 1) == [.lapsed])
+        #expect(try await fixture.look(afterDays: 30) == [])
+        #expect(try await fixture.domain()["status"]?.string == "pending")
+        #expect(try await fixture.signIn("cid") == "refused")
+        #expect(try await fixture.signIn("ann") == "existing")
+        #expect(fixture.sink.mails.count == 1)
         #expect(
-            try await stage.actions().sorted() == [
+            try await fixture.actions().sorted() == [
                 "domain.created", "domain.lapsed", "domain.lost", "domain.verified",
             ])
         // Whoever holds the name now may prove it.
-        try await stage.service.makeTenant("other")
-        let theirs = try await stage.post(
+        try await fixture.service.makeTenant("other")
+        let theirs = try await fixture.post(
             "/v1/tenants/other/domains", #"{"domain":"example.com"}"#)
         let id = try #require(theirs.json["id"]?.string)
-        let proved = try await stage.post(
+        let proved = try await fixture.post(
             "/v1/tenants/other/domains/\(id)/verify", #"{"method":"operator"}"#)
         #expect(proved.status == 200, "\(proved.text)")
     }
@@ -164,46 +164,46 @@ import Text
     func `D5 a record that is back ends the loss, found by the service or by an admin`(
         byAdmin: Bool
     ) async throws {
-        let stage = try await Self.make()
-        stage.names.set(stage.name, .records([]))
-        #expect(try await stage.look(afterDays: 7) == [.lost])
-        stage.names.set(stage.name, .records([stage.value]))
+        let fixture = try await Self.make()
+        fixture.names.set(fixture.name, .records([]))
+        #expect(try await fixture.look(afterDays: 7) == [.lost])
+        fixture.names.set(fixture.name, .records([fixture.value]))
         if byAdmin {
-            let verify = "/v1/tenants/acme/domains/\(stage.id)/verify"
-            #expect(try await stage.post(verify, #"{"method":"dns"}"#).status == 200)
-            #expect(try await stage.look(afterDays: 1) == [])
+            let verify = "/v1/tenants/acme/domains/\(fixture.id)/verify"
+            #expect(try await fixture.post(verify, #"{"method":"dns"}"#).status == 200)
+            #expect(try await fixture.look(afterDays: 1) == [])
         } else {
-            #expect(try await stage.look(afterDays: 1) == [.found])
+            #expect(try await fixture.look(afterDays: 1) == [.found])
         }
-        let found = try await stage.domain()
+        let found = try await fixture.domain()
         #expect(found["status"]?.string == "verified")
         #expect(found["verification"]?["lost_at"] == .null)
-        #expect(try await stage.look(afterDays: 7) == [.unchanged])
-        #expect(try await stage.signIn("bea") == "created")
+        #expect(try await fixture.look(afterDays: 7) == [.unchanged])
+        #expect(try await fixture.signIn("bea") == "created")
     }
 
     @Test func `D5 a domain that an operator vouched for is not looked at`() async throws {
-        let stage = try await Self.make()
-        let made = try await stage.post("/v1/tenants/acme/domains", #"{"domain":"word.org"}"#)
+        let fixture = try await Self.make()
+        let made = try await fixture.post("/v1/tenants/acme/domains", #"{"domain":"word.org"}"#)
         let id = try #require(made.json["id"]?.string)
-        let proved = try await stage.post(
+        let proved = try await fixture.post(
             "/v1/tenants/acme/domains/\(id)/verify", #"{"method":"operator"}"#)
         #expect(proved.status == 200, "\(proved.text)")
-        #expect(try await stage.look(afterDays: 8) == [.unchanged])
+        #expect(try await fixture.look(afterDays: 8) == [.unchanged])
     }
 
     @Test func `of a tenant without operators of its own the platform's are told`() async throws {
-        let stage = try await Self.make()
-        let storage = stage.service.storage
+        let fixture = try await Self.make()
+        let storage = fixture.service.storage
         let tenant = try #require(try await storage.fetchTenant("acme"))
         _ = try await storage.scope(tenant.id).change(by: .system) { change in
             try await change.transaction.query(
                 "UPDATE operators SET status = 'suspended' WHERE tenant_id = \(tenant.id)")
         }
-        stage.names.set(stage.name, .records([]))
-        #expect(try await stage.look(afterDays: 7) == [.lost])
-        let mailSender = try #require(stage.service.composition.mailSender)
+        fixture.names.set(fixture.name, .records([]))
+        #expect(try await fixture.look(afterDays: 7) == [.lost])
+        let mailSender = try #require(fixture.service.composition.mailSender)
         while try await mailSender.round() > 0 {}
-        #expect(stage.sink.mails.map(\.to) == [["<root@acme.example>"]])
+        #expect(fixture.sink.mails.map(\.to) == [["<root@acme.example>"]])
     }
 }

@@ -9,8 +9,8 @@ import Testing
 @Suite(.cleansUp) struct EmptyBodyTests {
     private static let json = Field("content-type", "application/json")
 
-    private func path(_ endpoint: Endpoint, _ stage: RightsStage) -> String {
-        stage.target(endpoint).path
+    private func path(_ endpoint: Endpoint, _ fixture: RightsFixture) -> String {
+        fixture.target(endpoint).path
     }
 
     /// Those at `/v1` that describe a JSON body, without the verbs about one object that need nothing.
@@ -37,23 +37,23 @@ import Testing
     func `an announced body that did not come is 400 at every operation, and nothing changes`()
         async throws
     {
-        let stage = try await UserStage.make()
-        let rights = try await RightsStage.make(stage)
-        let before = try await stage.count("audit_events")
+        let fixture = try await UserFixture.make()
+        let rights = try await RightsFixture.make(fixture)
+        let before = try await fixture.count("audit_events")
         #expect(Self.described.count > 25)
         for endpoint in Self.described {
-            let answer = try await stage.service.send(
+            let answer = try await fixture.service.send(
                 endpoint.method, path(endpoint, rights), as: .platformOwner,
                 fields: [Self.json, Field("if-match", "*")])
             #expect(answer.status == 400, "\(endpoint.id) \(answer.text)")
             #expect(answer.json["code"]?.string == "invalid_request", "\(endpoint.id)")
         }
-        #expect(try await stage.count("audit_events") == before)
+        #expect(try await fixture.count("audit_events") == before)
     }
 
     @Test func `a PUT without a byte sets nothing, whatever it announces`() async throws {
-        let stage = try await UserStage.make()
-        let service = stage.service
+        let fixture = try await UserFixture.make()
+        let service = fixture.service
         let policy = "/v1/tenants/acme/policy"
         let client = "/v1/tenants/acme/clients/immich"
         try await service.manage(.put, client, #"{"enabled":true}"#)
@@ -72,8 +72,8 @@ import Testing
     @Test func `a verb without a body goes on as before, and all keys end only with a reason`()
         async throws
     {
-        let stage = try await UserStage.make()
-        let service = stage.service
+        let fixture = try await UserFixture.make()
+        let service = fixture.service
         let key = try await service.makeKey(#""smtp""#)
         let all = "/v1/tenants/acme/api-keys/revoke"
         for (body, status) in [("{}", 422), (nil, 422), (#"{"reason":""}"#, 422)] {
@@ -90,7 +90,7 @@ import Testing
             .post, "/v1/tenants/acme/api-keys/\(typed.id)/revoke", as: .platformOwner,
             fields: [Self.json])
         #expect(announced.status == 200, "\(announced.text)")
-        let user = try await stage.make("x@a.example")
+        let user = try await fixture.make("x@a.example")
         // Clients send the type with each of their calls.
         for (method, path) in [
             (Method.post, "/\(user)/suspend"), (.post, "/\(user)/resume"), (.get, "/\(user)"),

@@ -14,11 +14,11 @@ import Text
     private static let users = "/v1/tenants/acme/users"
 
     /// A tenant that takes anybody, and a hook's key, which outlives console sessions.
-    private struct Scene {
-        let stage: DeletionStage
+    private struct Fixture {
+        let base: DeletionFixture
         let key: String
 
-        var service: TestService { stage.service }
+        var service: TestService { base.service }
 
         func google(
             _ subject: String, _ email: String, tenant: String = "acme"
@@ -48,22 +48,22 @@ import Text
     }
 
     /// Ada signs up by herself in an open tenant.
-    private static func make() async throws -> (Scene, String) {
-        let stage = try await DeletionStage.make()
-        try await stage.service.manage(
+    private static func make() async throws -> (Fixture, String) {
+        let base = try await DeletionFixture.make()
+        try await base.service.manage(
             .post, "/v1/providers", #"{"kind":"google","name":"Google","client_id":"web"}"#)
-        let key = try await stage.service.manage(
+        let key = try await base.service.manage(
             .post, "/v1/api-keys", #"{"name":"hook","scopes":["hooks:signup"]}"#)
-        let scene = Scene(stage: stage, key: try #require(key["key"]?.string))
-        try await scene.open("acme")
-        let made = try await scene.google("gone-1", address)
+        let fixture = Fixture(base: base, key: try #require(key["key"]?.string))
+        try await fixture.open("acme")
+        let made = try await fixture.google("gone-1", address)
         let user = try #require(made.json["user"]?["id"]?.string, "\(made.text)")
-        return (scene, user)
+        return (fixture, user)
     }
 
     @Test func `a purge leaves neither address nor name in any table`() async throws {
-        let (scene, user) = try await Self.make()
-        let service = scene.service
+        let (fixture, user) = try await Self.make()
+        let service = fixture.service
         let path = "\(Self.users)/\(user)"
         // Another spelling, another row of the same address, an invite, an unlinked sign-in.
         try await service.manage(.patch, path, #"{"name":"Ada Gone the Second"}"#)
@@ -79,14 +79,14 @@ import Text
         _ = try await service.send(
             .post, "\(path)/resume", json: "{}", as: .platformOwner,
             fields: [Field("idempotency-key", "kept-2")])
-        _ = try await scene.google("another-person", "ada.gone@EX.com")
+        _ = try await fixture.google("another-person", "ada.gone@EX.com")
         var words = ["da.gone@", "da.Gone@", "Ada Gone", "gone-1", "gone-2"]
         // Kept answers are bytes.
         words += words.map { Hex.encode(Array($0.utf8)) }
-        let before = try await scene.stage.tables(with: words)
+        let before = try await fixture.base.tables(with: words)
         #expect(before.contains("audit_events") && before.contains("idempotency"))
-        try await scene.purge(user)
-        #expect(try await scene.stage.tables(with: words) == [])
+        try await fixture.purge(user)
+        #expect(try await fixture.base.tables(with: words) == [])
         let events = try await service.send(
             .get, "/v1/tenants/acme/audit-events?limit=200", as: .platformOwner)
         let actions = events.json["items"]?.array?.compactMap { $0["action"]?.string } ?? []
@@ -101,16 +101,16 @@ import Text
     func `a decision without a tenant forgets the address unless another tenant knows it`(
         isKnownElsewhere: Bool
     ) async throws {
-        let (scene, user) = try await Self.make()
-        let lost = try await scene.google("lost", Self.address, tenant: "nowhere")
+        let (fixture, user) = try await Self.make()
+        let lost = try await fixture.google("lost", Self.address, tenant: "nowhere")
         #expect(lost.json["reason"]?.string == "no_tenant", "\(lost.text)")
         if isKnownElsewhere {
-            try await scene.service.makeTenant("other")
-            try await scene.service.manage(
+            try await fixture.service.makeTenant("other")
+            try await fixture.service.manage(
                 .post, "/v1/tenants/other/users", #"{"email":"\#(Self.address)"}"#)
         }
-        try await scene.purge(user)
-        let decision = try await scene.service.send(
+        try await fixture.purge(user)
+        let decision = try await fixture.service.send(
             .get, "/v1/provisioning/decisions/\(lost.json["decision_id"]?.string ?? "")",
             as: .platformOwner)
         #expect(decision.status == 200, "\(decision.text)")
@@ -119,14 +119,14 @@ import Text
     }
 
     @Test func `a tenant's purge of a person reaches no other tenant's records`() async throws {
-        let (scene, _) = try await Self.make()
-        let other = try await scene.service.makeTenant("other")
-        let storage = scene.service.storage
+        let (fixture, _) = try await Self.make()
+        let other = try await fixture.service.makeTenant("other")
+        let storage = fixture.service.storage
         let none = [String]()
         for redaction: SQL in [
-            "SELECT person_redact(\(scene.stage.tenant.id), \(UUID.random()), '{}', '{}')",
-            "SELECT decisions_redact(\(scene.stage.tenant.id), \(UUID.random()), \(none))",
-            "SELECT audit_redact_tenant(\(scene.stage.tenant.id), 1)",
+            "SELECT person_redact(\(fixture.base.tenant.id), \(UUID.random()), '{}', '{}')",
+            "SELECT decisions_redact(\(fixture.base.tenant.id), \(UUID.random()), \(none))",
+            "SELECT audit_redact_tenant(\(fixture.base.tenant.id), 1)",
         ] {
             await #expect(throws: (any Error).self) {
                 try await storage.scope(other.id).change(by: .system) {
@@ -134,37 +134,37 @@ import Text
                 }
             }
         }
-        #expect(try await scene.stage.tables(with: [Self.address]).contains("decisions"))
+        #expect(try await fixture.base.tables(with: [Self.address]).contains("decisions"))
     }
 
     @Test func `who was purged is refused for 30 days, by address and by identity`() async throws {
-        let (scene, user) = try await Self.make()
-        try await scene.purge(user)
+        let (fixture, user) = try await Self.make()
+        try await fixture.purge(user)
         for (subject, email) in [("gone-1", "new@ex.com"), ("other", Self.address)] {
-            let back = try await scene.google(subject, email)
+            let back = try await fixture.google(subject, email)
             #expect(back.json["reason"]?.string == "user_deleted", "\(back.text)")
         }
         // In this tenant alone.
-        let other = try await scene.service.makeTenant("other")
-        try await scene.open(other.slug)
-        let elsewhere = try await scene.google("gone-1", Self.address, tenant: "other")
+        let other = try await fixture.service.makeTenant("other")
+        try await fixture.open(other.slug)
+        let elsewhere = try await fixture.google("gone-1", Self.address, tenant: "other")
         #expect(elsewhere.json["outcome"]?.string == "created", "\(elsewhere.text)")
-        scene.stage.clock.advance(seconds: 30 * 86_400 - 60)
-        let late = try await scene.google("gone-1", Self.address)
+        fixture.base.clock.advance(seconds: 30 * 86_400 - 60)
+        let late = try await fixture.google("gone-1", Self.address)
         #expect(late.json["reason"]?.string == "user_deleted", "\(late.text)")
-        scene.stage.clock.advance(seconds: 120)
-        #expect(try await scene.stage.sweep("tombstones") == 2)
-        let free = try await scene.google("gone-1", Self.address)
+        fixture.base.clock.advance(seconds: 120)
+        #expect(try await fixture.base.sweep("tombstones") == 2)
+        let free = try await fixture.google("gone-1", Self.address)
         #expect(free.json["outcome"]?.string == "created", "\(free.text)")
     }
 
     @Test func `an invite sent after the purge admits, and so does an operator's row`() async throws
     {
-        let (scene, user) = try await Self.make()
-        try await scene.purge(user)
-        _ = try await scene.service.manage(
+        let (fixture, user) = try await Self.make()
+        try await fixture.purge(user)
+        _ = try await fixture.service.manage(
             .post, "/v1/tenants/acme/invites", #"{"email":"\#(Self.address)"}"#)
-        let invited = try await scene.google("gone-1", Self.address)
+        let invited = try await fixture.google("gone-1", Self.address)
         #expect(invited.json["outcome"]?.string == "linked", "\(invited.text)")
         let (another, gone) = try await Self.make()
         try await another.purge(gone)
@@ -174,24 +174,24 @@ import Text
         #expect(again.json["outcome"]?.string == "linked", "\(again.text)")
         #expect(again.json["user"]?["id"] == made["id"])
         #expect(
-            try await another.stage.tables(with: [made["id"]?.string ?? ""]).contains("users"))
-        let left = try await another.stage.administrator {
+            try await another.base.tables(with: [made["id"]?.string ?? ""]).contains("users"))
+        let left = try await another.base.administrator {
             try await $0.read("SELECT 1 FROM tombstones")
         }
         #expect(left.isEmpty)
     }
 
     @Test func `a tenant's purge leaves the names of what happened out`() async throws {
-        let (scene, _) = try await Self.make()
-        try await scene.service.manage(
+        let (fixture, _) = try await Self.make()
+        try await fixture.service.manage(
             .post, "/v1/tenants/acme/invites", #"{"email":"bo.gone@ex.com"}"#)
-        #expect(try await scene.stage.send(.delete, "").status == 204)
-        let confirm = try await scene.stage.confirm()
+        #expect(try await fixture.base.send(.delete, "").status == 204)
+        let confirm = try await fixture.base.confirm()
         #expect(
-            try await scene.stage.send(.delete, "?purge=true&confirm=\(confirm)").status == 204)
+            try await fixture.base.send(.delete, "?purge=true&confirm=\(confirm)").status == 204)
         let words = ["da.gone@", "da.Gone@", "Ada Gone", "bo.gone"]
-        #expect(try await scene.stage.tables(with: words) == [])
-        let actions = try await scene.stage.administrator {
+        #expect(try await fixture.base.tables(with: words) == [])
+        let actions = try await fixture.base.administrator {
             try await $0.read(
                 "SELECT 1 FROM audit_events WHERE action = 'invite.created'")
         }

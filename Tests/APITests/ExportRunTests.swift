@@ -11,7 +11,7 @@ import Text
 /// How an export runs: how many at once, how far, and what ends it.
 @Suite(.serialized, .cleansUp) struct ExportRunTests {
     /// A list of numbers that fails behind six hundred, for callers by number.
-    private final class Stage: Sendable {
+    private final class Fixture: Sendable {
         let records = Records()
         let now = Mutex<Int64>(0)
         let refusal = Mutex<Problem?>(nil)
@@ -43,7 +43,7 @@ import Text
                     JSONValue.object([.init("n", .int($0))])
                 }
                 return call.list(
-                    items, next: Cursor(key: "\(from + page.limit)", id: Fixture.thing),
+                    items, next: Cursor(key: "\(from + page.limit)", id: ThingFixture.thing),
                     total: Total(0))
             }
             return try Dispatcher(
@@ -72,20 +72,20 @@ import Text
     }
 
     @Test func `a failure on the way cuts the file and is logged`() async throws {
-        let stage = Stage()
-        let answer = await TestAnswer.read(try stage.dispatcher().respond(to: request()))
+        let fixture = Fixture()
+        let answer = await TestAnswer.read(try fixture.dispatcher().respond(to: request()))
         #expect(answer.isCut)
         #expect(try CSVFile(answer.bytes).rows.count == 600)
-        let records = stage.records.all
+        let records = fixture.records.all
         #expect(records.map(\.status) == [200, 500])
         #expect(records.last?.fault?.hasPrefix("the export was cut behind 600 rows") == true)
     }
 
     @Test func `a file longer than the limit is cut`() async throws {
-        let stage = Stage()
+        let fixture = Fixture()
         var limits = ExportLimits()
         limits.rows = 400
-        let answer = await TestAnswer.read(try stage.dispatcher(limits).respond(to: request()))
+        let answer = await TestAnswer.read(try fixture.dispatcher(limits).respond(to: request()))
         #expect(answer.isCut)
         #expect(try CSVFile(answer.bytes).rows.count == 400)
     }
@@ -93,7 +93,7 @@ import Text
     @Test func `who has two exports running waits, and so does everyone behind eight`()
         async throws
     {
-        let dispatcher = try Stage().dispatcher()
+        let dispatcher = try Fixture().dispatcher()
         var running: [Response] = []
         for caller in [1, 1, 2, 2, 3, 3, 4, 4] {
             running.append(await dispatcher.respond(to: request(caller)))
@@ -115,68 +115,68 @@ import Text
     }
 
     @Test func `a credential that is revoked on the way ends the export`() async throws {
-        let stage = Stage()
-        let response = try await stage.dispatcher().respond(to: request())
+        let fixture = Fixture()
+        let response = try await fixture.dispatcher().respond(to: request())
         guard case .stream(let next) = response.body else { throw Broken() }
-        #expect(try await next() != nil && stage.asked.count == 1)
-        #expect(try await next() != nil && stage.asked.count == 2)
-        stage.refusal.withLock { $0 = .unauthorized("The key has been revoked.") }
+        #expect(try await next() != nil && fixture.asked.count == 1)
+        #expect(try await next() != nil && fixture.asked.count == 2)
+        fixture.refusal.withLock { $0 = .unauthorized("The key has been revoked.") }
         await #expect(throws: Problem.self) { try await next() }
-        #expect(stage.records.all.map(\.status) == [200, 401])
+        #expect(fixture.records.all.map(\.status) == [200, 401])
     }
 
     @Test func `an origin that is taken off the list on the way ends the export`() async throws {
-        let stage = Stage()
-        let response = try await stage.dispatcher().respond(to: request())
+        let fixture = Fixture()
+        let response = try await fixture.dispatcher().respond(to: request())
         guard case .stream(let next) = response.body else { throw Broken() }
         _ = try await next()
-        stage.originRefusal.withLock { $0 = .forbidden("The origin is not on the list.") }
+        fixture.originRefusal.withLock { $0 = .forbidden("The origin is not on the list.") }
         await #expect(throws: Problem.self) { try await next() }
-        #expect(stage.records.all.map(\.status) == [200, 403])
+        #expect(fixture.records.all.map(\.status) == [200, 403])
     }
 
     @Test func `the looks at a credential are no uses of it`() async throws {
-        let stage = Stage()
-        let response = try await stage.dispatcher().respond(to: request())
+        let fixture = Fixture()
+        let response = try await fixture.dispatcher().respond(to: request())
         guard case .stream(let next) = response.body else { throw Broken() }
         _ = try await next()
-        #expect(try await next() != nil && stage.asked.count == 2 && stage.counted.count == 1)
+        #expect(try await next() != nil && fixture.asked.count == 2 && fixture.counted.count == 1)
     }
 
     @Test func `rights that change on the way cut the file`() async throws {
-        let stage = Stage()
-        let response = try await stage.dispatcher().respond(to: request())
+        let fixture = Fixture()
+        let response = try await fixture.dispatcher().respond(to: request())
         guard case .stream(let next) = response.body else { throw Broken() }
         _ = try await next()
-        stage.role.withLock { $0 = .member }
+        fixture.role.withLock { $0 = "member" }
         await #expect(throws: Problem.self) { try await next() }
-        #expect(stage.records.all.map(\.status) == [200, 403])
+        #expect(fixture.records.all.map(\.status) == [200, 403])
     }
 
     @Test func `one tenant's credentials share four places, and none is held for over an hour`()
         async throws
     {
-        let stage = Stage()
-        stage.tenant.withLock { $0 = UUID(high: 1, low: 1) }
-        let dispatcher = try stage.dispatcher()
+        let fixture = Fixture()
+        fixture.tenant.withLock { $0 = UUID(high: 1, low: 1) }
+        let dispatcher = try fixture.dispatcher()
         var running: [Response] = []
         for caller in 1...4 { running.append(await dispatcher.respond(to: request(caller))) }
         #expect(running.allSatisfy { $0.status == 200 })
         #expect(await dispatcher.respond(to: request(5)).status == 429)
-        stage.tenant.withLock { $0 = UUID(high: 1, low: 2) }
+        fixture.tenant.withLock { $0 = UUID(high: 1, low: 2) }
         #expect(await dispatcher.respond(to: request(5)).status == 200)
-        stage.tenant.withLock { $0 = UUID(high: 1, low: 1) }
+        fixture.tenant.withLock { $0 = UUID(high: 1, low: 1) }
         guard case .stream(let next) = running[0].body else { throw Broken() }
         _ = try await next()
-        stage.now.withLock { $0 = 3_600_000_000 }
+        fixture.now.withLock { $0 = 3_600_000_000 }
         await #expect(throws: (any Error).self) { try await next() }
-        #expect(stage.records.all.last?.status == 500)
+        #expect(fixture.records.all.last?.status == 500)
     }
 
     @Test func `a first page that fails is an answer of its own`() async throws {
-        let stage = Stage()
-        stage.refusal.withLock { $0 = .unavailable }
-        let answer = try await stage.dispatcher().respond(to: request())
+        let fixture = Fixture()
+        fixture.refusal.withLock { $0 = .unavailable }
+        let answer = try await fixture.dispatcher().respond(to: request())
         #expect(answer.status == 503)
     }
 }

@@ -15,12 +15,12 @@ import Text
     private static let lines = [Field("accept", "application/x-ndjson")]
 
     @Test func `a file has every user once, in the list's order and shape`() async throws {
-        let stage = try await UserStage.make()
-        try await add(1...450, to: stage)
+        let fixture = try await UserFixture.make()
+        try await add(1...450, to: fixture)
         for sort in ["-created_at", "created_at", "email", "-email"] {
-            let listed = try await items(stage, "sort=\(sort)")
+            let listed = try await items(fixture, "sort=\(sort)")
             #expect(listed.count == 450)
-            let file = try await stage.send(.get, "?sort=\(sort)", fields: Self.lines)
+            let file = try await fixture.send(.get, "?sort=\(sort)", fields: Self.lines)
             #expect(file.first("content-type") == "application/x-ndjson")
             #expect(!file.isCut && file.bytes.last == 0x0A)
             let exported = try file.bytes.split(separator: 0x0A).map {
@@ -28,15 +28,15 @@ import Text
             }
             #expect(exported == listed)
             let table = try CSVFile(
-                try await stage.send(.get, "?sort=\(sort)", fields: Self.csv).bytes)
+                try await fixture.send(.get, "?sort=\(sort)", fields: Self.csv).bytes)
             #expect(table["email"] == listed.map { $0["email"]?.string ?? "" })
         }
     }
 
     @Test func `the file says its type, its name, and what it varies by`() async throws {
-        let stage = try await UserStage.make()
-        _ = try await stage.make("ada@acme.example", name: "Ada")
-        let file = try await stage.send(.get, "", fields: Self.csv)
+        let fixture = try await UserFixture.make()
+        _ = try await fixture.make("ada@acme.example", name: "Ada")
+        let file = try await fixture.send(.get, "", fields: Self.csv)
         #expect(file.first("content-type") == "text/csv; charset=utf-8; header=present")
         #expect(file.first("vary") == "Accept, Origin")
         #expect(file.first("cache-control") == "no-store")
@@ -50,30 +50,30 @@ import Text
                 "id,tenant_id,email,email_verified_at,name,role,status,source,identities,"
                     + "created_at,updated_at,last_sign_in_at\r\n"))
         for accept in ["*/*", "application/json", "text/html", "text/html, */*;q=0.8"] {
-            let page = try await stage.send(.get, "", fields: [Field("accept", accept)])
+            let page = try await fixture.send(.get, "", fields: [Field("accept", accept)])
             #expect(page.first("content-type") == "application/json", "\(accept)")
             #expect(page.first("vary") == "Accept, Origin")
         }
-        let head = try await stage.send(.head, "", fields: Self.csv)
+        let head = try await fixture.send(.head, "", fields: Self.csv)
         #expect(head.status == 200)
         #expect(head.first("content-type") == file.first("content-type"))
     }
 
     @Test func `filters hold, and a part of a list is no file`() async throws {
-        let stage = try await UserStage.make()
-        try await add(1...230, to: stage)
-        _ = try await stage.make("ada@acme.example", name: "Ada")
+        let fixture = try await UserFixture.make()
+        try await add(1...230, to: fixture)
+        _ = try await fixture.make("ada@acme.example", name: "Ada")
         let found = try CSVFile(
-            try await stage.send(.get, "?q=ada&status=pending", fields: Self.csv).bytes)
+            try await fixture.send(.get, "?q=ada&status=pending", fields: Self.csv).bytes)
         #expect(found["email"] == ["ada@acme.example"])
         let active = try CSVFile(
-            try await stage.send(.get, "?status=active", fields: Self.csv).bytes)
+            try await fixture.send(.get, "?status=active", fields: Self.csv).bytes)
         #expect(active.rows.count == 230)
-        let none = try await stage.send(.get, "?q=nobody-has-this", fields: Self.csv)
+        let none = try await fixture.send(.get, "?q=nobody-has-this", fields: Self.csv)
         #expect(try CSVFile(none.bytes).rows.isEmpty)
-        let empty = try await stage.send(.get, "?q=nobody-has-this", fields: Self.lines)
+        let empty = try await fixture.send(.get, "?q=nobody-has-this", fields: Self.lines)
         #expect(empty.status == 200 && empty.bytes.isEmpty && !empty.isCut)
-        let part = try await stage.send(
+        let part = try await fixture.send(
             .get, "?limit=10&cursor=abc&status=none", fields: Self.csv)
         #expect(part.status == 422 && part.first("content-type") == "application/problem+json")
         #expect(
@@ -83,23 +83,23 @@ import Text
     }
 
     @Test func `users are listed and exported by their ids, and no others`() async throws {
-        let stage = try await UserStage.make()
-        let ada = try await stage.make("ada@acme.example")
-        let bob = try await stage.make("bob@acme.example")
-        let eve = try await stage.make("eve@acme.example")
-        #expect(try await stage.send(.delete, "/\(bob)").status == 204)
+        let fixture = try await UserFixture.make()
+        let ada = try await fixture.make("ada@acme.example")
+        let bob = try await fixture.make("bob@acme.example")
+        let eve = try await fixture.make("eve@acme.example")
+        #expect(try await fixture.send(.delete, "/\(bob)").status == 204)
         let stranger = UUID.random()
         let wanted = "ids=\(eve),\(stranger),\(bob),\(eve)"
         #expect(
-            try await stage.emails("sort=email&" + wanted) == [
+            try await fixture.emails("sort=email&" + wanted) == [
                 "bob@acme.example", "eve@acme.example",
             ])
-        #expect(try await stage.emails("status=pending&" + wanted) == ["eve@acme.example"])
-        #expect(try await stage.emails("q=ada&" + wanted).isEmpty)
-        #expect(try await stage.emails("q=ada&ids=\(ada)") == ["ada@acme.example"])
-        #expect(try await stage.emails("ids=").isEmpty)
-        #expect(try await stage.send(.get, "?ids=x").status == 422)
-        let file = try await stage.send(.get, "?sort=email&" + wanted, fields: Self.csv)
+        #expect(try await fixture.emails("status=pending&" + wanted) == ["eve@acme.example"])
+        #expect(try await fixture.emails("q=ada&" + wanted).isEmpty)
+        #expect(try await fixture.emails("q=ada&ids=\(ada)") == ["ada@acme.example"])
+        #expect(try await fixture.emails("ids=").isEmpty)
+        #expect(try await fixture.send(.get, "?ids=x").status == 422)
+        let file = try await fixture.send(.get, "?sort=email&" + wanted, fields: Self.csv)
         #expect(try CSVFile(file.bytes)["id"] == [bob, eve])
     }
 
@@ -113,8 +113,8 @@ import Text
         ]
         // Where a semicolon or a tab parts cells.
         let inside = ["x;=1": "x;'=1", "x\t-1": "x\t'-1"]
-        let stage = try await UserStage.make()
-        try await stage.service.storage.scope(stage.tenant.id).change(by: .system) { change in
+        let fixture = try await UserFixture.make()
+        try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) { change in
             for (index, name) in names.enumerated() {
                 let email = "\(index)@acme.example"
                 try await change.query(
@@ -127,7 +127,7 @@ import Text
                     """)
             }
         }
-        let file = try await stage.send(.get, "?sort=created_at", fields: Self.csv)
+        let file = try await fixture.send(.get, "?sort=created_at", fields: Self.csv)
         let cells = try CSVFile(file.bytes)["name"]
         let guarded = Set([0, 1, 2, 3, 4, 5, 6, 7, 17])
         let expected = names.indices.map {
@@ -137,45 +137,45 @@ import Text
     }
 
     @Test func `rights and tenants are the list's`() async throws {
-        let stage = try await UserStage.make()
-        let other = try await stage.service.makeTenant("other")
-        let foreign = try await stage.service.send(
+        let fixture = try await UserFixture.make()
+        let other = try await fixture.service.makeTenant("other")
+        let foreign = try await fixture.service.send(
             .get, Self.users, as: .tenantAdmin(other), fields: Self.csv)
         #expect(foreign.status == 404)
         #expect(
-            try await stage.service.send(.get, Self.users, fields: Self.csv).status == 401)
-        let rights = try await RightsStage.make(stage)
+            try await fixture.service.send(.get, Self.users, fields: Self.csv).status == 401)
+        let rights = try await RightsFixture.make(fixture)
         let keyless = try await rights.key(["audit:read"])
-        let refused = try await stage.service.send(
+        let refused = try await fixture.service.send(
             .get, Self.users, as: .bearer(keyless), fields: Self.csv)
         #expect(refused.status == 403, "\(refused.text)")
         let member = try #require(rights.people[.member])
-        let own = try await rights.key(RightsStage.every, owner: member)
-        let file = try await stage.service.send(
+        let own = try await rights.key(RightsFixture.every, owner: member)
+        let file = try await fixture.service.send(
             .get, Self.users, as: .bearer(own), fields: Self.csv)
         #expect(try CSVFile(file.bytes)["id"] == [member.description])
-        let tenants = try await stage.service.send(
+        let tenants = try await fixture.service.send(
             .get, "/v1/tenants", as: .tenantAdmin(other), fields: Self.csv)
         #expect(try CSVFile(tenants.bytes)["slug"] == ["other"])
     }
 
     @Test func `every list of the API is a file too`() async throws {
-        let stage = try await UserStage.make()
-        let rights = try await RightsStage.make(stage)
+        let fixture = try await UserFixture.make()
+        let rights = try await RightsFixture.make(fixture)
         var count = 0
         for endpoint in Routes.all where endpoint.method == .get && endpoint.lists {
             let target = rights.target(endpoint)
-            let page = try await stage.service.send(.get, target.path, as: .platformOwner)
+            let page = try await fixture.service.send(.get, target.path, as: .platformOwner)
             guard page.status == 200 else { continue }
             count += 1
             let items = page.json["items"]?.array ?? []
-            let file = try await stage.service.send(
+            let file = try await fixture.service.send(
                 .get, target.path, as: .platformOwner, fields: Self.csv)
             #expect(!file.isCut && file.status == 200, "\(endpoint.id)")
             let table = try CSVFile(file.bytes)
             #expect(table.rows.count == items.count, "\(endpoint.id)")
             #expect(table["id"] == items.compactMap { $0["id"]?.string }, "\(endpoint.id)")
-            let lines = try await stage.service.send(
+            let lines = try await fixture.service.send(
                 .get, target.path, as: .platformOwner, fields: Self.lines)
             #expect(
                 lines.bytes.split(separator: 0x0A).count == items.count, "\(endpoint.id)")
@@ -184,10 +184,10 @@ import Text
     }
 
     @Test func `what is nested has columns of its own`() async throws {
-        let stage = try await UserStage.make()
-        let id = try await stage.make("ada@acme.example")
-        _ = try await stage.send(.patch, "/\(id)", json: #"{"name":"Ada"}"#)
-        let file = try await stage.service.send(
+        let fixture = try await UserFixture.make()
+        let id = try await fixture.make("ada@acme.example")
+        _ = try await fixture.send(.patch, "/\(id)", json: #"{"name":"Ada"}"#)
+        let file = try await fixture.service.send(
             .get, "/v1/tenants/acme/audit-events?action=user.updated", as: .platformOwner,
             fields: Self.csv)
         let table = try CSVFile(file.bytes)
@@ -198,19 +198,19 @@ import Text
     }
 
     /// All of the list's items, page by page.
-    private func items(_ stage: UserStage, _ query: String) async throws -> [JSONValue] {
+    private func items(_ fixture: UserFixture, _ query: String) async throws -> [JSONValue] {
         var all: [JSONValue] = []
         var cursor = ""
         repeat {
-            let page = try await stage.send(.get, "?limit=200&\(query)\(cursor)").json
+            let page = try await fixture.send(.get, "?limit=200&\(query)\(cursor)").json
             all += page["items"]?.array ?? []
             cursor = page["next_cursor"]?.string.map { "&cursor=\($0)" } ?? ""
         } while !cursor.isEmpty
         return all
     }
 
-    private func add(_ numbers: ClosedRange<Int>, to stage: UserStage) async throws {
-        try await stage.service.storage.addUsers(numbers, to: stage.tenant.id)
+    private func add(_ numbers: ClosedRange<Int>, to fixture: UserFixture) async throws {
+        try await fixture.service.storage.addUsers(numbers, to: fixture.tenant.id)
     }
 }
 

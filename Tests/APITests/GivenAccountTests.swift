@@ -11,7 +11,7 @@ import Text
 
 /// What an account keeps that was given to the owner of its address, and who is told.
 @Suite(.cleansUp) struct GivenAccountTests {
-    private struct Stage {
+    private struct Fixture {
         let service: TestService
         let tenant: TenantRow
         let sink: SMTPSink
@@ -35,7 +35,7 @@ import Text
     }
 
     /// Somebody accepted at the page by a link that was shown; then the owner of the address came.
-    private static func make() async throws -> Stage {
+    private static func make() async throws -> Fixture {
         let (sink, clock) = (SMTPSink(), TestClock())
         let service = try await TestService.make(
             externalServices: ExternalServices(
@@ -58,22 +58,22 @@ import Text
             json: #"{"provider":"google","subject":"1","email":"ann@ex.com","#
                 + #""email_verified":true}"#, as: .platformOwner)
         #expect(refused.json["reason"]?.string == "identity_link_required", "\(refused.text)")
-        return Stage(
+        return Fixture(
             service: service, tenant: tenant, sink: sink, clock: clock,
             user: try #require(user, "\(accepted.text)"),
             decision: try #require(refused.json["decision_id"]?.string))
     }
 
     @Test func `every way in ends but what an operator linked`() async throws {
-        let stage = try await Self.make()
-        let user = stage.user
+        let fixture = try await Self.make()
+        let user = fixture.user
         let path = "/v1/tenants/acme/users/\(user)"
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .post, "\(path)/identities",
             #"{"provider":"github","issuer":"https://github.com","subject":"7"}"#)
-        let link = try await stage.service.manage(.post, "\(path)/password-link", "{}")
+        let link = try await fixture.service.manage(.post, "\(path)/password-link", "{}")
         let reset = String(link["url"]?.string?.split(separator: "=").last ?? "")
-        try await stage.scope.change(by: .system) { change in
+        try await fixture.scope.change(by: .system) { change in
             let end = change.now.adding(seconds: 600)
             try await change.query(
                 "UPDATE users SET pin_hash = 'x' WHERE tenant_id = \(change.tenant)")
@@ -97,30 +97,30 @@ import Text
                 VALUES (\(change.tenant), \(user), \([1] as [UInt8]), \(change.now))
                 """)
         }
-        let given = try await stage.give()
+        let given = try await fixture.give()
         let providers = given.json["user"]?["identities"]?.array?.compactMap {
             $0["provider"]?.string
         }
         #expect(providers?.sorted() == ["github", "google"], "\(given.text)")
-        #expect(try await stage.count("users WHERE pin_hash IS NOT NULL") == 0)
+        #expect(try await fixture.count("users WHERE pin_hash IS NOT NULL") == 0)
         for rows in ["sessions", "link_grants", "known_devices"] as [SQL] {
-            #expect(try await stage.count(rows) == 0)
+            #expect(try await fixture.count(rows) == 0)
         }
-        let late = try await stage.service.send(
+        let late = try await fixture.service.send(
             .post, "/v1/password-resets/confirm",
             json: #"{"token":"\#(reset)","password":"another entry point that opens"}"#)
         #expect(late.status == 404, "\(late.text)")
         // The password's own sign-in does not come back by itself.
-        #expect(try await stage.count("barred_identities WHERE provider = 'password'") == 1)
+        #expect(try await fixture.count("barred_identities WHERE provider = 'password'") == 1)
     }
 
     @Test(arguments: [(Int64(-1), 2), (0, 0)])
     func `every address of the account is told by mail, for three days`(
         seconds: Int64, count: Int
     ) async throws {
-        let stage = try await Self.make()
-        let user = stage.user
-        try await stage.scope.change(by: .system) { change in
+        let fixture = try await Self.make()
+        let user = fixture.user
+        try await fixture.scope.change(by: .system) { change in
             try await change.query(
                 """
                 INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject,
@@ -129,11 +129,11 @@ import Text
                     'https://github.com', '9', 'other@ex.com', \(change.now))
                 """)
         }
-        _ = try await stage.give()
-        stage.clock.advance(seconds: 3 * 86_400 + seconds)
-        let mailSender = try #require(stage.service.composition.mailSender)
+        _ = try await fixture.give()
+        fixture.clock.advance(seconds: 3 * 86_400 + seconds)
+        let mailSender = try #require(fixture.service.composition.mailSender)
         while try await mailSender.round() > 0 {}
-        let told = stage.sink.mails.filter {
+        let told = fixture.sink.mails.filter {
             $0.header("Subject")?.contains("has a new owner") == true
         }
         let addresses = ["<ann@ex.com>", "<other@ex.com>"].prefix(count)

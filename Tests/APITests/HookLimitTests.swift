@@ -12,19 +12,20 @@ import Text
     private static let ann = "ann@corp.example"
 
     private static func evaluate(
-        _ stage: PoolStage, _ number: Int, as who: TestService.Credential = .platformOwner
+        _ fixture: PoolFixture, _ number: Int, as who: TestService.Credential = .platformOwner
     ) async throws -> TestAnswer {
-        try await stage.service.send(
+        try await fixture.service.send(
             .post, "/v1/provisioning/evaluate",
-            json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","subject":"\#(number)","#
+            json:
+                #"{"provider":"cognito","issuer":"\#(PoolFixture.pool)/x","subject":"\#(number)","#
                 + #""email":"\#(ann)","email_verified":true}"#, as: who)
     }
 
     @Test func `a dry run waits for nobody's line and nobody's row`() async throws {
-        let stage = try await PoolStage.make()
-        try await stage.invite(Self.ann)
-        let storage = stage.service.storage
-        try await storage.scope(stage.victim.id).change(by: .system) { change in
+        let fixture = try await PoolFixture.make()
+        try await fixture.invite(Self.ann)
+        let storage = fixture.service.storage
+        try await storage.scope(fixture.victim.id).change(by: .system) { change in
             // Everything of the person is held, as a real run would.
             for table in ["tenants", "users", "invites"] {
                 try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
@@ -32,16 +33,16 @@ import Text
             let key = [0x65] + storage.personKey(emailKey: Self.ann)
             try await change.query(
                 "INSERT INTO provisioning_locks (key) VALUES (\(key))")
-            let answer = try await Self.evaluate(stage, 1)
+            let answer = try await Self.evaluate(fixture, 1)
             #expect(answer.outcome == "linked", "\(answer.text)")
         }
     }
 
     @Test func `a dry run does not stand in the person's line`() async throws {
-        let stage = try await PoolStage.make()
-        try await stage.invite(Self.ann)
-        let storage = stage.service.storage
-        try await storage.scope(stage.victim.id).change(by: .system) { change in
+        let fixture = try await PoolFixture.make()
+        try await fixture.invite(Self.ann)
+        let storage = fixture.service.storage
+        try await storage.scope(fixture.victim.id).change(by: .system) { change in
             let key = [0x65] + storage.personKey(emailKey: Self.ann)
             try await change.query(
                 """
@@ -49,18 +50,18 @@ import Text
                 ON CONFLICT (key) DO UPDATE SET key = excluded.key
                 """)
             // It is in the line, and waits for the row there.
-            async let first = stage.hook(
-                PoolStage.event("PreSignUp_ExternalProvider", "X_2", Self.ann, verified: true))
-            while try await Self.waitsForLock(stage) == false { await Task.yield() }
-            let answer = try await Self.evaluate(stage, 1)
+            async let first = fixture.hook(
+                PoolFixture.event("PreSignUp_ExternalProvider", "X_2", Self.ann, verified: true))
+            while try await Self.waitsForLock(fixture) == false { await Task.yield() }
+            let answer = try await Self.evaluate(fixture, 1)
             #expect(answer.outcome == "linked", "\(answer.text)")
-            #expect(try await Self.waitsForLock(stage), "the dry run was answered too late")
+            #expect(try await Self.waitsForLock(fixture), "the dry run was answered too late")
             _ = try await first
         }
     }
 
-    private static func waitsForLock(_ stage: PoolStage) async throws -> Bool {
-        let rows = try await stage.service.storage.app.read(
+    private static func waitsForLock(_ fixture: PoolFixture) async throws -> Bool {
+        let rows = try await fixture.service.storage.app.read(
             """
             SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -69,32 +70,32 @@ import Text
     }
 
     @Test func `a caller has 60 dry runs a minute, another has their own`() async throws {
-        let stage = try await PoolStage.make()
-        stage.clock.startMinute()
+        let fixture = try await PoolFixture.make()
+        fixture.clock.startMinute()
         for number in 0..<60 {
-            #expect(try await Self.evaluate(stage, number).status == 200)
+            #expect(try await Self.evaluate(fixture, number).status == 200)
         }
-        let over = try await Self.evaluate(stage, 60)
+        let over = try await Self.evaluate(fixture, 60)
         #expect(over.status == 429 && over.first("retry-after") != nil, "\(over.text)")
         #expect(
-            try await Self.evaluate(stage, 61, as: .tenantAdmin(stage.evil)).status == 200)
-        stage.clock.advance(seconds: 60)
-        #expect(try await Self.evaluate(stage, 62).status == 200)
+            try await Self.evaluate(fixture, 61, as: .tenantAdmin(fixture.evil)).status == 200)
+        fixture.clock.advance(seconds: 60)
+        #expect(try await Self.evaluate(fixture, 62).status == 200)
     }
 
     @Test func `tenants that contradict each other are refused without a look at their rows`()
         async throws
     {
-        let stage = try await PoolStage.make()
-        let storage = stage.service.storage
-        _ = try await Self.evaluate(stage, 0, as: .tenantAdmin(stage.evil))
-        try await storage.scope(stage.victim.id).change(by: .system) { change in
+        let fixture = try await PoolFixture.make()
+        let storage = fixture.service.storage
+        _ = try await Self.evaluate(fixture, 0, as: .tenantAdmin(fixture.evil))
+        try await storage.scope(fixture.victim.id).change(by: .system) { change in
             try await change.query("SELECT 1 FROM tenants FOR UPDATE")
-            let answer = try await stage.service.send(
+            let answer = try await fixture.service.send(
                 .post, "/v1/hooks/pre-signup",
                 json: #"{"provider":"cognito","subject":"1","email":"\#(Self.ann)","#
                     + #""email_verified":true,"tenant":"victim"}"#,
-                as: .tenantAdmin(stage.evil))
+                as: .tenantAdmin(fixture.evil))
             #expect(answer.outcome == "refused no_tenant", "\(answer.text)")
         }
     }
@@ -102,50 +103,50 @@ import Text
     @Test func `who only claims the domain of a stranger's address holds up no refusal`()
         async throws
     {
-        let stage = try await PoolStage.make()
-        try await stage.manage(
+        let fixture = try await PoolFixture.make()
+        try await fixture.manage(
             .post, "/v1/tenants/victim/domains", #"{"domain":"corp.example"}"#)
-        _ = try await stage.service.session(role: "owner", tenant: nil)
-        let storage = stage.service.storage
-        try await storage.scope(stage.victim.id).change(by: .system) { change in
+        _ = try await fixture.service.session(role: "owner", tenant: nil)
+        let storage = fixture.service.storage
+        try await storage.scope(fixture.victim.id).change(by: .system) { change in
             try await change.query("SELECT 1 FROM tenants FOR UPDATE")
-            let answer = try await stage.service.send(
+            let answer = try await fixture.service.send(
                 .post, "/v1/hooks/pre-signup",
-                json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","subject":"1","#
+                json: #"{"provider":"cognito","issuer":"\#(PoolFixture.pool)/x","subject":"1","#
                     + #""email":"\#(Self.ann)","email_verified":true}"#, as: .platformOwner)
             #expect(answer.outcome == "refused no_tenant", "\(answer.text)")
         }
-        #expect("\(try await stage.lastDecision())".contains("domain_unproved"))
+        #expect("\(try await fixture.lastDecision())".contains("domain_unproved"))
     }
 
     @Test func `who is reserved, deferred or waits for approval has failed at nothing`()
         async throws
     {
-        let stage = try await PoolStage.make(victim: #"{"sign_up":"approval"}"#)
-        stage.clock.startMinute()
-        try await stage.invite(Self.ann)
+        let fixture = try await PoolFixture.make(victim: #"{"sign_up":"approval"}"#)
+        fixture.clock.startMinute()
+        try await fixture.invite(Self.ann)
         for number in 0..<33 {
-            let answer = try await stage.service.send(
+            let answer = try await fixture.service.send(
                 .post, "/v1/hooks/pre-signup/cognito",
-                json: PoolStage.event("PreSignUp_SignUp", "n\(number)", Self.ann),
+                json: PoolFixture.event("PreSignUp_SignUp", "n\(number)", Self.ann),
                 as: .platformOwner)
             #expect(answer.status == 200, "\(number): \(answer.text)")
         }
         // The newest ten of them are kept.
-        #expect(try await stage.count("reservations") == 10)
-        #expect(try await stage.count("reservations WHERE subject = 'n32'") == 1)
-        let first = try await stage.hook(
-            PoolStage.event("PreSignUp_ExternalProvider", "X_1", Self.ann))
+        #expect(try await fixture.count("reservations") == 10)
+        #expect(try await fixture.count("reservations WHERE subject = 'n32'") == 1)
+        let first = try await fixture.hook(
+            PoolFixture.event("PreSignUp_ExternalProvider", "X_1", Self.ann))
         #expect(first.json["code"]?.string == "email_unverified", "\(first.text)")
     }
 
     @Test func `over the limit only what the rules would refuse is held back`() async throws {
-        let stage = try await PoolStage.make()
-        stage.clock.startMinute()
+        let fixture = try await PoolFixture.make()
+        fixture.clock.startMinute()
         func refused(_ number: Int) async throws -> String? {
-            try await stage.service.send(
+            try await fixture.service.send(
                 .post, "/v1/hooks/pre-signup/cognito",
-                json: PoolStage.event("PreSignUp_ExternalProvider", "X_\(number)", Self.ann),
+                json: PoolFixture.event("PreSignUp_ExternalProvider", "X_\(number)", Self.ann),
                 as: .platformOwner
             ).json["code"]?.string
         }
@@ -157,47 +158,47 @@ import Text
             let code = try await refused(number)
             #expect(code == "rate_limited", "\(number)")
         }
-        try await stage.invite(Self.ann)
+        try await fixture.invite(Self.ann)
         #expect(try await refused(34) == "rate_limited")
-        let signUp = try await stage.signUp("ann", Self.ann)
+        let signUp = try await fixture.signUp("ann", Self.ann)
         #expect(signUp.status == 200, "\(signUp.text)")
-        try await stage.confirm("ann", Self.ann, sub: "a-1", verified: true)
-        #expect(try await stage.count("users WHERE status = 'active'") == 1)
+        try await fixture.confirm("ann", Self.ann, sub: "a-1", verified: true)
+        #expect(try await fixture.count("users WHERE status = 'active'") == 1)
     }
 
     @Test func `of a pool's reservations the oldest make way`() async throws {
-        let stage = try await PoolStage.make()
-        var storage = stage.service.storage
+        let fixture = try await PoolFixture.make()
+        var storage = fixture.service.storage
         storage.limits.reservationsPerPool = 5
         for number in 0..<8 {
             let email = "n\(number)@corp.example"
-            try await stage.invite(email)
-            stage.clock.advance(seconds: 1)
+            try await fixture.invite(email)
+            fixture.clock.advance(seconds: 1)
             var call = ProvisioningCall(
-                provider: .pool(PoolStage.pool, .signUp, userName: "n\(number)"),
+                provider: .pool(PoolFixture.pool, .signUp, userName: "n\(number)"),
                 trigger: .nativeSignUp)
             call.email = email
             let result = try await storage.provision(call, by: .system) { _ in "" }
             #expect(result?.verdict.outcome == .reserved)
         }
-        #expect(try await stage.count("reservations") == 5)
-        #expect(try await stage.count("reservations WHERE subject = 'n7'") == 1)
-        #expect(try await stage.count("reservations WHERE subject = 'n2'") == 0)
+        #expect(try await fixture.count("reservations") == 5)
+        #expect(try await fixture.count("reservations WHERE subject = 'n7'") == 1)
+        #expect(try await fixture.count("reservations WHERE subject = 'n2'") == 0)
     }
 
     @Test func `a thousand racing claims of one address: one wins, and the others hear at once`()
         async throws
     {
-        let stage = try await PoolStage.make()
-        stage.clock.startMinute()
-        try await stage.invite(Self.ann)
-        _ = try await stage.service.session(role: "owner", tenant: nil)
+        let fixture = try await PoolFixture.make()
+        fixture.clock.startMinute()
+        try await fixture.invite(Self.ann)
+        _ = try await fixture.service.session(role: "owner", tenant: nil)
         let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
             for number in 0..<1000 {
                 group.addTask {
-                    try await stage.service.send(
+                    try await fixture.service.send(
                         .post, "/v1/hooks/pre-signup",
-                        json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","#
+                        json: #"{"provider":"cognito","issuer":"\#(PoolFixture.pool)/x","#
                             + #""subject":"\#(number)","email":"\#(Self.ann)","#
                             + #""email_verified":true}"#, as: .platformOwner)
                 }
@@ -208,24 +209,24 @@ import Text
         #expect(answers.count { $0.outcome == "linked" } == 1)
         #expect(answers.count { $0.outcome == "refused identity_link_required" } == 30)
         #expect(answers.count { $0.outcome == "refused rate_limited" } == 969)
-        #expect(try await stage.count("users") == 1)
+        #expect(try await fixture.count("users") == 1)
     }
 
     @Test func `who is over the limit hears so while the person is locked`() async throws {
-        let stage = try await PoolStage.make()
-        stage.clock.startMinute()
-        try await stage.invite(Self.ann)
+        let fixture = try await PoolFixture.make()
+        fixture.clock.startMinute()
+        try await fixture.invite(Self.ann)
         func claim(_ number: Int) async throws -> TestAnswer {
-            try await stage.service.send(
+            try await fixture.service.send(
                 .post, "/v1/hooks/pre-signup",
-                json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","#
+                json: #"{"provider":"cognito","issuer":"\#(PoolFixture.pool)/x","#
                     + #""subject":"\#(number)","email":"\#(Self.ann)","#
                     + #""email_verified":true}"#, as: .platformOwner)
         }
         for number in 0...30 { _ = try await claim(number) }
         #expect(try await claim(31).outcome == "refused rate_limited")
-        let storage = stage.service.storage
-        try await storage.scope(stage.victim.id).change(by: .system) { change in
+        let storage = fixture.service.storage
+        try await storage.scope(fixture.victim.id).change(by: .system) { change in
             for table in ["users", "invites"] {
                 try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
             }
@@ -241,13 +242,13 @@ import Text
     }
 
     @Test func `a long name keeps nobody out`() async throws {
-        let stage = try await PoolStage.make()
-        try await stage.invite(Self.ann)
+        let fixture = try await PoolFixture.make()
+        try await fixture.invite(Self.ann)
         let long = String(repeating: "x", count: 3000)
         func hook(_ name: String) async throws -> TestAnswer {
-            try await stage.service.send(
+            try await fixture.service.send(
                 .post, "/v1/hooks/pre-signup",
-                json: #"{"provider":"cognito","issuer":"\#(PoolStage.pool)/x","subject":"1","#
+                json: #"{"provider":"cognito","issuer":"\#(PoolFixture.pool)/x","subject":"1","#
                     + #""email":"\#(Self.ann)","email_verified":true,"name":"\#(name)"}"#,
                 as: .platformOwner)
         }
@@ -256,12 +257,12 @@ import Text
         #expect(refused.json["errors"]?.array?.first?["pointer"]?.string == "/name")
         let taken = try await hook(String(long.prefix(2048)))
         #expect(taken.outcome == "linked", "\(taken.text)")
-        try await stage.invite("bob@corp.example")
-        let event = PoolStage.event(
+        try await fixture.invite("bob@corp.example")
+        let event = PoolFixture.event(
             "PreSignUp_ExternalProvider", "X_2", "bob@corp.example\",\"name\":\"\(long)",
             verified: true)
-        #expect(try await stage.hook(event).status == 200)
+        #expect(try await fixture.hook(event).status == 200)
         #expect(
-            try await stage.count("users WHERE length(name) = 2048 AND status = 'active'") == 2)
+            try await fixture.count("users WHERE length(name) = 2048 AND status = 'active'") == 2)
     }
 }

@@ -4,12 +4,12 @@ import JSON
 import Testing
 
 struct IdempotencyTests {
-    let fixture = Fixture()
+    let fixture = ThingFixture()
     let key = [("idempotency-key", "k 1")]
 
     @Test func `the same key and body run once and answer the same`() async throws {
-        let first = try await fixture.send(.post, Fixture.path, key, json: RefusalTests.good)
-        let second = try await fixture.send(.post, Fixture.path, key, json: RefusalTests.good)
+        let first = try await fixture.send(.post, ThingFixture.path, key, json: RefusalTests.good)
+        let second = try await fixture.send(.post, ThingFixture.path, key, json: RefusalTests.good)
         #expect(fixture.ran.count == 1)
         #expect(second.status == 201 && first.bytes == second.bytes)
         #expect(second.first("location") == first.first("location"))
@@ -19,33 +19,33 @@ struct IdempotencyTests {
     }
 
     @Test func `another body under the key is 422, another path is another request`() async throws {
-        _ = try await fixture.send(.post, Fixture.path, key, json: RefusalTests.good)
+        _ = try await fixture.send(.post, ThingFixture.path, key, json: RefusalTests.good)
         let other = try await fixture.send(
-            .post, Fixture.path, key, json: #"{"slug":"two","email":"a@b.c"}"#)
+            .post, ThingFixture.path, key, json: #"{"slug":"two","email":"a@b.c"}"#)
         #expect(try other.status == 422 && other.code() == "idempotency_mismatch")
-        let path = "/v1/tenants/\(Fixture.acme.id)/things"
+        let path = "/v1/tenants/\(ThingFixture.acme.id)/things"
         _ = try await fixture.send(.post, path, key, json: RefusalTests.good)
         #expect(fixture.ran.count == 2)
     }
 
     @Test func `a refusal after validation is kept`() async throws {
         let body = #"{"slug":"taken","email":"a@b.c"}"#
-        let first = try await fixture.send(.post, Fixture.path, key, json: body)
-        let second = try await fixture.send(.post, Fixture.path, key, json: body)
+        let first = try await fixture.send(.post, ThingFixture.path, key, json: body)
+        let second = try await fixture.send(.post, ThingFixture.path, key, json: body)
         #expect(first.status == 409 && second.bytes == first.bytes && fixture.ran.count == 1)
     }
 
     @Test func `a failure of ours is not kept`() async throws {
         let body = #"{"slug":"broken","email":"a@b.c"}"#
         for _ in 0..<2 {
-            #expect(try await fixture.send(.post, Fixture.path, key, json: body).status == 500)
+            #expect(try await fixture.send(.post, ThingFixture.path, key, json: body).status == 500)
         }
         #expect(fixture.ran.count == 2)
     }
 
     @Test func `bad input takes no claim`() async throws {
-        #expect(try await fixture.send(.post, Fixture.path, key, json: "{}").status == 422)
-        let good = try await fixture.send(.post, Fixture.path, key, json: RefusalTests.good)
+        #expect(try await fixture.send(.post, ThingFixture.path, key, json: "{}").status == 422)
+        let good = try await fixture.send(.post, ThingFixture.path, key, json: RefusalTests.good)
         #expect(good.status == 201)
     }
 
@@ -91,7 +91,7 @@ struct IdempotencyTests {
     @Test(arguments: ["", "é", "\u{7F}", String(repeating: "k", count: 256)])
     func `a malformed key is 400`(value: String) async throws {
         let response = try await fixture.send(
-            .post, Fixture.path, [("idempotency-key", value)], json: RefusalTests.good)
+            .post, ThingFixture.path, [("idempotency-key", value)], json: RefusalTests.good)
         #expect(response.status == 400)
     }
 }

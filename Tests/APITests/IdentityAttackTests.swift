@@ -24,18 +24,18 @@ import Text
     func `no order of events makes two people one user, or one caller's word another's`(
         pool: AttackedPool
     ) async throws {
-        let stage = try await PoolStage.make(
+        let fixture = try await PoolFixture.make(
             victim: #"{"invite_email_must_match":false}"#,
             evil: #"{"sign_up":"open","invite_email_must_match":false}"#,
             pool: pool.settings, owner: pool.owner
         )
-        try await Self.fillShownUpstreams(stage)
+        try await Self.fillShownUpstreams(fixture)
         let traces = pool == .ofThePlatform ? Self.traces : max(1, Self.traces / 3)
         for seed in 0..<traces {
             let plan = IdentityPlan(seed: seed)
-            var among = IdentityRun(plan, pool, world: "a\(seed)", stage)
+            var among = IdentityRun(plan, pool, world: "a\(seed)", fixture)
             let all = try await among.play(withEvil: true)
-            var undisturbed = IdentityRun(plan, pool, world: "b\(seed)", stage)
+            var undisturbed = IdentityRun(plan, pool, world: "b\(seed)", fixture)
             let alone = try await undisturbed.play(withEvil: false)
             let comment = Comment(rawValue: "\(pool) seed \(seed): \(plan)")
             #expect(all.faults + alone.faults == [], comment)
@@ -46,9 +46,9 @@ import Text
 
 extension IdentityAttackTests {
     /// With no room for one more, no name is refused by its look: the keys alone hold people apart.
-    private static func fillShownUpstreams(_ stage: PoolStage) async throws {
+    private static func fillShownUpstreams(_ fixture: PoolFixture) async throws {
         let names = (0..<50).map { "shown\($0)" }
-        try await stage.service.storage.scope(.platform).change(by: .system) { change in
+        try await fixture.service.storage.scope(.platform).change(by: .system) { change in
             try await change.query(
                 """
                 INSERT INTO shown_upstreams (provider_id, tenant_id, names)
@@ -66,7 +66,7 @@ enum AttackedPool: String, Sendable, CaseIterable {
     /// Upstreams that are not listed are refused.
     case strict
 
-    var owner: PoolStage.Caller { self == .ofTheTenant ? .victim : .platform }
+    var owner: PoolFixture.Caller { self == .ofTheTenant ? .victim : .platform }
 
     /// The name of the one upstream; nil where each world has one of its own.
     var upstream: String? {

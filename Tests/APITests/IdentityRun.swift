@@ -19,7 +19,7 @@ struct IdentityRun {
     private let plan: IdentityPlan
     private let pool: AttackedPool
     private let world: String
-    private let stage: PoolStage
+    private let fixture: PoolFixture
     private var people: [PoolPerson]
     /// Whom the pool has under a native name now, by the name.
     private var holders: [String: Int] = [:]
@@ -27,11 +27,11 @@ struct IdentityRun {
     /// Which person each user turned out to be.
     private var users: [String: Int] = [:]
 
-    init(_ plan: IdentityPlan, _ pool: AttackedPool, world: String, _ stage: PoolStage) {
+    init(_ plan: IdentityPlan, _ pool: AttackedPool, world: String, _ fixture: PoolFixture) {
         self.plan = plan
         self.pool = pool
         self.world = world
-        self.stage = stage
+        self.fixture = fixture
         let upstream = pool.upstream ?? "Up\(world)"
         let boss = "boss-\(world)"
         let victim = PoolPerson(
@@ -56,7 +56,7 @@ struct IdentityRun {
 
     mutating func play(withEvil: Bool) async throws -> Seen {
         for person in [people[0], people[2]] {
-            try await stage.invite(person.email, role: "manager")
+            try await fixture.invite(person.email, role: "manager")
         }
         for event in plan.events {
             switch event {
@@ -82,20 +82,20 @@ struct IdentityRun {
         case .signUp(let who, let claims):
             let person = people[who]
             guard person.upstream == nil, isFree(person.name, for: who) else { return }
-            let answer = try await stage.signUp(person.name, people[claims].email)
+            let answer = try await fixture.signUp(person.name, people[claims].email)
             if answer.status == 200 { holders[person.name] = who }
             saw("sign-up \(who) \(answer.status)")
         case .adminCreate(let who):
             let person = people[who]
             guard person.upstream == nil, isFree(person.name, for: who) else { return }
-            let answer = try await stage.hook(
-                PoolStage.event("PreSignUp_AdminCreateUser", person.name, person.email))
+            let answer = try await fixture.hook(
+                PoolFixture.event("PreSignUp_AdminCreateUser", person.name, person.email))
             if answer.status == 200 { holders[person.name] = who }
             saw("made \(who) \(answer.status)")
         case .confirm(let who, let claims, let verified):
             let person = people[who]
             guard person.upstream == nil, holders[person.name] == who else { return }
-            try await stage.confirm(
+            try await fixture.confirm(
                 person.name, people[claims].email, sub: person.sub, verified: verified)
         case .givenAnew(let from, let to):
             guard people[from].upstream == nil, people[to].upstream == nil else { return }
@@ -118,8 +118,8 @@ struct IdentityRun {
         switch event {
         case .external(let who, let verified):
             guard let upstream = people[who].upstream else { return }
-            let answer = try await stage.hook(
-                PoolStage.event(
+            let answer = try await fixture.hook(
+                PoolFixture.event(
                     "PreSignUp_ExternalProvider", "\(upstream)_\(people[who].name)",
                     people[who].email, verified: verified))
             saw("external \(who) \(answer.status)")
@@ -138,21 +138,21 @@ struct IdentityRun {
         _ who: Int, _ verified: Bool, at path: String
     ) async throws -> TestAnswer {
         let person = people[who]
-        let issuer = PoolStage.pool + (person.upstream.map { "/\($0)" } ?? "")
-        stage.clock.advance(seconds: 1)
-        return try await stage.service.send(
+        let issuer = PoolFixture.pool + (person.upstream.map { "/\($0)" } ?? "")
+        fixture.clock.advance(seconds: 1)
+        return try await fixture.service.send(
             .post, "/v1/\(path)",
             json: #"{"provider":"cognito","issuer":"\#(issuer)","subject":"\#(person.name)","#
                 + #""email":"\#(person.email)","email_verified":\#(verified)}"#,
-            as: stage.credential(stage.owner))
+            as: fixture.credential(fixture.owner))
     }
 
     // MARK: people
 
     private mutating func signIn(_ who: Int, asked: Bool) async throws {
         let person = people[who]
-        let answer = try await stage.signIn(
-            stage.token(
+        let answer = try await fixture.signIn(
+            fixture.token(
                 person.name, sub: person.sub, person.email, upstream: person.upstream),
             asked ? #"{"tenant":"victim"}"# : "{}")
         enforce(answer, who, "token")
@@ -186,13 +186,13 @@ struct IdentityRun {
         let lie = "whatever-\(world)@evil.example"
         switch event {
         case .evilSignUp(let who):
-            _ = try await stage.signUp(people[who].name, lie, by: .evil)
+            _ = try await fixture.signUp(people[who].name, lie, by: .evil)
         case .evilConfirm(let who, let sub, let verified):
-            try await stage.confirm(
+            try await fixture.confirm(
                 people[who].name, lie, sub: people[sub].sub, verified: verified, by: .evil)
         case .evilExternal(let who):
-            _ = try await stage.hook(
-                PoolStage.event(
+            _ = try await fixture.hook(
+                PoolFixture.event(
                     "PreSignUp_ExternalProvider",
                     "\(people[who].upstream ?? "Evil")_\(people[who].name)", lie, verified: true),
                 by: .evil)

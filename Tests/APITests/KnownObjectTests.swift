@@ -14,42 +14,42 @@ import Text
     ]
 
     @Test func `an object that the caller has is 304, until it changes`() async throws {
-        let stage = try await UserStage.make()
-        let rights = try await RightsStage.make(stage)
+        let fixture = try await UserFixture.make()
+        let rights = try await RightsFixture.make(fixture)
         var seen = 0
         for endpoint in Routes.all
         where endpoint.method == .get && Self.objects.contains(endpoint.id) {
             let (path, isKnown) = rights.target(endpoint)
             guard isKnown else { continue }
-            let first = try await stage.service.send(.get, path, as: .platformOwner)
+            let first = try await fixture.service.send(.get, path, as: .platformOwner)
             let etag = try #require(first.first("etag"), "\(endpoint.id) \(first.text)")
             for known in [etag, "W/\(etag)", "\"x\", \(etag)", "*"] {
-                let again = try await stage.service.send(
+                let again = try await fixture.service.send(
                     .get, path, as: .platformOwner, fields: [Field("if-none-match", known)])
                 #expect(again.status == 304, "\(endpoint.id) \(known)")
                 #expect(again.bytes.isEmpty && again.first("etag") == etag)
                 #expect(again.first("content-type") == nil)
             }
-            let other = try await stage.service.send(
+            let other = try await fixture.service.send(
                 .get, path, as: .platformOwner, fields: [Field("if-none-match", "\"x\"")])
             #expect(other.status == 200 && other.bytes == first.bytes, "\(endpoint.id)")
             seen += 1
         }
         #expect(seen >= 6)
-        let user = try await stage.make("x@a.example")
+        let user = try await fixture.make("x@a.example")
         let target = "/v1/tenants/acme/users/\(user)"
-        let etag = try await stage.service.send(.get, target, as: .platformOwner).first("etag")
-        try await stage.service.manage(.patch, target, #"{"name":"N"}"#)
-        let changed = try await stage.service.send(
+        let etag = try await fixture.service.send(.get, target, as: .platformOwner).first("etag")
+        try await fixture.service.manage(.patch, target, #"{"name":"N"}"#)
+        let changed = try await fixture.service.send(
             .get, target, as: .platformOwner, fields: [Field("if-none-match", etag ?? "")])
         #expect(changed.status == 200)
     }
 
     @Test func `a platform key without the right is not told what is there`() async throws {
-        let stage = try await UserStage.make()
-        let service = stage.service
+        let fixture = try await UserFixture.make()
+        let service = fixture.service
         let key = try await service.makeKey(#""audit:read""#, at: "/v1/api-keys")
-        let user = try await stage.make("x@a.example")
+        let user = try await fixture.make("x@a.example")
         for (method, there, away) in [
             (Method.get, "/v1/tenants/acme", "/v1/tenants/nowhere"),
             (.get, "/v1/tenants/acme/users", "/v1/tenants/nowhere/users"),

@@ -11,22 +11,23 @@ import Text
 @Suite(.cleansUp) struct LambdaTests {
     private static let target = "/2015-03-31/functions/pre-signup/invocations"
 
-    private struct Stage {
-        let scene: ProvisioningScene
+    private struct Fixture {
+        let base: ProvisioningFixture
         let clock: TestClock
         let provider: String
 
-        func event(_ email: String = "ann@ex.com", pool: String = ProvisioningScene.pool) -> String
+        func event(_ email: String = "ann@ex.com", pool: String = ProvisioningFixture.pool)
+            -> String
         {
-            ProvisioningScene.event(
+            ProvisioningFixture.event(
                 "PreSignUp_ExternalProvider", userName: "Google_\(email.prefix(3))", email: email
-            ).replacing(ProvisioningScene.pool, with: pool)
+            ).replacing(ProvisioningFixture.pool, with: pool)
         }
 
         func credential(
             of provider: String? = nil, as who: TestService.Credential = .platformOwner
         ) async throws -> (id: String, secret: String) {
-            let answer = try await scene.service.send(
+            let answer = try await base.service.send(
                 .post, "/v1/providers/\(provider ?? self.provider)/hook-credentials",
                 json: #"{"name":"forwarder"}"#, as: who)
             #expect(answer.status == 201, "\(answer.text)")
@@ -55,7 +56,7 @@ import Text
                 SHA256.authenticate(Array($1.utf8), key: $0)
             }
             let signature = Hex.encode(SHA256.authenticate(Array(text.utf8), key: made))
-            return try await scene.service.send(
+            return try await base.service.send(
                 .post, LambdaTests.target, json: json,
                 fields: [
                     Field("host", "gatehouse.test"), Field("x-amz-date", date),
@@ -67,67 +68,67 @@ import Text
         }
     }
 
-    private static func make() async throws -> Stage {
+    private static func make() async throws -> Fixture {
         let clock = TestClock()
-        let scene = try await ProvisioningScene.make(clock: { clock.now })
-        let list = try await scene.service.send(
+        let base = try await ProvisioningFixture.make(clock: { clock.now })
+        let list = try await base.service.send(
             .get, "/v1/providers?kind=cognito", as: .platformOwner)
         let id = list.json["items"]?.array?.first?["id"]?.string ?? ""
-        return Stage(scene: scene, clock: clock, provider: id)
+        return Fixture(base: base, clock: clock, provider: id)
     }
 
     @Test func `a signed call is taken once its credential exists, and not after`() async throws {
-        let stage = try await Self.make()
-        try await stage.scene.invite("ann@ex.com")
-        let key = try await stage.credential()
-        let path = "/v1/providers/\(stage.provider)/hook-credentials"
-        let list = try await stage.scene.service.send(.get, path, as: .platformOwner)
+        let fixture = try await Self.make()
+        try await fixture.base.invite("ann@ex.com")
+        let key = try await fixture.credential()
+        let path = "/v1/providers/\(fixture.provider)/hook-credentials"
+        let list = try await fixture.base.service.send(.get, path, as: .platformOwner)
         #expect(list.json["items"]?.array?.first?["id"]?.string == key.id)
         #expect(!list.text.contains(key.secret))
-        let first = try await stage.signed(stage.event(), key)
+        let first = try await fixture.signed(fixture.event(), key)
         #expect(first.status == 200, "\(first.text)")
         #expect(first.first("x-amz-function-error") == nil)
         #expect(first.json["response"]?["autoConfirmUser"]?.bool == false)
-        #expect(try await stage.signed(stage.event(), key).bytes == first.bytes)
-        #expect(try await stage.scene.count("users") == 1)
-        let sealed = try await stage.scene.service.storage.app.read(
+        #expect(try await fixture.signed(fixture.event(), key).bytes == first.bytes)
+        #expect(try await fixture.base.count("users") == 1)
+        let sealed = try await fixture.base.service.storage.app.read(
             "SELECT encode(sealed, 'escape') FROM hook_credentials")
         #expect(try !sealed[0].get(0, as: String.self).contains(key.secret))
         for status in [204, 404] {
-            let gone = try await stage.scene.service.send(
+            let gone = try await fixture.base.service.send(
                 .delete, "\(path)/\(key.id)", as: .platformOwner)
             #expect(gone.status == status)
         }
-        #expect(try await stage.signed(stage.event(), key).status == 401)
+        #expect(try await fixture.signed(fixture.event(), key).status == 401)
         #expect(
-            try await stage.scene.count(
+            try await fixture.base.count(
                 "audit_events WHERE action LIKE 'hook_credential.%'", platform: true) == 2)
     }
 
     @Test func `a wrong secret, an old date and another service are refused alike`() async throws {
-        let stage = try await Self.make()
-        let key = try await stage.credential()
-        #expect(try await stage.signed(stage.event(), (key.id, "wrong")).status == 401)
+        let fixture = try await Self.make()
+        let key = try await fixture.credential()
+        #expect(try await fixture.signed(fixture.event(), (key.id, "wrong")).status == 401)
         let unknown = UUID.random().description
-        #expect(try await stage.signed(stage.event(), (unknown, key.secret)).status == 401)
-        #expect(try await stage.signed(stage.event(), ("AKIDEXAMPLE", "x")).status == 401)
+        #expect(try await fixture.signed(fixture.event(), (unknown, key.secret)).status == 401)
+        #expect(try await fixture.signed(fixture.event(), ("AKIDEXAMPLE", "x")).status == 401)
         for late in [-301, 301] as [Int64] {
-            #expect(try await stage.signed(stage.event(), key, late: late).status == 401)
+            #expect(try await fixture.signed(fixture.event(), key, late: late).status == 401)
         }
-        #expect(try await stage.signed(stage.event(), key, late: 299).status == 200)
-        #expect(try await stage.signed(stage.event(), key, service: "s3").status == 401)
+        #expect(try await fixture.signed(fixture.event(), key, late: 299).status == 200)
+        #expect(try await fixture.signed(fixture.event(), key, service: "s3").status == 401)
     }
 
     @Test func `a credential that a key made is bounded as the key, and ends with it`() async throws
     {
-        let stage = try await Self.make()
-        let service = stage.scene.service
+        let fixture = try await Self.make()
+        let service = fixture.base.service
         let maker = try await service.makeKey(
             #""providers:write","hooks:signup""#,
             #","allowed_ips":["203.0.113.0/24"],"rate_limit":{"per_minute":3},"#
-                + #""expires_at":"\#(stage.clock.now.adding(seconds: 600))""#,
+                + #""expires_at":"\#(fixture.clock.now.adding(seconds: 600))""#,
             at: "/v1/api-keys")
-        let path = "/v1/providers/\(stage.provider)/hook-credentials"
+        let path = "/v1/providers/\(fixture.provider)/hook-credentials"
         let made = try await service.send(
             .post, path, json: "{}", as: maker.credential, from: "203.0.113.9")
         #expect(made.status == 201, "\(made.text)")
@@ -136,13 +137,13 @@ import Text
         let key = (made.json["id"]?.string ?? "", made.json["secret"]?.string ?? "")
         // Making it was the first of three uses.
         for status in [200, 200, 429] {
-            let answer = try await stage.signed(stage.event(), key)
+            let answer = try await fixture.signed(fixture.event(), key)
             #expect(answer.status == status, "\(answer.text)")
         }
-        let elsewhere = try await stage.signed(stage.event(), key, from: "198.51.100.1")
+        let elsewhere = try await fixture.signed(fixture.event(), key, from: "198.51.100.1")
         #expect(elsewhere.status == 403, "\(elsewhere.text)")
-        stage.clock.advance(seconds: 600)
-        #expect(try await stage.signed(stage.event(), key).status == 401)
+        fixture.clock.advance(seconds: 600)
+        #expect(try await fixture.signed(fixture.event(), key).status == 401)
         let weak = try await service.makeKey(#""providers:write""#, at: "/v1/api-keys")
         let refused = try await service.send(.post, path, json: "{}", as: weak.credential)
         #expect(refused.status == 403, "\(refused.text)")
@@ -151,37 +152,37 @@ import Text
             #""providers:write","hooks:signup""#, at: "/v1/api-keys")
         let last = try await service.send(.post, path, json: "{}", as: free.credential)
         let signing = (last.json["id"]?.string ?? "", last.json["secret"]?.string ?? "")
-        #expect(try await stage.signed(stage.event(), signing).status == 200)
+        #expect(try await fixture.signed(fixture.event(), signing).status == 200)
         try await service.manage(
             .post, "/v1/api-keys/\(free.id)/revoke", #"{"reason":"leaked","made_by":true}"#)
-        #expect(try await stage.signed(stage.event(), signing).status == 401)
+        #expect(try await fixture.signed(fixture.event(), signing).status == 401)
     }
 
     @Test func `a credential speaks for its own pool alone`() async throws {
-        let stage = try await Self.make()
-        try await stage.scene.register(
+        let fixture = try await Self.make()
+        try await fixture.base.register(
             #"{"kind":"cognito","name":"Second","issuer":"eu_2"}"#)
-        let key = try await stage.credential()
-        let other = try await stage.signed(stage.event(pool: "eu_2"), key)
+        let key = try await fixture.credential()
+        let other = try await fixture.signed(fixture.event(pool: "eu_2"), key)
         #expect(other.first("x-amz-function-error") == "Unhandled")
         #expect(
-            try await stage.scene.count(
+            try await fixture.base.count(
                 "decisions WHERE reason = 'provider_unknown'", platform: true) == 1)
     }
 
     @Test func `a pool that is opened to this machine takes calls from the loopback alone`()
         async throws
     {
-        let stage = try await Self.make()
-        try await stage.scene.invite("ann@ex.com")
+        let fixture = try await Self.make()
+        try await fixture.base.invite("ann@ex.com")
         func call(from address: String, _ fields: [Field] = []) async throws -> Int {
-            try await stage.scene.service.send(
-                .post, Self.target, json: stage.event(), fields: fields, from: address
+            try await fixture.base.service.send(
+                .post, Self.target, json: fixture.event(), fields: fields, from: address
             ).status
         }
         #expect(try await call(from: "127.0.0.1") == 401)
-        let opened = try await stage.scene.service.send(
-            .patch, "/v1/providers/\(stage.provider)", json: #"{"lambda_open":"loopback"}"#,
+        let opened = try await fixture.base.service.send(
+            .patch, "/v1/providers/\(fixture.provider)", json: #"{"lambda_open":"loopback"}"#,
             as: .platformOwner)
         #expect(opened.status == 200)
         for address in ["127.0.0.1", "::1"] {
@@ -199,36 +200,36 @@ import Text
             #expect(try await call(from: address, forwarded) == 401, "\(address)")
         }
         #expect(
-            try await stage.scene.service.send(
-                .post, "/v1/hooks/pre-signup/cognito", json: stage.event()
+            try await fixture.base.service.send(
+                .post, "/v1/hooks/pre-signup/cognito", json: fixture.event()
             ).status == 401)
     }
 
     @Test func `an invocation is done, done and acknowledged, or only tried, as AWS clients ask`()
         async throws
     {
-        let stage = try await Self.make()
-        try await stage.scene.invite("ann@ex.com")
-        let opened = try await stage.scene.service.send(
-            .patch, "/v1/providers/\(stage.provider)", json: #"{"lambda_open":"loopback"}"#,
+        let fixture = try await Self.make()
+        try await fixture.base.invite("ann@ex.com")
+        let opened = try await fixture.base.service.send(
+            .patch, "/v1/providers/\(fixture.provider)", json: #"{"lambda_open":"loopback"}"#,
             as: .platformOwner)
         #expect(opened.status == 200)
         func call(
             _ type: String?, query: String = "?Qualifier=$LATEST", json: String? = nil,
             from address: String = "127.0.0.1"
         ) async throws -> TestAnswer {
-            try await stage.scene.service.send(
-                .post, Self.target + query, json: json ?? stage.event(),
+            try await fixture.base.service.send(
+                .post, Self.target + query, json: json ?? fixture.event(),
                 fields: type.map { [Field("x-amz-invocation-type", $0)] } ?? [], from: address)
         }
         let tried = try await call("DryRun")
         #expect(tried.status == 204 && tried.bytes.isEmpty, "\(tried.text)")
-        #expect(try await stage.scene.count("decisions", platform: true) == 0)
+        #expect(try await fixture.base.count("decisions", platform: true) == 0)
         let event = try await call("Event")
         #expect(event.status == 202 && event.bytes.isEmpty, "\(event.text)")
-        #expect(try await stage.scene.count("users WHERE status = 'active'") == 1)
+        #expect(try await fixture.base.count("users WHERE status = 'active'") == 1)
         // What a refusal came to is in its decision: nobody waits for the answer.
-        let refused = try await call("Event", json: stage.event("eve@stranger.example"))
+        let refused = try await call("Event", json: fixture.event("eve@stranger.example"))
         #expect(refused.status == 202, "\(refused.text)")
         for type in ["RequestResponse", nil] {
             let answer = try await call(type)
@@ -246,8 +247,8 @@ import Text
     }
 
     @Test func `a tenant that names another's pool first catches nobody`() async throws {
-        let stage = try await Self.make()
-        let service = stage.scene.service
+        let fixture = try await Self.make()
+        let service = fixture.base.service
         let thief = try await service.makeTenant("thief")
         func post(_ more: String) async throws -> TestAnswer {
             try await service.send(
@@ -263,14 +264,14 @@ import Text
         _ = try await service.send(
             .put, "/v1/tenants/thief/policy", json: #"{"sign_up":"open"}"#,
             as: .platformOwner, fields: [Field("if-match", "*")])
-        let event = stage.event(pool: "eu_9")
-        #expect(try await stage.scene.cognito(event).status == 403)
+        let event = fixture.event(pool: "eu_9")
+        #expect(try await fixture.base.cognito(event).status == 403)
         #expect(
-            try await stage.scene.count(
+            try await fixture.base.count(
                 "decisions WHERE reason = 'provider_unknown'", platform: true) == 1)
         // The tenant's own credential reaches its own claim.
-        let own = try await stage.credential(of: id, as: .tenantAdmin(thief))
-        let mine = try await stage.signed(event, own)
+        let own = try await fixture.credential(of: id, as: .tenantAdmin(thief))
+        let mine = try await fixture.signed(event, own)
         #expect(mine.first("x-amz-function-error") == nil, "\(mine.text)")
         // A word of the platform confirms it; another pool's id takes that back.
         for (who, issuer, isConfirmed) in [

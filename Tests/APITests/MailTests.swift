@@ -13,7 +13,7 @@ import Text
 
 /// Mails of the product to a real SMTP listener.
 @Suite(.cleansUp) struct MailTests {
-    private struct Stage {
+    private struct Fixture {
         let service: TestService
         let sink: SMTPSink
         let log: CapturedLog
@@ -42,7 +42,7 @@ import Text
         }
     }
 
-    private static func make() async throws -> Stage {
+    private static func make() async throws -> Fixture {
         let sink = SMTPSink()
         let log = CapturedLog()
         let service = try await TestService.make(
@@ -50,109 +50,109 @@ import Text
                 mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example"))),
             logger: log.logger)
         try await service.makeTenant("acme")
-        return Stage(service: service, sink: sink, log: log)
+        return Fixture(service: service, sink: sink, log: log)
     }
 
     @Test func `an invite goes by mail, and its token is shown to nobody`() async throws {
-        let stage = try await Self.make()
-        let made = try await stage.send(
+        let fixture = try await Self.make()
+        let made = try await fixture.send(
             "/v1/tenants/acme/invites",
             #"{"email":"ann@example.com","message":"Hi <b>Ann</b>\nBcc: x@y.example"}"#)
         #expect(made.status == 201, "\(made.text)")
         #expect(made.json["delivery"]?.string == "mail")
         #expect(made.json["token"] == nil)
         #expect(made.json["accept_url"] == nil)
-        try await stage.carry()
-        #expect(stage.mails.count == 1)
-        let mail = try #require(stage.mails.first)
+        try await fixture.carry()
+        #expect(fixture.mails.count == 1)
+        let mail = try #require(fixture.mails.first)
         #expect(mail.to == ["<ann@example.com>"])
         #expect(mail.header("Subject") == "You are invited to acme")
         #expect(mail.header("Bcc") == nil)
         #expect(mail.parts[1].contains("Hi &lt;b&gt;Ann&lt;/b&gt;<br>"))
-        let token = try stage.token(mail)
+        let token = try fixture.token(mail)
         #expect(mail.parts[0].contains("http://gatehouse.test/invite#token=\(token)"))
-        let accepted = try await stage.send(
+        let accepted = try await fixture.send(
             "/v1/invites/accept",
             #"{"token":"\#(token)","password":"correct horse battery staple"}"#, as: .anonymous)
         #expect(accepted.status == 200, "\(accepted.text)")
-        #expect(!stage.log.text.contains(token))
+        #expect(!fixture.log.text.contains(token))
     }
 
     @Test func `the token lies nowhere in the database in clear, and goes once it is sent`()
         async throws
     {
-        let stage = try await Self.make()
-        _ = try await stage.send("/v1/tenants/acme/invites", #"{"email":"ann@example.com"}"#)
-        let app = stage.service.storage.app
+        let fixture = try await Self.make()
+        _ = try await fixture.send("/v1/tenants/acme/invites", #"{"email":"ann@example.com"}"#)
+        let app = fixture.service.storage.app
         func mail() async throws -> [UInt8]? {
             try await app.read("SELECT letter FROM mail")[0].get(0, as: [UInt8]?.self)
         }
         let sealed = try #require(try await mail())
-        try await stage.carry()
-        let token = try stage.token(try #require(stage.mails.first))
+        try await fixture.carry()
+        let token = try fixture.token(try #require(fixture.mails.first))
         #expect(!String(decoding: sealed, as: UTF8.self).contains(token))
         #expect(!String(decoding: sealed, as: UTF8.self).contains("ann@"))
         #expect(try await mail() == nil)
     }
 
     @Test func `a resend mails a new link and drops the one that had not left`() async throws {
-        let stage = try await Self.make()
-        let made = try await stage.send(
+        let fixture = try await Self.make()
+        let made = try await fixture.send(
             "/v1/tenants/acme/invites", #"{"email":"ann@example.com"}"#)
         let id = try #require(made.json["id"]?.string)
-        let again = try await stage.send("/v1/tenants/acme/invites/\(id)/resend", "{}")
+        let again = try await fixture.send("/v1/tenants/acme/invites/\(id)/resend", "{}")
         #expect(again.status == 200, "\(again.text)")
         #expect(again.json["sent_count"]?.int == 2)
         #expect(again.json["token"] == nil)
-        try await stage.carry()
-        #expect(stage.mails.count == 1)
-        let link = try await stage.send(
+        try await fixture.carry()
+        #expect(fixture.mails.count == 1)
+        let link = try await fixture.send(
             "/v1/tenants/acme/invites/\(id)/resend", #"{"delivery":"link"}"#)
         #expect(link.json["token"]?.string != nil)
         #expect(link.json["delivery"]?.string == "link")
-        let preview = try await stage.send(
+        let preview = try await fixture.send(
             "/v1/invites/preview",
-            #"{"token":"\#(try stage.token(stage.mails[0]))"}"#, as: .anonymous)
+            #"{"token":"\#(try fixture.token(fixture.mails[0]))"}"#, as: .anonymous)
         #expect(preview.status == 404)
     }
 
     @Test func `a revoked invite that waits is not mailed`() async throws {
-        let stage = try await Self.make()
-        let made = try await stage.send(
+        let fixture = try await Self.make()
+        let made = try await fixture.send(
             "/v1/tenants/acme/invites", #"{"email":"ann@example.com"}"#)
         let id = try #require(made.json["id"]?.string)
-        _ = try await stage.send("/v1/tenants/acme/invites/\(id)/revoke", "{}")
-        try await stage.carry()
-        #expect(stage.mails.isEmpty)
+        _ = try await fixture.send("/v1/tenants/acme/invites/\(id)/revoke", "{}")
+        try await fixture.carry()
+        #expect(fixture.mails.isEmpty)
     }
 
     @Test func `many replicas send each mail once`() async throws {
-        let stage = try await Self.make()
+        let fixture = try await Self.make()
         let list = (0..<40).map { #"{"email":"p\#($0)@example.com"}"# }
             .joined(separator: ",")
-        let made = try await stage.send(
+        let made = try await fixture.send(
             "/v1/tenants/acme/invites", #"{"invites":[\#(list)]}"#)
         #expect(made.status == 200)
         #expect(!made.text.contains("#token="))
-        let mailSender = try #require(stage.service.composition.mailSender)
+        let mailSender = try #require(fixture.service.composition.mailSender)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask { while try await mailSender.round() > 0 {} }
             }
             try await group.waitForAll()
         }
-        #expect(stage.mails.count == 40)
-        #expect(Set(stage.mails.flatMap(\.to)).count == 40)
+        #expect(fixture.mails.count == 40)
+        #expect(Set(fixture.mails.flatMap(\.to)).count == 40)
     }
 
     @Test func `a mail is tried again later, and given up where the server says never`()
         async throws
     {
-        let stage = try await Self.make()
-        stage.sink.refuse("451 4.7.1 later")
-        _ = try await stage.send("/v1/tenants/acme/invites", #"{"email":"a@example.com"}"#)
-        try await stage.carry()
-        let app = stage.service.storage.app
+        let fixture = try await Self.make()
+        fixture.sink.refuse("451 4.7.1 later")
+        _ = try await fixture.send("/v1/tenants/acme/invites", #"{"email":"a@example.com"}"#)
+        try await fixture.carry()
+        let app = fixture.service.storage.app
         func state() async throws -> (Bool, Int, String?) {
             let row = try await app.read(
                 "SELECT next_at IS NOT NULL, attempts, failure FROM mail")[0]
@@ -162,29 +162,29 @@ import Text
         #expect(waits)
         #expect(attempts == 1)
         #expect(failure?.contains("451 4.7.1 later") == true)
-        stage.sink.refuse("550 5.1.1 nobody")
+        fixture.sink.refuse("550 5.1.1 nobody")
         _ = try await app.query("UPDATE mail SET next_at = now()")
-        try await stage.carry()
+        try await fixture.carry()
         (waits, attempts, failure) = try await state()
         #expect(!waits)
         #expect(attempts == 2)
         #expect(failure?.contains("550 5.1.1 nobody") == true)
-        #expect(stage.log.text.contains("550 5.1.1 nobody"))
-        #expect(!stage.log.text.contains("a@example.com"))
+        #expect(fixture.log.text.contains("550 5.1.1 nobody"))
+        #expect(!fixture.log.text.contains("a@example.com"))
     }
 
     @Test func `an operator's link goes by mail and signs in once`() async throws {
-        let stage = try await Self.make()
-        let made = try await stage.send(
+        let fixture = try await Self.make()
+        let made = try await fixture.send(
             "/v1/operators", #"{"email":"op@example.com","role":"auditor"}"#)
         #expect(made.status == 201, "\(made.text)")
         #expect(made.json["sign_in_url"]?.isNull == true)
-        try await stage.carry()
-        let token = try stage.token(try #require(stage.mails.first))
-        let signedIn = try await stage.send(
+        try await fixture.carry()
+        let token = try fixture.token(try #require(fixture.mails.first))
+        let signedIn = try await fixture.send(
             "/v1/session", #"{"token":"\#(token)"}"#, as: .anonymous)
         #expect(signedIn.status == 201, "\(signedIn.text)")
-        let shown = try await stage.send(
+        let shown = try await fixture.send(
             "/v1/operators", #"{"email":"o2@example.com","role":"auditor","delivery":"link"}"#)
         #expect(shown.json["sign_in_url"]?.string != nil)
     }
@@ -192,93 +192,93 @@ import Text
     @Test func `an operator sets a new password by mail, once, and every session ends`()
         async throws
     {
-        let stage = try await Self.make()
-        let session = try await stage.service.session(role: "owner", tenant: nil)
+        let fixture = try await Self.make()
+        let session = try await fixture.service.session(role: "owner", tenant: nil)
         for email in ["nobody@example.com", "owner-platform@operators.example"] {
-            let answer = try await stage.send(
+            let answer = try await fixture.send(
                 "/v1/password-resets", #"{"email":"\#(email)"}"#, as: .anonymous)
             #expect(answer.status == 202)
             #expect(answer.bytes.isEmpty)
         }
-        try await stage.carry()
-        #expect(stage.mails.count == 1)
-        let token = try stage.token(try #require(stage.mails.first))
+        try await fixture.carry()
+        #expect(fixture.mails.count == 1)
+        let token = try fixture.token(try #require(fixture.mails.first))
         // It resets, and signs nobody in.
-        let asLink = try await stage.send(
+        let asLink = try await fixture.send(
             "/v1/session", #"{"token":"\#(token)"}"#, as: .anonymous)
         #expect(asLink.status == 401)
-        let short = try await stage.send(
+        let short = try await fixture.send(
             "/v1/password-resets/confirm", #"{"token":"\#(token)","password":"short"}"#,
             as: .anonymous)
         #expect(short.status == 422)
         let body = #"{"token":"\#(token)","password":"violet anchor meadow seventeen"}"#
-        let done = try await stage.send(
+        let done = try await fixture.send(
             "/v1/password-resets/confirm", body, as: .anonymous)
         #expect(done.status == 204, "\(done.text)")
-        let again = try await stage.send(
+        let again = try await fixture.send(
             "/v1/password-resets/confirm", body, as: .anonymous)
         #expect(again.status == 404)
-        let old = try await stage.service.send(.get, "/v1/me", as: .session(session))
+        let old = try await fixture.service.send(.get, "/v1/me", as: .session(session))
         #expect(old.status == 401)
-        let fresh = try await stage.send(
+        let fresh = try await fixture.send(
             "/v1/session",
             #"{"email":"owner-platform@operators.example","#
                 + #""password":"violet anchor meadow seventeen"}"#, as: .anonymous)
         #expect(fresh.status == 201, "\(fresh.text)")
-        #expect(!stage.log.text.contains(token))
+        #expect(!fixture.log.text.contains(token))
     }
 
     @Test func `a user with a password gets a link of the tenant, others get none`() async throws {
-        let stage = try await Self.make()
-        _ = try await stage.send("/v1/tenants/acme/invites", #"{"email":"ann@example.com"}"#)
-        try await stage.carry()
-        let invite = try stage.token(try #require(stage.mails.first))
-        _ = try await stage.send(
+        let fixture = try await Self.make()
+        _ = try await fixture.send("/v1/tenants/acme/invites", #"{"email":"ann@example.com"}"#)
+        try await fixture.carry()
+        let invite = try fixture.token(try #require(fixture.mails.first))
+        _ = try await fixture.send(
             "/v1/invites/accept",
             #"{"token":"\#(invite)","password":"correct horse battery staple"}"#,
             as: .anonymous)
-        _ = try await stage.send("/v1/tenants/acme/users", #"{"email":"bob@example.com"}"#)
+        _ = try await fixture.send("/v1/tenants/acme/users", #"{"email":"bob@example.com"}"#)
         for body in [
             #"{"email":"bob@example.com","tenant":"acme"}"#,
             #"{"email":"ann@example.com","tenant":"nowhere"}"#,
             #"{"email":"ann@example.com"}"#,
             #"{"email":"Ann@Example.com","tenant":"acme"}"#,
         ] {
-            let answer = try await stage.send("/v1/password-resets", body, as: .anonymous)
+            let answer = try await fixture.send("/v1/password-resets", body, as: .anonymous)
             #expect(answer.status == 202, "\(body)")
         }
-        try await stage.carry()
-        #expect(stage.mails.count == 2)
-        let token = try stage.token(try #require(stage.mails.last))
+        try await fixture.carry()
+        #expect(fixture.mails.count == 2)
+        let token = try fixture.token(try #require(fixture.mails.last))
         #expect(token.utf8.count == 49)
-        let done = try await stage.send(
+        let done = try await fixture.send(
             "/v1/password-resets/confirm",
             #"{"token":"\#(token)","password":"violet anchor meadow seventeen"}"#,
             as: .anonymous)
         #expect(done.status == 204, "\(done.text)")
-        let audit = try await stage.service.send(
+        let audit = try await fixture.service.send(
             .get, "/v1/tenants/acme/audit-events", as: .platformOwner)
         #expect(audit.text.contains("user.password_reset"))
         #expect(!audit.text.contains(token))
     }
 
     @Test func `a link from before a password was changed or taken away is dead`() async throws {
-        let stage = try await Self.make()
-        let service = stage.service
+        let fixture = try await Self.make()
+        let service = fixture.service
         let tenant = try #require(try await service.storage.tenant("acme"))
         let ann = try await service.makeUser(
             "ann@example.com", name: "Ann", password: "correct horse battery", in: tenant)
         func link() async throws -> String {
-            let before = stage.mails.count
-            _ = try await stage.send(
+            let before = fixture.mails.count
+            _ = try await fixture.send(
                 "/v1/password-resets", #"{"email":"ann@example.com","tenant":"acme"}"#,
                 as: .anonymous)
-            try await stage.carry()
-            #expect(stage.mails.count == before + 1)
-            return try stage.token(try #require(stage.mails.last))
+            try await fixture.carry()
+            #expect(fixture.mails.count == before + 1)
+            return try fixture.token(try #require(fixture.mails.last))
         }
         func confirm(_ token: String) async throws -> Int {
-            try await stage.send(
+            try await fixture.send(
                 "/v1/password-resets/confirm",
                 #"{"token":"\#(token)","password":"violet anchor meadow seventeen"}"#,
                 as: .anonymous
@@ -309,10 +309,10 @@ import Text
     }
 
     @Test func `one client asks for no more than sixty links in a minute`() async throws {
-        let stage = try await Self.make()
+        let fixture = try await Self.make()
         var last: TestAnswer?
         for number in 0...60 {
-            last = try await stage.send(
+            last = try await fixture.send(
                 "/v1/password-resets", #"{"email":"p\#(number)@example.com"}"#, as: .anonymous)
             #expect((last?.status == 202) == (number < 60))
         }
@@ -320,15 +320,15 @@ import Text
     }
 
     @Test func `one address gets five resets an hour`() async throws {
-        let stage = try await Self.make()
-        _ = try await stage.service.session(role: "owner", tenant: nil)
+        let fixture = try await Self.make()
+        _ = try await fixture.service.session(role: "owner", tenant: nil)
         for _ in 0..<8 {
-            let answer = try await stage.send(
+            let answer = try await fixture.send(
                 "/v1/password-resets", #"{"email":"owner-platform@operators.example"}"#,
                 as: .anonymous)
             #expect(answer.status == 202)
-            try await stage.carry()
+            try await fixture.carry()
         }
-        #expect(stage.mails.count == 5)
+        #expect(fixture.mails.count == 5)
     }
 }

@@ -12,8 +12,8 @@ import Text
 @Suite(.cleansUp) struct NearestYesTests {
     private static let acme = "/v1/tenants/acme"
 
-    private static func make(clock: TestClock? = nil) async throws -> ProvisioningScene {
-        try await ProvisioningScene.make(clock: { clock?.now ?? Timestamp.systemClock() })
+    private static func make(clock: TestClock? = nil) async throws -> ProvisioningFixture {
+        try await ProvisioningFixture.make(clock: { clock?.now ?? Timestamp.systemClock() })
     }
 
     private static func changes(_ answer: JSONValue) -> [String] {
@@ -21,108 +21,108 @@ import Text
     }
 
     private static func asked(
-        _ scene: ProvisioningScene, _ refused: TestAnswer,
+        _ fixture: ProvisioningFixture, _ refused: TestAnswer,
         as credential: TestService.Credential = .platformOwner
     ) async throws -> JSONValue {
         let id = refused.json["decision_id"]?.string ?? ""
-        return try await scene.service.send(
+        return try await fixture.service.send(
             .get, "\(acme)/provisioning/decisions/\(id)?would_admit=true", as: credential
         ).json
     }
 
     @Test func `a suspended user gets in once resumed, and the answer says so`() async throws {
-        let scene = try await Self.make()
-        let user = try await scene.row("ann@ex.com")
-        _ = try await scene.google("1", "ann@ex.com")
-        try await scene.service.manage(
+        let fixture = try await Self.make()
+        let user = try await fixture.row("ann@ex.com")
+        _ = try await fixture.google("1", "ann@ex.com")
+        try await fixture.service.manage(
             .post, "\(Self.acme)/users/\(user)/suspend", "{}")
-        let refused = try await scene.google("1", "ann@ex.com", more: #","tenant":"acme""#)
+        let refused = try await fixture.google("1", "ann@ex.com", more: #","tenant":"acme""#)
         #expect(refused.json["reason"]?.string == "user_suspended", "\(refused.text)")
         #expect(refused.json["would_admit"] == nil)
-        let told = try await Self.asked(scene, refused)
+        let told = try await Self.asked(fixture, refused)
         #expect(Self.changes(told) == ["resume_user"], "\(told)")
-        try await scene.service.manage(
+        try await fixture.service.manage(
             .post, "\(Self.acme)/users/\(user)/resume", "{}")
-        let admitted = try await scene.google("1", "ann@ex.com", more: #","tenant":"acme""#)
+        let admitted = try await fixture.google("1", "ann@ex.com", more: #","tenant":"acme""#)
         #expect(admitted.json["outcome"]?.string == "existing", "\(admitted.text)")
     }
 
     @Test func `an expired invite is sent again, a second sign-in is linked`() async throws {
-        let scene = try await Self.make()
-        try await scene.invite("ann@ex.com")
-        try await scene.service.storage.scope(scene.tenant.id).change(by: .system) {
+        let fixture = try await Self.make()
+        try await fixture.invite("ann@ex.com")
+        try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) {
             try await $0.query("UPDATE invites SET expires_at = now() - interval '1 hour'")
         }
         let tenant = #","tenant":"acme""#
-        let refused = try await scene.google("1", "ann@ex.com", more: tenant)
-        let told = try await Self.asked(scene, refused)
+        let refused = try await fixture.google("1", "ann@ex.com", more: tenant)
+        let told = try await Self.asked(fixture, refused)
         #expect(Self.changes(told).first == "resend_invite", "\(told)")
         #expect(Self.changes(told).contains("policy_sign_up"), "\(told)")
-        try await scene.row("bob@ex.com")
-        _ = try await scene.google("2", "bob@ex.com")
-        let second = try await scene.google("3", "bob@ex.com", more: tenant)
+        try await fixture.row("bob@ex.com")
+        _ = try await fixture.google("2", "bob@ex.com")
+        let second = try await fixture.google("3", "bob@ex.com", more: tenant)
         #expect(second.json["reason"]?.string == "identity_link_required")
-        #expect(Self.changes(try await Self.asked(scene, second)) == ["relink"])
+        #expect(Self.changes(try await Self.asked(fixture, second)) == ["relink"])
     }
 
     @Test func `a dry run tells it too, and a tenant's reader only of its own facts`()
         async throws
     {
-        let scene = try await Self.make()
-        let other = ProvisioningScene(
-            service: scene.service, tenant: try await scene.service.makeTenant("other"))
+        let fixture = try await Self.make()
+        let other = ProvisioningFixture(
+            service: fixture.service, tenant: try await fixture.service.makeTenant("other"))
         _ = try await other.row("ann@ex.com", source: "approval")
-        let tried = try await scene.service.send(
+        let tried = try await fixture.service.send(
             .post, "/v1/provisioning/evaluate",
             json: #"{"provider":"google","subject":"1","email":"ann@ex.com","#
                 + #""email_verified":true}"#, as: .platformOwner)
         #expect(tried.json["reason"]?.string == "approval_pending", "\(tried.text)")
         // Approved alone, the row would ask for its first sign-in.
         #expect(Self.changes(tried.json) == ["invite"], "\(tried.text)")
-        let refused = try await scene.google("1", "ann@ex.com", more: #","tenant":"acme""#)
-        let told = try await Self.asked(scene, refused, as: .tenantAdmin(scene.tenant))
+        let refused = try await fixture.google("1", "ann@ex.com", more: #","tenant":"acme""#)
+        let told = try await Self.asked(fixture, refused, as: .tenantAdmin(fixture.tenant))
         #expect(Self.changes(told).first == "invite", "\(told)")
         let named = (told["would_admit"]?.array ?? []).compactMap { $0["tenant_id"]?.string }
-        #expect(Set(named) == [scene.tenant.id.description], "\(told)")
+        #expect(Set(named) == [fixture.tenant.id.description], "\(told)")
     }
 
     @Test func `of a decision that looked at two tenants each reader hears of their own`()
         async throws
     {
-        let scene = try await Self.make()
-        let other = ProvisioningScene(
-            service: scene.service, tenant: try await scene.service.makeTenant("other"))
+        let fixture = try await Self.make()
+        let other = ProvisioningFixture(
+            service: fixture.service, tenant: try await fixture.service.makeTenant("other"))
         _ = try await other.row("ann@ex.com", source: "approval")
-        let user = try await scene.row("ann@ex.com")
-        try await scene.service.manage(.post, "\(Self.acme)/users/\(user)/suspend", "{}")
-        let refused = try await scene.google("1", "ann@ex.com")
+        let user = try await fixture.row("ann@ex.com")
+        try await fixture.service.manage(.post, "\(Self.acme)/users/\(user)/suspend", "{}")
+        let refused = try await fixture.google("1", "ann@ex.com")
         #expect(refused.json["reason"]?.string == "user_suspended", "\(refused.text)")
-        let told = try await Self.asked(scene, refused, as: .tenantAdmin(scene.tenant))
+        let told = try await Self.asked(fixture, refused, as: .tenantAdmin(fixture.tenant))
         #expect(Self.changes(told).first == "resume_user", "\(told)")
         let named = (told["would_admit"]?.array ?? []).compactMap { $0["tenant_id"]?.string }
-        #expect(Set(named) == [scene.tenant.id.description], "\(told)")
+        #expect(Set(named) == [fixture.tenant.id.description], "\(told)")
     }
 
     @Test func `it waits for nobody's row, and is one of the caller's dry runs`() async throws {
         let clock = TestClock()
-        let scene = try await Self.make(clock: clock)
+        let fixture = try await Self.make(clock: clock)
         clock.startMinute()
-        let user = try await scene.row("ann@ex.com")
-        try await scene.service.manage(.post, "\(Self.acme)/users/\(user)/suspend", "{}")
-        let refused = try await scene.google("1", "ann@ex.com", more: #","tenant":"acme""#)
+        let user = try await fixture.row("ann@ex.com")
+        try await fixture.service.manage(.post, "\(Self.acme)/users/\(user)/suspend", "{}")
+        let refused = try await fixture.google("1", "ann@ex.com", more: #","tenant":"acme""#)
         let id = refused.json["decision_id"]?.string ?? ""
         let path = "\(Self.acme)/provisioning/decisions/\(id)"
-        let other = TestService.Credential.tenantAdmin(scene.tenant)
-        #expect(try await scene.service.send(.get, path, as: other).status == 200)
-        try await scene.service.storage.scope(scene.tenant.id).change(by: .system) { change in
+        let other = TestService.Credential.tenantAdmin(fixture.tenant)
+        #expect(try await fixture.service.send(.get, path, as: other).status == 200)
+        try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) { change in
             for table in ["tenants", "users"] {
                 try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
             }
-            let told = try await Self.asked(scene, refused)
+            let told = try await Self.asked(fixture, refused)
             #expect(Self.changes(told) == ["resume_user"], "\(told)")
         }
         func ask(_ more: String, _ who: TestService.Credential) async throws -> Int {
-            try await scene.service.send(.get, path + more, as: who).status
+            try await fixture.service.send(.get, path + more, as: who).status
         }
         for number in 1..<60 {
             let status = try await ask("?would_admit=true", .platformOwner)
@@ -136,10 +136,10 @@ import Text
     }
 
     @Test func `what was admitted has nothing to be changed`() async throws {
-        let scene = try await Self.make()
-        try await scene.row("ann@ex.com")
-        let linked = try await scene.google("1", "ann@ex.com")
-        let told = try await Self.asked(scene, linked)
+        let fixture = try await Self.make()
+        try await fixture.row("ann@ex.com")
+        let linked = try await fixture.google("1", "ann@ex.com")
+        let told = try await Self.asked(fixture, linked)
         #expect(told["would_admit"]?.array?.isEmpty == true, "\(told)")
     }
 }

@@ -6,7 +6,7 @@ import Testing
 struct OpenAPITests {
     private func document() throws -> JSONValue {
         try JSONValue(
-            parsing: OpenAPIDocument(endpoints: Fixture().endpoints, version: "1.0").bytes)
+            parsing: OpenAPIDocument(endpoints: ThingFixture().endpoints, version: "1.0").bytes)
     }
 
     @Test func `each endpoint is an operation with its id, tag and access`() throws {
@@ -68,8 +68,8 @@ struct OpenAPITests {
         let post = try document()["paths"]?["/v1/tenants/{tenant}/things"]?["post"]
         let media = post?["requestBody"]?["content"]?["application/json"]
         let example = try #require(media?["example"])
-        let response = try await Fixture().send(
-            .post, Fixture.path, json: String(decoding: example.encoded(), as: UTF8.self))
+        let response = try await ThingFixture().send(
+            .post, ThingFixture.path, json: String(decoding: example.encoded(), as: UTF8.self))
         #expect(response.status == 201)
     }
 

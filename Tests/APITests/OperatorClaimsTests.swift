@@ -13,7 +13,7 @@ import Text
 
 /// Operators' addresses: one confirmed row has it, claims that nobody proved coexist.
 @Suite(.cleansUp) struct OperatorClaimsTests {
-    private struct Stage {
+    private struct Fixture {
         let service: TestService
         let sink: SMTPSink
 
@@ -63,136 +63,136 @@ import Text
         }
     }
 
-    private static func make() async throws -> (Stage, TenantRow, TenantRow) {
+    private static func make() async throws -> (Fixture, TenantRow, TenantRow) {
         let sink = SMTPSink()
         let service = try await TestService.make(
             externalServices: ExternalServices(
                 mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example"))))
         let acme = try await service.makeTenant("acme")
         let evil = try await service.makeTenant("evil")
-        return (Stage(service: service, sink: sink), acme, evil)
+        return (Fixture(service: service, sink: sink), acme, evil)
     }
 
     private static let email = "ceo@victim.example"
 
     @Test func `a tenant's claim keeps neither another tenant nor the platform off`() async throws {
-        let (stage, acme, evil) = try await Self.make()
-        let squat = try await stage.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
-        #expect(try await stage.row(squat.id)["confirmed"] == .bool(false))
+        let (fixture, acme, evil) = try await Self.make()
+        let squat = try await fixture.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
+        #expect(try await fixture.row(squat.id)["confirmed"] == .bool(false))
         // A link that was shown proves nothing, though it signs in.
-        #expect(try await stage.follow(squat.token) == 201)
-        #expect(try await stage.row(squat.id)["confirmed"] == .bool(false))
-        let real = try await stage.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
-        #expect(try await stage.row(real.id)["confirmed"] == .bool(false))
-        #expect(try await stage.follow(real.token) == 201)
-        #expect(try await stage.row(real.id)["confirmed"] == .bool(true))
+        #expect(try await fixture.follow(squat.token) == 201)
+        #expect(try await fixture.row(squat.id)["confirmed"] == .bool(false))
+        let real = try await fixture.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
+        #expect(try await fixture.row(real.id)["confirmed"] == .bool(false))
+        #expect(try await fixture.follow(real.token) == 201)
+        #expect(try await fixture.row(real.id)["confirmed"] == .bool(true))
         // One at most in a tenant, and one confirmed.
         for who: TestService.Credential in [.tenantAdmin(evil), .platformOwner] {
-            let again = try await stage.service.send(
+            let again = try await fixture.service.send(
                 .post, "/v1/operators", json: #"{"email":"\#(Self.email)","role":"auditor"}"#,
                 as: who)
             #expect(again.status == 409 && again.json["code"]?.string == "email_taken")
         }
-        let audit = try await stage.service.send(
+        let audit = try await fixture.service.send(
             .get, "/v1/tenants/acme/audit-events?action=operator.confirmed",
             as: .platformOwner)
         #expect(audit.json["items"]?.array?.count == 1)
         // What the platform makes is confirmed at once, whoever claimed it before.
-        _ = try await stage.make("cfo@victim.example", as: .tenantAdmin(evil), delivery: "link")
-        let made = try await stage.make(
+        _ = try await fixture.make("cfo@victim.example", as: .tenantAdmin(evil), delivery: "link")
+        let made = try await fixture.make(
             "cfo@victim.example", as: .platformOwner, delivery: "link")
-        #expect(try await stage.row(made.id)["confirmed"] == .bool(true))
+        #expect(try await fixture.row(made.id)["confirmed"] == .bool(true))
     }
 
     @Test func `each row has its own password, and the confirmed one goes without a tenant`()
         async throws
     {
-        let (stage, acme, evil) = try await Self.make()
-        let squat = try await stage.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
-        try await stage.setPassword("the squatter's own password", of: squat.id)
+        let (fixture, acme, evil) = try await Self.make()
+        let squat = try await fixture.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
+        try await fixture.setPassword("the squatter's own password", of: squat.id)
         // The only one there is needs no tenant.
         #expect(
-            try await stage.signIn(Self.email, "the squatter's own password").status == 201)
-        let real = try await stage.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
-        try await stage.setPassword("the victim's own password", of: real.id)
+            try await fixture.signIn(Self.email, "the squatter's own password").status == 201)
+        let real = try await fixture.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
+        try await fixture.setPassword("the victim's own password", of: real.id)
         // Of several, none confirmed, it has to be said which.
-        #expect(try await stage.signIn(Self.email, "the victim's own password").status == 401)
+        #expect(try await fixture.signIn(Self.email, "the victim's own password").status == 401)
         #expect(
-            try await stage.signIn(
+            try await fixture.signIn(
                 Self.email, "the victim's own password", tenant: "acme"
             ).status == 201)
-        #expect(try await stage.follow(real.token) == 201)
-        let mine = try await stage.signIn(Self.email, "the victim's own password")
+        #expect(try await fixture.follow(real.token) == 201)
+        let mine = try await fixture.signIn(Self.email, "the victim's own password")
         #expect(mine.json["operator"]?["id"]?.string == real.id, "\(mine.text)")
-        #expect(try await stage.signIn(Self.email, "the squatter's own password").status == 401)
-        let below = try await stage.signIn(
+        #expect(try await fixture.signIn(Self.email, "the squatter's own password").status == 401)
+        let below = try await fixture.signIn(
             Self.email, "the squatter's own password", tenant: evil.id.description)
         #expect(below.json["operator"]?["id"]?.string == squat.id, "\(below.text)")
         #expect(
-            try await stage.signIn(
+            try await fixture.signIn(
                 Self.email, "the squatter's own password", tenant: "nowhere"
             ).status == 401)
     }
 
     @Test func `resets go to the confirmed row, with a tenant to that tenant's`() async throws {
-        let (stage, acme, evil) = try await Self.make()
-        let squat = try await stage.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
-        let real = try await stage.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
-        #expect(try await stage.follow(real.token) == 201)
+        let (fixture, acme, evil) = try await Self.make()
+        let squat = try await fixture.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
+        let real = try await fixture.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
+        #expect(try await fixture.follow(real.token) == 201)
         func reset(_ more: String, _ password: String) async throws {
-            let before = stage.sink.mails.count
-            let asked = try await stage.service.send(
+            let before = fixture.sink.mails.count
+            let asked = try await fixture.service.send(
                 .post, "/v1/password-resets", json: #"{"email":"\#(Self.email)"\#(more)}"#)
             #expect(asked.status == 202)
-            try await stage.service.composition.resetAnswers.round()
-            try await stage.service.composition.mailSender?.round()
-            #expect(stage.sink.mails.count == before + 1)
-            let token = try stage.token(try #require(stage.sink.mails.last))
-            let done = try await stage.service.send(
+            try await fixture.service.composition.resetAnswers.round()
+            try await fixture.service.composition.mailSender?.round()
+            #expect(fixture.sink.mails.count == before + 1)
+            let token = try fixture.token(try #require(fixture.sink.mails.last))
+            let done = try await fixture.service.send(
                 .post, "/v1/password-resets/confirm",
                 json: #"{"token":"\#(token)","password":"\#(password)"}"#)
             #expect(done.status == 204, "\(done.text)")
         }
         try await reset("", "violet anchor meadow seventeen")
-        let mine = try await stage.signIn(Self.email, "violet anchor meadow seventeen")
+        let mine = try await fixture.signIn(Self.email, "violet anchor meadow seventeen")
         #expect(mine.json["operator"]?["id"]?.string == real.id)
         try await reset(#","tenant":"evil""#, "another anchor meadow eighteen")
-        let theirs = try await stage.signIn(
+        let theirs = try await fixture.signIn(
             Self.email, "another anchor meadow eighteen", tenant: "evil")
         #expect(theirs.json["operator"]?["id"]?.string == squat.id)
-        #expect(try await stage.row(squat.id)["confirmed"] == .bool(false))
+        #expect(try await fixture.row(squat.id)["confirmed"] == .bool(false))
     }
 
     @Test
     func `an operator becomes active by signing in alone, and the last who has signed in stays`()
         async throws
     {
-        let (stage, acme, _) = try await Self.make()
+        let (fixture, acme, _) = try await Self.make()
         let path = "/v1/operators"
-        let made = try await stage.service.send(
+        let made = try await fixture.service.send(
             .post, path, json: #"{"email":"o2@acme.example","role":"owner","delivery":"link"}"#,
             as: .tenantAdmin(acme))
         let second = "\(path)/\(made.json["id"]?.string ?? "")"
         func patch(_ path: String, _ json: String) async throws -> TestAnswer {
-            try await stage.service.send(.patch, path, json: json, as: .platformOwner)
+            try await fixture.service.send(.patch, path, json: json, as: .platformOwner)
         }
         #expect(try await patch(second, #"{"status":"active"}"#).status == 409)
         #expect(try await patch(second, #"{"status":"suspended"}"#).status == 200)
         let resumed = try await patch(second, #"{"status":"active"}"#)
         #expect(resumed.json["status"]?.string == "pending", "\(resumed.text)")
         // A pending owner, and one who never signed in, keep nobody's place.
-        let list = try await stage.service.send(.get, path, as: .tenantAdmin(acme))
+        let list = try await fixture.service.send(.get, path, as: .tenantAdmin(acme))
         let first = list.json["items"]?.array?.first {
             $0["email"]?.string?.hasPrefix("owner-") == true
         }
         let own = "\(path)/\(first?["id"]?.string ?? "")"
-        _ = try await stage.service.storage.app.query(
+        _ = try await fixture.service.storage.app.query(
             "UPDATE operators SET status = 'active' WHERE email_key = 'o2@acme.example'")
-        let removed = try await stage.service.send(.delete, own, as: .platformOwner)
+        let removed = try await fixture.service.send(.delete, own, as: .platformOwner)
         #expect(removed.status == 409, "\(removed.text)")
-        _ = try await stage.service.storage.app.query(
+        _ = try await fixture.service.storage.app.query(
             "UPDATE operators SET last_sign_in_at = now() WHERE email_key = 'o2@acme.example'")
-        #expect(try await stage.service.send(.delete, own, as: .platformOwner).status == 204)
+        #expect(try await fixture.service.send(.delete, own, as: .platformOwner).status == 204)
     }
 
     @Test func `a place where the sign-in was right is known for 90 days, by a link too`()

@@ -15,7 +15,7 @@ import Text
     private static let other = "the squatter's own password"
     private static let home = "192.0.2.1"
 
-    private struct Stage {
+    private struct Fixture {
         let service: TestService
         let acme: TenantRow
 
@@ -61,75 +61,75 @@ import Text
     /// With the tenants `acme` and `evil`.
     private static func make(
         _ clock: TestClock = TestClock()
-    ) async throws -> (Stage, evil: TenantRow) {
+    ) async throws -> (Fixture, evil: TenantRow) {
         let (service, acme) = try await TestService.makeWithTenant(clock: clock)
-        return (Stage(service: service, acme: acme), try await service.makeTenant("evil"))
+        return (Fixture(service: service, acme: acme), try await service.makeTenant("evil"))
     }
 
     @Test func `an operator below a tenant signs in as often as they like beside another claim`()
         async throws
     {
-        let (stage, evil) = try await Self.make()
-        _ = try await stage.make(Self.other, as: .tenantAdmin(evil))
-        let id = try await stage.make(Self.password, as: .tenantAdmin(stage.acme))
+        let (fixture, evil) = try await Self.make()
+        _ = try await fixture.make(Self.other, as: .tenantAdmin(evil))
+        let id = try await fixture.make(Self.password, as: .tenantAdmin(fixture.acme))
         for number in 0..<10 {
-            let answer = try await stage.signIn(Self.password, in: "acme", from: Self.home)
+            let answer = try await fixture.signIn(Self.password, in: "acme", from: Self.home)
             #expect(answer.status == 201, "\(number): \(answer.text)")
             #expect(answer.json["operator"]?["id"]?.string == id.description)
         }
     }
 
     @Test func `strangers' tries lock strangers out, and a known place stays open`() async throws {
-        let (stage, evil) = try await Self.make()
-        _ = try await stage.make(Self.other, as: .tenantAdmin(evil))
-        _ = try await stage.make(Self.password, as: .tenantAdmin(stage.acme))
+        let (fixture, evil) = try await Self.make()
+        _ = try await fixture.make(Self.other, as: .tenantAdmin(evil))
+        _ = try await fixture.make(Self.password, as: .tenantAdmin(fixture.acme))
         for round in 0..<10 {
-            let answer = try await stage.signIn(Self.password, in: "acme", from: Self.home)
+            let answer = try await fixture.signIn(Self.password, in: "acme", from: Self.home)
             #expect(answer.status == 201, "\(round): \(answer.text)")
-            try await stage.guess(3, in: "acme", round: round)
+            try await fixture.guess(3, in: "acme", round: round)
         }
         // The right password from where it was never right waits, and is told so.
-        let elsewhere = try await stage.signIn(Self.password, in: "acme", from: "203.0.113.9")
+        let elsewhere = try await fixture.signIn(Self.password, in: "acme", from: "203.0.113.9")
         #expect(elsewhere.status == 429 && elsewhere.first("retry-after") != nil)
-        #expect(try await stage.signIn(Self.password, from: Self.home).status == 429)
+        #expect(try await fixture.signIn(Self.password, from: Self.home).status == 429)
     }
 
     @Test func `tries at the named row hold the confirmed row's operator back as little`()
         async throws
     {
-        let (stage, evil) = try await Self.make()
-        _ = try await stage.make(Self.other, as: .tenantAdmin(evil))
-        let id = try await stage.make(Self.password, as: .platformOwner)
+        let (fixture, evil) = try await Self.make()
+        _ = try await fixture.make(Self.other, as: .tenantAdmin(evil))
+        let id = try await fixture.make(Self.password, as: .platformOwner)
         for round in 0..<10 {
-            let answer = try await stage.signIn(Self.password, in: "evil", from: Self.home)
+            let answer = try await fixture.signIn(Self.password, in: "evil", from: Self.home)
             #expect(answer.json["operator"]?["id"]?.string == id.description, "\(answer.text)")
             // What is right for one row is no failure of the other.
-            let claim = try await stage.signIn(
+            let claim = try await fixture.signIn(
                 Self.other, in: "evil", from: "203.0.113.\(round)")
             #expect(claim.status == 201, "\(round): \(claim.text)")
         }
         for _ in 0..<10 {
-            let answer = try await stage.signIn(Self.password, in: "evil", from: Self.home)
+            let answer = try await fixture.signIn(Self.password, in: "evil", from: Self.home)
             #expect(answer.status == 201)
         }
         #expect(
-            try await stage.signIn(Self.other, in: "evil", from: "203.0.113.99").status == 201)
-        try await stage.guess(10, in: "evil", round: 1)
+            try await fixture.signIn(Self.other, in: "evil", from: "203.0.113.99").status == 201)
+        try await fixture.guess(10, in: "evil", round: 1)
         #expect(
-            try await stage.signIn(Self.password, in: "evil", from: Self.home).status == 201)
+            try await fixture.signIn(Self.password, in: "evil", from: Self.home).status == 201)
     }
 
     @Test func `a confirmed operator's place is known with the tenant and without it`()
         async throws
     {
         for first in [nil, "acme"] {
-            let (stage, _) = try await Self.make()
-            _ = try await stage.make(Self.password, as: .platformOwner, tenant: stage.acme)
+            let (fixture, _) = try await Self.make()
+            _ = try await fixture.make(Self.password, as: .platformOwner, tenant: fixture.acme)
             #expect(
-                try await stage.signIn(Self.password, in: first, from: Self.home).status == 201)
-            try await stage.guess(10, in: "acme", round: 1)
+                try await fixture.signIn(Self.password, in: first, from: Self.home).status == 201)
+            try await fixture.guess(10, in: "acme", round: 1)
             for tenant in [nil, "acme"] {
-                let answer = try await stage.signIn(Self.password, in: tenant, from: Self.home)
+                let answer = try await fixture.signIn(Self.password, in: tenant, from: Self.home)
                 #expect(answer.status == 201, "\(tenant ?? "-"): \(answer.text)")
             }
         }
@@ -139,21 +139,21 @@ import Text
         async throws
     {
         let clock = TestClock()
-        let (stage, evil) = try await Self.make(clock)
-        let squatter = try await stage.make(Self.other, as: .tenantAdmin(evil))
-        _ = try await stage.make(Self.password, as: .platformOwner, tenant: stage.acme)
-        #expect(try await stage.signIn(Self.password, from: Self.home).status == 201)
+        let (fixture, evil) = try await Self.make(clock)
+        let squatter = try await fixture.make(Self.other, as: .tenantAdmin(evil))
+        _ = try await fixture.make(Self.password, as: .platformOwner, tenant: fixture.acme)
+        #expect(try await fixture.signIn(Self.password, from: Self.home).status == 201)
         for number in 0..<25 {
             clock.advance(seconds: 1)
             let token = TokenSecret.make()
-            try await stage.service.storage.storeOperatorLink(
+            try await fixture.service.storage.storeOperatorLink(
                 TokenSecret.hash(token) ?? [], for: squatter, seconds: 60)
-            let linked = try await stage.service.send(
+            let linked = try await fixture.service.send(
                 .post, "/v1/session", json: #"{"token":"\#(token)"}"#,
                 from: "203.0.113.\(number)")
             #expect(linked.status == 201, "\(linked.text)")
         }
-        try await stage.guess(10, in: "evil", round: 1)
-        #expect(try await stage.signIn(Self.password, from: Self.home).status == 201)
+        try await fixture.guess(10, in: "evil", round: 1)
+        #expect(try await fixture.signIn(Self.password, from: Self.home).status == 201)
     }
 }

@@ -16,42 +16,43 @@ import Text
     private static let app = "https://app.example"
     private static let origin = [Field("origin", app)]
 
-    private func key(_ stage: UserStage, _ scopes: String, more: String = "") async throws -> String
+    private func key(_ fixture: UserFixture, _ scopes: String, more: String = "") async throws
+        -> String
     {
-        let made = try await stage.service.send(
+        let made = try await fixture.service.send(
             .post, "/v1/tenants/acme/api-keys",
             json: #"{"name":"k","scopes":[\#(scopes)]\#(more)}"#,
             as: .platformOwner)
         return try #require(made.json["key"]?.string, "\(made.text)")
     }
 
-    private func list(_ stage: UserStage, _ origin: String) async throws {
-        let made = try await stage.service.send(
+    private func list(_ fixture: UserFixture, _ origin: String) async throws {
+        let made = try await fixture.service.send(
             .post, Self.path, json: #"{"origin":"\#(origin)"}"#, as: .platformOwner)
         #expect(made.status == 201, "\(made.text)")
     }
 
-    private func setPolicy(_ stage: UserStage, _ json: String) async throws {
+    private func setPolicy(_ fixture: UserFixture, _ json: String) async throws {
         let policy = "/v1/tenants/acme/policy"
-        let read = try await stage.service.send(.get, policy, as: .platformOwner)
-        let put = try await stage.service.send(
+        let read = try await fixture.service.send(.get, policy, as: .platformOwner)
+        let put = try await fixture.service.send(
             .put, policy, json: json, as: .platformOwner,
             fields: [Field("if-match", read.first("etag") ?? "")])
         #expect(put.status == 200, "\(put.text)")
     }
 
     @Test func `every refusal carries the fields that a success carries`() async throws {
-        let stage = try await UserStage.make()
-        try await list(stage, Self.app)
-        let user = try await stage.make("a@a.example")
-        let writer = try await key(stage, #""users:read","users:write","cors:write""#)
-        let reader = try await key(stage, #""users:read""#)
+        let fixture = try await UserFixture.make()
+        try await list(fixture, Self.app)
+        let user = try await fixture.make("a@a.example")
+        let writer = try await key(fixture, #""users:read","users:write","cors:write""#)
+        let reader = try await key(fixture, #""users:read""#)
         let once = try await key(
-            stage, #""users:read""#, more: #","rate_limit":{"per_minute":1}"#)
+            fixture, #""users:read""#, more: #","rate_limit":{"per_minute":1}"#)
         let users = "/v1/tenants/acme/users"
         let one = "\(users)/\(user)"
         let big = #"{"email":"\#(String(repeating: "x", count: 1 << 20))"}"#
-        _ = try await stage.service.send(.get, users, as: .bearer(once))
+        _ = try await fixture.service.send(.get, users, as: .bearer(once))
         let cases: [(Int, HTTP.Method, String, String?, String?, [Field])] = [
             (200, .get, users, nil, reader, []), (401, .get, users, nil, nil, []),
             (400, .post, users, "{", writer, []),
@@ -69,7 +70,7 @@ import Text
             (429, .get, users, nil, once, []),
         ]
         for (status, method, path, json, key, fields) in cases {
-            let answer = try await stage.service.send(
+            let answer = try await fixture.service.send(
                 method, path, json: json, as: key.map { .bearer($0) } ?? .anonymous,
                 fields: fields + Self.origin)
             #expect(answer.status == status, "\(answer.text)")
@@ -80,8 +81,8 @@ import Text
     }
 
     @Test func `a policy that cannot be read is 503 without an allowed origin`() async throws {
-        let stage = try await UserStage.make()
-        let away = stage.service.database.client(as: "host=/nowhere dbname=nothing") {
+        let fixture = try await UserFixture.make()
+        let away = fixture.service.database.client(as: "host=/nowhere dbname=nothing") {
             $0.acquireTimeout = 100
         }
         let composition = try Composition(
@@ -101,30 +102,30 @@ import Text
     }
 
     @Test func `any loopback port may ask while the tenant's switch is on`() async throws {
-        let stage = try await UserStage.make()
+        let fixture = try await UserFixture.make()
         func status(_ origin: String) async throws -> Int {
-            try await stage.service.send(
+            try await fixture.service.send(
                 .get, "/v1/tenants/acme/users", fields: [Field("origin", origin)]
             ).status
         }
         let local = ["http://localhost:5173", "http://127.0.0.1:1", "http://[::1]:65535"]
         for origin in local { #expect(try await status(origin) == 403) }
-        try await setPolicy(stage, #"{"dev_origins":true}"#)
+        try await setPolicy(fixture, #"{"dev_origins":true}"#)
         for origin in local { #expect(try await status(origin) == 401) }
         for origin in ["http://localhost:05", "http://localhost:70000", "http://localhost.ex"] {
             #expect(try await status(origin) == 403, "\(origin)")
         }
-        try await setPolicy(stage, #"{"dev_origins":false}"#)
+        try await setPolicy(fixture, #"{"dev_origins":false}"#)
         for origin in local { #expect(try await status(origin) == 403) }
     }
 
     @Test func `a private network is answered for exact https while the switch is on`()
         async throws
     {
-        let stage = try await UserStage.make()
-        for origin in [Self.app, "http://plain.example"] { try await list(stage, origin) }
+        let fixture = try await UserFixture.make()
+        for origin in [Self.app, "http://plain.example"] { try await list(fixture, origin) }
         func granted(_ origin: String) async throws -> String? {
-            let answer = try await stage.service.send(
+            let answer = try await fixture.service.send(
                 .options, "/v1/tenants/acme/users",
                 fields: [
                     Field("origin", origin), Field("access-control-request-method", "GET"),
@@ -134,29 +135,29 @@ import Text
             return answer.first("access-control-allow-private-network")
         }
         #expect(try await granted(Self.app) == nil)
-        try await setPolicy(stage, #"{"private_network":true}"#)
+        try await setPolicy(fixture, #"{"private_network":true}"#)
         #expect(try await granted(Self.app) == "true")
         #expect(try await granted("http://plain.example") == nil)
     }
 
     @Test func `a whole list without the origin that asks is asked twice`() async throws {
-        let stage = try await UserStage.make()
-        try await list(stage, Self.app)
-        let writer = try await key(stage, #""cors:read","cors:write""#)
-        let read = try await stage.service.send(
+        let fixture = try await UserFixture.make()
+        try await list(fixture, Self.app)
+        let writer = try await key(fixture, #""cors:read","cors:write""#)
+        let read = try await fixture.service.send(
             .get, Self.path, as: .bearer(writer), fields: Self.origin)
         let match = [Field("if-match", read.first("etag") ?? "")]
-        let asked = try await stage.service.send(
+        let asked = try await fixture.service.send(
             .put, Self.path, json: #"{"items":[]}"#, as: .bearer(writer),
             fields: Self.origin + match)
         #expect(asked.status == 409 && asked.json["code"]?.string == "confirm_required")
         #expect(asked.first("access-control-allow-origin") == Self.app)
         let confirm = try #require(asked.json["confirm"]?.string)
-        let done = try await stage.service.send(
+        let done = try await fixture.service.send(
             .put, "\(Self.path)?confirm=\(confirm)", json: #"{"items":[]}"#,
             as: .bearer(writer), fields: Self.origin + match)
         #expect(done.status == 200, "\(done.text)")
-        let shut = try await stage.service.send(
+        let shut = try await fixture.service.send(
             .get, Self.path, as: .bearer(writer), fields: Self.origin)
         #expect(shut.status == 403 && shut.json["code"]?.string == "origin_not_allowed")
     }

@@ -12,7 +12,7 @@ import Text
     private static let path = "/v1/tenants/acme/cors-origins"
     private static let app = "https://app.example"
 
-    private struct Stage {
+    private struct Fixture {
         var service: TestService
         var tenant: TenantRow
 
@@ -41,9 +41,9 @@ import Text
         }
     }
 
-    private func makeStage() async throws -> Stage {
+    private func makeFixture() async throws -> Fixture {
         let (service, tenant) = try await TestService.makeWithTenant()
-        return Stage(service: service, tenant: tenant)
+        return Fixture(service: service, tenant: tenant)
     }
 
     private func expectRefused(_ answer: TestAnswer) {
@@ -61,43 +61,43 @@ import Text
     }
 
     @Test func `without Origin there is no CORS but Vary`() async throws {
-        let stage = try await makeStage()
-        let answer = try await stage.get(Self.path)
+        let fixture = try await makeFixture()
+        let answer = try await fixture.get(Self.path)
         #expect(answer.status == 401)
         #expect(answer.first("access-control-allow-origin") == nil)
         #expect(answer.first("vary")?.contains("Origin") == true)
     }
 
     @Test func `an empty Origin is none for reading and refused for writing`() async throws {
-        let stage = try await makeStage()
-        let reading = try await stage.get(Self.path, "")
+        let fixture = try await makeFixture()
+        let reading = try await fixture.get(Self.path, "")
         #expect(reading.status == 401)
         expectRefused(
-            try await stage.service.send(
+            try await fixture.service.send(
                 .post, Self.path, json: "{}", fields: [Field("origin", "")]))
     }
 
     @Test func `two origins are 400`() async throws {
-        let stage = try await makeStage()
-        let lines = try await stage.get(Self.path, Self.app, Self.app)
+        let fixture = try await makeFixture()
+        let lines = try await fixture.get(Self.path, Self.app, Self.app)
         #expect(lines.status == 400)
         for list in ["\(Self.app) \(Self.app)", "\(Self.app),\(Self.app)"] {
-            let answer = try await stage.get(Self.path, list)
+            let answer = try await fixture.get(Self.path, list)
             #expect(answer.status == 400)
         }
     }
 
     @Test func `null, another case, a trailing slash and strangers are refused`() async throws {
-        let stage = try await makeStage()
-        try await stage.list(Self.app)
+        let fixture = try await makeFixture()
+        try await fixture.list(Self.app)
         for origin in ["null", "HTTPS://App.Example", "\(Self.app)/", "https://b.example"] {
-            expectRefused(try await stage.get(Self.path, origin))
+            expectRefused(try await fixture.get(Self.path, origin))
         }
     }
 
     @Test func `our own origin is never refused`() async throws {
-        let stage = try await makeStage()
-        let answer = try await stage.service.send(
+        let fixture = try await makeFixture()
+        let answer = try await fixture.service.send(
             .get, Self.path, as: .platformOwner,
             fields: [Field("origin", "http://gatehouse.test")])
         #expect(answer.status == 200)
@@ -105,25 +105,25 @@ import Text
     }
 
     @Test func `a listed origin reads successes and errors alike`() async throws {
-        let stage = try await makeStage()
-        try await stage.list(Self.app)
-        let early = try await stage.get(Self.path, Self.app)
+        let fixture = try await makeFixture()
+        try await fixture.list(Self.app)
+        let early = try await fixture.get(Self.path, Self.app)
         #expect(early.status == 401)
         expectOpen(early)
         #expect(early.first("access-control-expose-headers")?.contains("etag") == true)
-        let missing = try await stage.get("/v1/tenants/acme/nothing", Self.app)
+        let missing = try await fixture.get("/v1/tenants/acme/nothing", Self.app)
         #expect(missing.status == 404)
         expectOpen(missing)
-        let method = try await stage.service.send(
+        let method = try await fixture.service.send(
             .patch, Self.path, fields: [Field("origin", Self.app)])
         #expect(method.status == 405)
         expectOpen(method)
     }
 
     @Test func `a preflight names the route's own methods`() async throws {
-        let stage = try await makeStage()
-        try await stage.list(Self.app)
-        let answer = try await stage.preflight(
+        let fixture = try await makeFixture()
+        try await fixture.list(Self.app)
+        let answer = try await fixture.preflight(
             Self.path, Self.app, "PUT", headers: "Authorization, If-Match")
         #expect(answer.status == 204)
         #expect(answer.bytes.isEmpty)
@@ -136,149 +136,149 @@ import Text
     }
 
     @Test func `a preflight for another method, header or origin is refused`() async throws {
-        let stage = try await makeStage()
-        try await stage.list(Self.app)
-        expectRefused(try await stage.preflight(Self.path, Self.app, "PATCH"))
-        expectRefused(try await stage.preflight(Self.path, Self.app, "GET", headers: "x-a"))
-        expectRefused(try await stage.preflight(Self.path, "https://b.example", "GET"))
+        let fixture = try await makeFixture()
+        try await fixture.list(Self.app)
+        expectRefused(try await fixture.preflight(Self.path, Self.app, "PATCH"))
+        expectRefused(try await fixture.preflight(Self.path, Self.app, "GET", headers: "x-a"))
+        expectRefused(try await fixture.preflight(Self.path, "https://b.example", "GET"))
     }
 
     @Test func `an unknown route's preflight passes, so that the page sees the 404`() async throws {
-        let stage = try await makeStage()
-        try await stage.list(Self.app)
-        let answer = try await stage.preflight("/v1/tenants/acme/nothing", Self.app, "GET")
+        let fixture = try await makeFixture()
+        try await fixture.list(Self.app)
+        let answer = try await fixture.preflight("/v1/tenants/acme/nothing", Self.app, "GET")
         #expect(answer.status == 204)
     }
 
     @Test func `OPTIONS without a method is no preflight`() async throws {
-        let stage = try await makeStage()
-        let answer = try await stage.service.send(.options, Self.path)
+        let fixture = try await makeFixture()
+        let answer = try await fixture.service.send(.options, Self.path)
         #expect(answer.status == 204)
         #expect(answer.first("allow")?.contains("PUT") == true)
     }
 
     @Test func `a wildcard covers one label while its domain is verified`() async throws {
-        let stage = try await makeStage()
-        try await verifyDomain(stage.service, stage.tenant)
-        try await stage.list("https://*.example.com")
+        let fixture = try await makeFixture()
+        try await verifyDomain(fixture.service, fixture.tenant)
+        try await fixture.list("https://*.example.com")
         expectOpen(
-            try await stage.get(Self.path, "https://a.example.com"), "https://a.example.com")
+            try await fixture.get(Self.path, "https://a.example.com"), "https://a.example.com")
         for origin in [
             "https://example.com", "https://a.b.example.com", "https://evilexample.com",
             "http://a.example.com", "https://.example.com",
-        ] { expectRefused(try await stage.get(Self.path, origin)) }
-        try await stage.service.storage.scope(stage.tenant.id).change(by: .system) { change in
+        ] { expectRefused(try await fixture.get(Self.path, origin)) }
+        try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) { change in
             try await change.query("DELETE FROM domains WHERE tenant_id = \(change.tenant)")
         }
-        expectRefused(try await stage.get(Self.path, "https://a.example.com"))
+        expectRefused(try await fixture.get(Self.path, "https://a.example.com"))
     }
 
     @Test func `a development server is an exact row`() async throws {
-        let stage = try await makeStage()
+        let fixture = try await makeFixture()
         let origin = "http://localhost:5173"
-        expectRefused(try await stage.get(Self.path, origin))
-        try await stage.list(origin)
-        expectOpen(try await stage.get(Self.path, origin), origin)
-        expectRefused(try await stage.get(Self.path, "http://localhost:5174"))
+        expectRefused(try await fixture.get(Self.path, origin))
+        try await fixture.list(origin)
+        expectOpen(try await fixture.get(Self.path, origin), origin)
+        expectRefused(try await fixture.get(Self.path, "http://localhost:5174"))
     }
 
     @Test func `a removed origin is refused on the next request`() async throws {
-        let stage = try await makeStage()
-        try await stage.list(Self.app)
-        expectOpen(try await stage.get(Self.path, Self.app))
-        let put = try await stage.service.send(
+        let fixture = try await makeFixture()
+        try await fixture.list(Self.app)
+        expectOpen(try await fixture.get(Self.path, Self.app))
+        let put = try await fixture.service.send(
             .put, Self.path, json: #"{"items":[]}"#, as: .platformOwner,
             fields: [Field("if-match", "*")])
         #expect(put.status == 200)
-        expectRefused(try await stage.get(Self.path, Self.app))
+        expectRefused(try await fixture.get(Self.path, Self.app))
     }
 
     @Test func `a suspended tenant's origins count for nothing`() async throws {
-        let stage = try await makeStage()
-        try await stage.list(Self.app)
-        _ = try await stage.service.send(
+        let fixture = try await makeFixture()
+        try await fixture.list(Self.app)
+        _ = try await fixture.service.send(
             .post, "/v1/tenants/acme/suspend", as: .platformOwner)
-        expectRefused(try await stage.get(Self.path, Self.app))
+        expectRefused(try await fixture.get(Self.path, Self.app))
     }
 
     @Test func `one tenant's origin is nothing to another, and two may share one`() async throws {
-        let stage = try await makeStage()
-        try await stage.list(Self.app)
-        try await stage.service.makeTenant("other")
-        expectRefused(try await stage.get("/v1/tenants/other/cors-origins", Self.app))
-        _ = try await stage.service.send(
+        let fixture = try await makeFixture()
+        try await fixture.list(Self.app)
+        try await fixture.service.makeTenant("other")
+        expectRefused(try await fixture.get("/v1/tenants/other/cors-origins", Self.app))
+        _ = try await fixture.service.send(
             .post, "/v1/tenants/other/cors-origins", json: #"{"origin":"\#(Self.app)"}"#,
             as: .platformOwner)
-        expectOpen(try await stage.get("/v1/tenants/other/cors-origins", Self.app))
-        expectOpen(try await stage.get(Self.path, Self.app))
+        expectOpen(try await fixture.get("/v1/tenants/other/cors-origins", Self.app))
+        expectOpen(try await fixture.get(Self.path, Self.app))
     }
 
     @Test func `the platform's rows count everywhere`() async throws {
-        let stage = try await makeStage()
-        expectRefused(try await stage.get("/v1/tenants", Self.app))
-        _ = try await stage.service.send(
+        let fixture = try await makeFixture()
+        expectRefused(try await fixture.get("/v1/tenants", Self.app))
+        _ = try await fixture.service.send(
             .post, "/v1/cors-origins", json: #"{"origin":"\#(Self.app)"}"#, as: .platformOwner)
         for path in ["/v1/tenants", Self.path, "/v1/me", "/v1/tenants/none/users", "/v1/none"] {
-            expectOpen(try await stage.get(path, Self.app))
+            expectOpen(try await fixture.get(path, Self.app))
         }
     }
 
     @Test func `a path without a tenant lets any tenant's preflight pass and no more`() async throws
     {
-        let stage = try await makeStage()
-        try await stage.list(Self.app)
-        let answer = try await stage.preflight("/v1/me", Self.app, "GET")
+        let fixture = try await makeFixture()
+        try await fixture.list(Self.app)
+        let answer = try await fixture.preflight("/v1/me", Self.app, "GET")
         #expect(answer.status == 204)
         expectOpen(answer)
-        expectRefused(try await stage.get("/v1/me", Self.app))
-        expectRefused(try await stage.preflight("/v1/tenants", Self.app, "GET"))
+        expectRefused(try await fixture.get("/v1/me", Self.app))
+        expectRefused(try await fixture.preflight("/v1/tenants", Self.app, "GET"))
         // The locator names the tenant even where the key is not known.
         let key = TestService.Credential.bearer(
             try #require(
-                APIKeySecret.make(environment: .live, locator: stage.tenant.locator)
+                APIKeySecret.make(environment: .live, locator: fixture.tenant.locator)
             ).text)
-        let refusal = try await stage.get("/v1/me", Self.app, as: key)
+        let refusal = try await fixture.get("/v1/me", Self.app, as: key)
         #expect(refusal.status == 401)
         expectOpen(refusal)
     }
 
     @Test func `the console's cookie from another origin is refused`() async throws {
-        let stage = try await makeStage()
-        try await stage.list(Self.app)
-        expectRefused(try await stage.get(Self.path, Self.app, as: .platformOwner))
+        let fixture = try await makeFixture()
+        try await fixture.list(Self.app)
+        expectRefused(try await fixture.get(Self.path, Self.app, as: .platformOwner))
     }
 
     @Test func `a document for everyone goes to any origin`() async throws {
-        let stage = try await makeStage()
-        let answer = try await stage.get("/openapi.json", "https://any.example")
+        let fixture = try await makeFixture()
+        let answer = try await fixture.get("/openapi.json", "https://any.example")
         #expect(answer.first("access-control-allow-origin") == "*")
     }
 
     @Test func `evaluation tells the very headers`() async throws {
-        let stage = try await makeStage()
-        try await stage.list(Self.app)
+        let fixture = try await makeFixture()
+        try await fixture.list(Self.app)
         let body =
             #"{"tenant":"acme","origin":"\#(Self.app)","method":"POST","request_headers":["authorization"]}"#
-        let told = try await stage.service.send(
-            .post, "/v1/cors/evaluate", json: body, as: .tenantAdmin(stage.tenant))
+        let told = try await fixture.service.send(
+            .post, "/v1/cors/evaluate", json: body, as: .tenantAdmin(fixture.tenant))
         #expect(told.status == 200)
         #expect(told.json["allowed"]?.bool == true)
         #expect(told.json["rule"]?.string == "exact")
         #expect(told.json["preflight"]?["status"]?.int == 204)
         let headers = told.json["response"]?["headers"]
         #expect(headers?["access-control-allow-origin"]?.string == Self.app)
-        let stranger = try await stage.service.send(
+        let stranger = try await fixture.service.send(
             .post, "/v1/cors/evaluate",
             json: #"{"tenant":"acme","origin":"https://b.example","method":"GET"}"#,
             as: .platformOwner)
         #expect(stranger.json["allowed"]?.bool == false)
         #expect(stranger.json["reason"]?.string == "origin_not_listed")
-        let other = try await stage.service.makeTenant("other")
+        let other = try await fixture.service.makeTenant("other")
         #expect(
-            try await stage.service.send(
+            try await fixture.service.send(
                 .post, "/v1/cors/evaluate", json: body, as: .tenantAdmin(other)
             ).status == 404)
         #expect(
-            try await stage.service.send(.post, "/v1/cors/evaluate", json: body).status == 401)
+            try await fixture.service.send(.post, "/v1/cors/evaluate", json: body).status == 401)
     }
 }

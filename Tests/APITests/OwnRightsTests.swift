@@ -11,17 +11,17 @@ import Text
 @Suite(.serialized, .cleansUp) struct OwnRightsTests {
     private static let users = "/v1/tenants/acme/users"
 
-    /// A stage with a member, and the secret of a key of his with every scope.
-    private func makeMember() async throws -> (RightsStage, UUID, TestService.Credential) {
-        let stage = try await RightsStage.make(try await UserStage.make())
-        let member = try #require(stage.people[.member])
-        let key = try await stage.key(RightsStage.every, owner: member)
-        return (stage, member, .bearer(key))
+    /// A fixture with a member, and the secret of a key of his with every scope.
+    private func makeMember() async throws -> (RightsFixture, UUID, TestService.Credential) {
+        let fixture = try await RightsFixture.make(try await UserFixture.make())
+        let member = try #require(fixture.people[.member])
+        let key = try await fixture.key(RightsFixture.every, owner: member)
+        return (fixture, member, .bearer(key))
     }
 
     @Test func `a member reads himself and finds nobody else`() async throws {
-        let (stage, member, me) = try await makeMember()
-        let service = stage.stage.service
+        let (fixture, member, me) = try await makeMember()
+        let service = fixture.base.service
         let list = try await service.send(.get, Self.users, as: me)
         #expect(list.json["items"]?.array?.count == 1)
         #expect(list.json["items"]?.array?.first?["id"]?.string == member.description)
@@ -36,35 +36,35 @@ import Text
     }
 
     @Test func `a member sees the invites to the own address alone`() async throws {
-        let (stage, _, me) = try await makeMember()
-        try await stage.stage.addInvite("member@a.example")
-        let list = try await stage.stage.service.send(
+        let (fixture, _, me) = try await makeMember()
+        try await fixture.base.addInvite("member@a.example")
+        let list = try await fixture.base.service.send(
             .get, "/v1/tenants/acme/invites", as: me)
         let items = list.json["items"]?.array ?? []
         #expect(items.compactMap { $0["email"]?.string } == ["member@a.example"])
         let id = try #require(items.first?["id"]?.string)
-        let own = try await stage.stage.service.send(
+        let own = try await fixture.base.service.send(
             .get, "/v1/tenants/acme/invites/\(id)", as: me)
         #expect(own.status == 200, "\(own.text)")
     }
 
     @Test func `a member changes the own name and no role`() async throws {
-        let (stage, member, me) = try await makeMember()
-        let service = stage.stage.service
+        let (fixture, member, me) = try await makeMember()
+        let service = fixture.base.service
         let path = "\(Self.users)/\(member)"
         let named = try await service.send(.patch, path, json: #"{"name":"Mo"}"#, as: me)
         #expect(named.status == 200 && named.json["name"]?.string == "Mo", "\(named.text)")
         let raised = try await service.send(.patch, path, json: #"{"role":"admin"}"#, as: me)
         #expect(raised.status == 403, "\(raised.text)")
-        let other = try #require(stage.people[.manager])
+        let other = try #require(fixture.people[.manager])
         let foreign = try await service.send(
             .patch, "\(Self.users)/\(other)", json: #"{"name":"Mo"}"#, as: me)
         #expect(foreign.status == 404, "\(foreign.text)")
     }
 
     @Test func `a member unlinks an own sign-in, but not the last`() async throws {
-        let (stage, member, me) = try await makeMember()
-        let service = stage.stage.service
+        let (fixture, member, me) = try await makeMember()
+        let service = fixture.base.service
         let path = "\(Self.users)/\(member)/identities"
         var linked: [String] = []
         for subject in ["1", "2"] {
@@ -80,19 +80,19 @@ import Text
         let last = try await service.send(.delete, "\(path)/\(linked[1])", as: me)
         #expect(last.status == 403, "\(last.text)")
         let byOperator = try await service.send(
-            .delete, "\(path)/\(linked[1])", as: .tenantAdmin(stage.stage.tenant))
+            .delete, "\(path)/\(linked[1])", as: .tenantAdmin(fixture.base.tenant))
         #expect(byOperator.status == 204, "\(byOperator.text)")
     }
 
     @Test(arguments: [("manager", "manager"), ("support", "member")])
     func `an invite's role is bounded by who sends it`(_ who: String, _ most: String) async throws {
-        let stage = try await RightsStage.make(try await UserStage.make())
-        let service = stage.stage.service
+        let fixture = try await RightsFixture.make(try await UserFixture.make())
+        let service = fixture.base.service
         let sender: TestService.Credential =
             if who == "support" {
-                .session(try await service.session(role: who, tenant: stage.stage.tenant.id))
+                .session(try await service.session(role: who, tenant: fixture.base.tenant.id))
             } else {
-                .bearer(try await stage.key(RightsStage.every, owner: stage.people[.manager]))
+                .bearer(try await fixture.key(RightsFixture.every, owner: fixture.people[.manager]))
             }
         let bound = try #require(UserRole(rawValue: most))
         for role in UserRole.allCases {
@@ -106,8 +106,8 @@ import Text
     }
 
     @Test func `only who could issue a key makes it reach further or last longer`() async throws {
-        let stage = try await RightsStage.make(try await UserStage.make())
-        let service = stage.stage.service
+        let fixture = try await RightsFixture.make(try await UserFixture.make())
+        let service = fixture.base.service
         let keys = "/v1/tenants/acme/api-keys"
         let made = try await service.send(
             .post, keys,
@@ -115,7 +115,7 @@ import Text
             as: .platformOwner)
         let path = "\(keys)/\(try #require(made.json["id"]?.string))"
         let weak = TestService.Credential.bearer(
-            try await stage.key(["api-keys:read", "api-keys:write", "users:read"]))
+            try await fixture.key(["api-keys:read", "api-keys:write", "users:read"]))
         for change in [
             #"{"allowed_ips":[]}"#, #"{"expires_at":"2099-01-01T00:00:00Z"}"#,
             #"{"scopes":["users:write","users:read"]}"#, #"{"rate_limit":{"per_minute":9}}"#,
@@ -135,8 +135,8 @@ import Text
     }
 
     @Test func `everyone is told what he may do, be it with his own things alone`() async throws {
-        let (stage, _, member) = try await makeMember()
-        let service = stage.stage.service
+        let (fixture, _, member) = try await makeMember()
+        let service = fixture.base.service
         func rights(_ who: TestService.Credential) async throws -> Set<String> {
             let me = try await service.send(.get, "/v1/me", as: who)
             return Set((me.json["rights"]?.array ?? []).compactMap(\.string))
@@ -146,7 +146,7 @@ import Text
         }
         let all = Set(Right.allCases.map(\.rawValue))
         #expect(try await rights("owner") == all)
-        let own = try await rights("owner", in: stage.stage.tenant.id)
+        let own = try await rights("owner", in: fixture.base.tenant.id)
         #expect(own == Set(Right.allCases.filter { !$0.isPlatformOnly }.map(\.rawValue)))
         let auditor = try await rights("auditor")
         #expect(
@@ -160,7 +160,7 @@ import Text
         #expect(try await rights("support").contains("manageInvites"))
         let person = try await rights(member)
         #expect(person.contains("readUsers") && !person.contains("editUsers"))
-        let narrow = try await stage.key(["users:read"])
+        let narrow = try await fixture.key(["users:read"])
         #expect(
             try await rights(.bearer(narrow)) == ["readUsers", "readDecisions", "evaluate"])
     }

@@ -5,12 +5,12 @@ import Testing
 import Text
 
 struct PreconditionTests {
-    let fixture = Fixture()
+    let fixture = ThingFixture()
 
     @Test func `a creation answers with its place and tag`() async throws {
-        let response = try await fixture.send(.post, Fixture.path, json: RefusalTests.good)
+        let response = try await fixture.send(.post, ThingFixture.path, json: RefusalTests.good)
         #expect(response.status == 201)
-        #expect(response.first("location") == Fixture.onePath)
+        #expect(response.first("location") == ThingFixture.onePath)
         #expect(response.first("etag") == "\"v1\"")
     }
 
@@ -19,7 +19,7 @@ struct PreconditionTests {
     ])
     func `If-Match is compared strongly`(tag: String, status: Int) async throws {
         let response = try await fixture.send(
-            .put, Fixture.onePath, [("if-match", tag)], json: RefusalTests.good)
+            .put, ThingFixture.onePath, [("if-match", tag)], json: RefusalTests.good)
         #expect(response.status == status)
     }
 
@@ -29,9 +29,9 @@ struct PreconditionTests {
             #"{"id":"\#(id)","slug":"acme","email":"a@b.c"}"#
         }
         let same = try await fixture.send(
-            .put, Fixture.onePath, match, json: body(Fixture.thing.description))
+            .put, ThingFixture.onePath, match, json: body(ThingFixture.thing.description))
         #expect(same.status == 200)
-        let other = try await fixture.send(.put, Fixture.onePath, match, json: body("x"))
+        let other = try await fixture.send(.put, ThingFixture.onePath, match, json: body("x"))
         #expect(try other.errors() == ["/id changed"])
     }
 

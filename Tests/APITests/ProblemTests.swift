@@ -5,7 +5,7 @@ import JSON
 import Testing
 
 struct ProblemTests {
-    let fixture = Fixture()
+    let fixture = ThingFixture()
 
     @Test func `a problem has every member of its document`() async throws {
         let response = try await fixture.send(.get, "/v1/nowhere")
@@ -23,21 +23,21 @@ struct ProblemTests {
 
     @Test func `a conflict names the other object`() async throws {
         let response = try await fixture.send(
-            .post, Fixture.path, json: #"{"slug":"taken","email":"a@b.c"}"#)
+            .post, ThingFixture.path, json: #"{"slug":"taken","email":"a@b.c"}"#)
         #expect(response.status == 409)
         #expect(try response.json()["conflicting_id"]?.string == "7")
     }
 
     @Test func `an unexpected error is 500 without details, and logged`() async throws {
         let response = try await fixture.send(
-            .post, Fixture.path, json: #"{"slug":"broken","email":"a@b.c"}"#)
+            .post, ThingFixture.path, json: #"{"slug":"broken","email":"a@b.c"}"#)
         #expect(try response.status == 500 && response.code() == "internal_error")
         #expect(!String(decoding: response.bytes, as: UTF8.self).contains("password"))
         let record = try #require(fixture.records.all.last)
         #expect(record.fault?.contains("the password") == true)
         #expect(record.operation == "createThing")
         #expect(record.route == "/v1/tenants/{tenant}/things")
-        #expect(record.tenant == Fixture.acme.id)
+        #expect(record.tenant == ThingFixture.acme.id)
     }
 
     @Test func `a hook's refusal is byte-equal on a retry`() async throws {

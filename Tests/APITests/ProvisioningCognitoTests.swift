@@ -7,36 +7,36 @@ import Text
 
 @Suite(.cleansUp) struct ProvisioningCognitoTests {
     @Test func `the federated event three times is one user and the same bytes`() async throws {
-        let scene = try await ProvisioningScene.make()
-        try await scene.invite("ann@ex.com", role: "admin")
-        let event = ProvisioningScene.event(
+        let fixture = try await ProvisioningFixture.make()
+        try await fixture.invite("ann@ex.com", role: "admin")
+        let event = ProvisioningFixture.event(
             "PreSignUp_ExternalProvider", userName: "Google_123", email: "ann@ex.com")
-        let first = try await scene.cognito(event)
+        let first = try await fixture.cognito(event)
         #expect(first.status == 200, "\(first.text)")
         #expect(first.json["response"]?["autoConfirmUser"]?.bool == false)
         #expect(first.json["response"]?["autoVerifyEmail"]?.bool == false)
         #expect(first.json["response"]?["autoVerifyPhone"]?.bool == false)
         #expect(first.text.hasSuffix(#""later":1.50}"#))
-        for _ in 0..<2 { #expect(try await scene.cognito(event).bytes == first.bytes) }
-        #expect(try await scene.count("users WHERE role = 'admin' AND status = 'active'") == 1)
-        #expect(try await scene.count("users") == 1)
-        #expect(try await scene.count("invites WHERE status = 'accepted'") == 1)
+        for _ in 0..<2 { #expect(try await fixture.cognito(event).bytes == first.bytes) }
+        #expect(try await fixture.count("users WHERE role = 'admin' AND status = 'active'") == 1)
+        #expect(try await fixture.count("users") == 1)
+        #expect(try await fixture.count("invites WHERE status = 'accepted'") == 1)
         for action in ["user.activated", "identity.linked", "invite.accepted"] {
-            #expect(try await scene.count("audit_events WHERE action = \(action)") == 1)
+            #expect(try await fixture.count("audit_events WHERE action = \(action)") == 1)
         }
-        #expect(try await scene.count("provisioning_attempts") == 3)
+        #expect(try await fixture.count("provisioning_attempts") == 3)
         // The same Google account at another door is the same identity.
-        let hook = try await scene.google("123", "ann@ex.com")
+        let hook = try await fixture.google("123", "ann@ex.com")
         #expect(hook.json["outcome"]?.string == "existing", "\(hook.text)")
-        #expect(try await scene.count("identities") == 1)
+        #expect(try await fixture.count("identities") == 1)
     }
 
     @Test func `a refusal's text is the same for every reason and names no one`() async throws {
-        let scene = try await ProvisioningScene.make()
+        let fixture = try await ProvisioningFixture.make()
         var texts: Set<String> = []
         for (number, email) in ["zoe@ex.com", "bad"].enumerated() {
-            let answer = try await scene.cognito(
-                ProvisioningScene.event(
+            let answer = try await fixture.cognito(
+                ProvisioningFixture.event(
                     "PreSignUp_ExternalProvider", userName: "Google_\(number)", email: email))
             #expect(answer.status == 403)
             #expect(answer.first("content-type") == "application/problem+json")
@@ -48,44 +48,44 @@ import Text
             texts.insert(String(text.dropLast(8)))
         }
         #expect(texts.count == 1)
-        let unknown = try await scene.cognito(
-            ProvisioningScene.event("PreSignUp_SignUp", userName: "u", email: "a@ex.com")
-                .replacing(ProvisioningScene.pool, with: "eu_other"))
+        let unknown = try await fixture.cognito(
+            ProvisioningFixture.event("PreSignUp_SignUp", userName: "u", email: "a@ex.com")
+                .replacing(ProvisioningFixture.pool, with: "eu_other"))
         #expect(unknown.status == 403)
     }
 
     @Test func `a native sign-up reserves, and its confirmation accepts`() async throws {
-        let scene = try await ProvisioningScene.make()
-        let invite = try await scene.invite("ann@ex.com", role: "manager")
+        let fixture = try await ProvisioningFixture.make()
+        let invite = try await fixture.invite("ann@ex.com", role: "manager")
         let more = #","validationData":{"invite_token":"\#(invite.token)"}"#
-        let signUp = ProvisioningScene.event(
+        let signUp = ProvisioningFixture.event(
             "PreSignUp_SignUp", userName: "Google_ann", email: "ann@ex.com", verified: "false",
             more: more)
-        let first = try await scene.cognito(signUp)
+        let first = try await fixture.cognito(signUp)
         #expect(first.status == 200, "\(first.text)")
-        #expect(try await scene.cognito(signUp).bytes == first.bytes)
-        #expect(try await scene.count("invites WHERE status = 'pending'") == 1)
-        #expect(try await scene.count("users WHERE status = 'active'") == 0)
-        let confirm = ProvisioningScene.event(
+        #expect(try await fixture.cognito(signUp).bytes == first.bytes)
+        #expect(try await fixture.count("invites WHERE status = 'pending'") == 1)
+        #expect(try await fixture.count("users WHERE status = 'active'") == 0)
+        let confirm = ProvisioningFixture.event(
             "PostConfirmation_ConfirmSignUp", userName: "Google_ann", email: "ann@ex.com")
         for _ in 0..<2 {
-            let answer = try await scene.service.send(
+            let answer = try await fixture.service.send(
                 .post, "/v1/hooks/post-confirmation/cognito", json: confirm, as: .platformOwner)
             #expect(answer.text == confirm)
         }
-        #expect(try await scene.count("users WHERE status = 'active'") == 1)
-        #expect(try await scene.count("users") == 1)
-        #expect(try await scene.count("invites WHERE status = 'accepted'") == 1)
-        #expect(try await scene.count("reservations") == 0)
+        #expect(try await fixture.count("users WHERE status = 'active'") == 1)
+        #expect(try await fixture.count("users") == 1)
+        #expect(try await fixture.count("invites WHERE status = 'accepted'") == 1)
+        #expect(try await fixture.count("reservations") == 0)
     }
 
     @Test func `the Lambda shape answers refusals as errors of the function`() async throws {
-        let scene = try await ProvisioningScene.make()
-        try await scene.row("bob@ex.com")
+        let fixture = try await ProvisioningFixture.make()
+        try await fixture.row("bob@ex.com")
         func invoke(_ name: String, _ email: String) async throws -> TestAnswer {
-            try await scene.service.send(
+            try await fixture.service.send(
                 .post, "/2015-03-31/functions/\(name)/invocations",
-                json: ProvisioningScene.event(
+                json: ProvisioningFixture.event(
                     "PreSignUp_ExternalProvider", userName: "Google_\(email.prefix(1))",
                     email: email),
                 as: .platformOwner)

@@ -22,25 +22,25 @@ import Text
     }
 
     /// A pool that vouches for the domain, so that a domain-matched person may come through it.
-    private static func scene(_ person: Person) async throws -> ProvisioningScene {
-        let scene = try await ProvisioningScene.make(policy: #"{"sign_up":"domain"}"#)
-        try await scene.register(
+    private static func fixture(_ person: Person) async throws -> ProvisioningFixture {
+        let fixture = try await ProvisioningFixture.make(policy: #"{"sign_up":"domain"}"#)
+        try await fixture.register(
             #"{"kind":"cognito","name":"Own","issuer":"eu_own","email_trust":"authoritative","#
                 + #""domains":["ex.com"]}"#)
-        try await scene.verifiedDomain("ex.com")
+        try await fixture.verifiedDomain("ex.com")
         switch person {
-        case .invited: _ = try await scene.invited(person.email, role: person.role)
-        case .preProvisioned: try await scene.row(person.email, role: person.role)
+        case .invited: _ = try await fixture.invited(person.email, role: person.role)
+        case .preProvisioned: try await fixture.row(person.email, role: person.role)
         case .domainMatched: break
         }
-        return scene
+        return fixture
     }
 
     private static func event(_ person: Person, _ trigger: String, native: Bool = false) -> String {
-        ProvisioningScene.event(
+        ProvisioningFixture.event(
             trigger, userName: native ? "person" : "Acme_person", email: person.email,
             verified: trigger == "PreSignUp_SignUp" ? "false" : "true"
-        ).replacing(ProvisioningScene.pool, with: "eu_own")
+        ).replacing(ProvisioningFixture.pool, with: "eu_own")
     }
 
     /// One event of a door: its path and body.
@@ -86,23 +86,23 @@ import Text
     }
 
     private static func expectOne(
-        _ scene: ProvisioningScene, _ person: Person, identities: Int = 1, _ comment: String
+        _ fixture: ProvisioningFixture, _ person: Person, identities: Int = 1, _ comment: String
     ) async throws {
         let comment = Comment(rawValue: comment)
-        #expect(try await scene.count("users") == 1, comment)
+        #expect(try await fixture.count("users") == 1, comment)
         #expect(
-            try await scene.count("users WHERE status = 'active' AND role = \(person.role)") == 1,
+            try await fixture.count("users WHERE status = 'active' AND role = \(person.role)") == 1,
             comment)
-        #expect(try await scene.count("identities") == identities, comment)
+        #expect(try await fixture.count("identities") == identities, comment)
         let accepted = person == .invited ? 1 : 0
         #expect(
-            try await scene.count("invites WHERE status = 'accepted'") == accepted, comment)
+            try await fixture.count("invites WHERE status = 'accepted'") == accepted, comment)
         #expect(
-            try await scene.count("audit_events WHERE action = 'invite.accepted'") == accepted,
+            try await fixture.count("audit_events WHERE action = 'invite.accepted'") == accepted,
             comment)
         #expect(
-            try await scene.count("audit_events WHERE action = 'identity.linked'") == identities)
-        #expect(try await scene.count("reservations") == 0, comment)
+            try await fixture.count("audit_events WHERE action = 'identity.linked'") == identities)
+        #expect(try await fixture.count("reservations") == 0, comment)
     }
 
     @Test(arguments: EntryPoint.allCases, Person.allCases)
@@ -113,12 +113,12 @@ import Text
     {
         // Only who was invited has a link to the page.
         guard entryPoint != .page || person == .invited else { return }
-        let scene = try await Self.scene(person)
-        let token = entryPoint == .page ? try await scene.resent(person.email) : ""
+        let fixture = try await Self.fixture(person)
+        let token = entryPoint == .page ? try await fixture.resent(person.email) : ""
         for (path, json) in Self.calls(entryPoint, person, token: token) {
             var bytes: Set<[UInt8]> = []
             for number in 0..<3 {
-                let answer = try await scene.service.send(
+                let answer = try await fixture.service.send(
                     .post, path, json: json, as: .platformOwner)
                 let status = entryPoint == .page && number > 0 ? 409 : 200
                 #expect(answer.status == status, "\(answer.text)")
@@ -127,62 +127,62 @@ import Text
             }
             #expect(bytes.count == 1)
         }
-        try await Self.expectOne(scene, person, "\(entryPoint) \(person)")
+        try await Self.expectOne(fixture, person, "\(entryPoint) \(person)")
     }
 
     @Test(arguments: Person.allCases)
     func `a dry run tells what the hook then does, and writes nothing`(person: Person)
         async throws
     {
-        let scene = try await Self.scene(person)
+        let fixture = try await Self.fixture(person)
         let (path, json) = Self.calls(.hook, person, token: "")[0]
-        _ = try await scene.service.session(role: .owner, tenant: nil)
-        let before = try await scene.service.database.content()
-        let dry = try await scene.service.send(
+        _ = try await fixture.service.session(role: "owner", tenant: nil)
+        let before = try await fixture.service.database.content()
+        let dry = try await fixture.service.send(
             .post, "/v1/provisioning/evaluate", json: json, as: .platformOwner)
-        #expect(try await scene.service.database.content() == before)
-        let real = try await scene.service.send(.post, path, json: json, as: .platformOwner)
+        #expect(try await fixture.service.database.content() == before)
+        let real = try await fixture.service.send(.post, path, json: json, as: .platformOwner)
         #expect(dry.json["outcome"] == real.json["outcome"])
         #expect(real.json["outcome"]?.string == (person == .domainMatched ? "created" : "linked"))
-        try await Self.expectOne(scene, person, "\(person)")
+        try await Self.expectOne(fixture, person, "\(person)")
     }
 
     @Test func `accepted at the page, then federated: one user, who adds the second sign-in`()
         async throws
     {
-        let scene = try await Self.scene(.invited)
+        let fixture = try await Self.fixture(.invited)
         let person = Person.invited
-        let token = try await scene.resent(person.email)
-        #expect(try await scene.accept(token).status == 200)
-        let federated = try await scene.google("person", person.email)
+        let token = try await fixture.resent(person.email)
+        #expect(try await fixture.accept(token).status == 200)
+        let federated = try await fixture.google("person", person.email)
         #expect(federated.json["reason"]?.string == "identity_link_required")
-        try await Self.expectOne(scene, person, "page, then hook")
+        try await Self.expectOne(fixture, person, "page, then hook")
         let user = federated.json["user"]?["id"]?.string ?? ""
-        let grant = try await scene.service.send(
+        let grant = try await fixture.service.send(
             .post, "/v1/tenants/acme/users/\(user)/link-grants", json: "{}", as: .platformOwner)
         let more = #","link_grant":"\#(grant.json["token"]?.string ?? "")""#
-        let linked = try await scene.google("person", person.email, more: more)
+        let linked = try await fixture.google("person", person.email, more: more)
         #expect(linked.json["outcome"]?.string == "linked", "\(linked.text)")
-        try await Self.expectOne(scene, person, identities: 2, "page, then grant")
+        try await Self.expectOne(fixture, person, identities: 2, "page, then grant")
     }
 
     @Test func `federated, then at the page: the invite is used and sets no password`()
         async throws
     {
-        let scene = try await Self.scene(.invited)
+        let fixture = try await Self.fixture(.invited)
         let person = Person.invited
-        let token = try await scene.resent(person.email)
-        let first = try await scene.google("person", person.email)
+        let token = try await fixture.resent(person.email)
+        let first = try await fixture.google("person", person.email)
         #expect(first.json["outcome"]?.string == "linked", "\(first.text)")
-        let late = try await scene.accept(token)
+        let late = try await fixture.accept(token)
         #expect(late.status == 409)
         #expect(late.json["code"]?.string == "invite_used")
-        #expect(try await scene.count("users WHERE password_hash IS NOT NULL") == 0)
-        try await Self.expectOne(scene, person, "hook, then page")
+        #expect(try await fixture.count("users WHERE password_hash IS NOT NULL") == 0)
+        try await Self.expectOne(fixture, person, "hook, then page")
     }
 }
 
-extension ProvisioningScene {
+extension ProvisioningFixture {
     /// The token of a live invite, given anew.
     func resent(_ email: String) async throws -> String {
         let answer = try await service.send(

@@ -19,14 +19,14 @@ import Text
     @Test func `I9 a thousand racing first sign-ins on one invite end in one user, ten rounds`()
         async throws
     {
-        let scene = try await ProvisioningScene.make()
+        let fixture = try await ProvisioningFixture.make()
         // The rounds run side by side: lines of other persons must not starve one of them either.
         try await rounds { round in
             let email = "ann\(round)@ex.com"
-            try await scene.invite(email, role: "manager")
+            try await fixture.invite(email, role: "manager")
             let answers = try await race(1000) { number in
                 // Ten identities, each a hundred times.
-                try await scene.google("\(round)-\(number % 10)", email)
+                try await fixture.google("\(round)-\(number % 10)", email)
             }
             #expect(answers.filter { $0.status != 200 }.isEmpty)
             let winners = answers.filter { $0.json["outcome"]?.string != "refused" }
@@ -35,30 +35,30 @@ import Text
             #expect(
                 answers.filter { $0.json["reason"]?.string == "identity_link_required" }.count
                     == 900)
-            try await expectOneUser(scene, email)
+            try await expectOneUser(fixture, email)
         }
     }
 
     @Test func `through any door of two replicas at once a person is one user, ten rounds`()
         async throws
     {
-        let scene = try await ProvisioningScene.make()
-        let replicas = [scene.service.composition, try scene.service.replica()]
+        let fixture = try await ProvisioningFixture.make()
+        let replicas = [fixture.service.composition, try fixture.service.replica()]
         try await rounds { round in
             let email = "bob\(round)@ex.com"
-            let token = try await scene.invited(email, role: "manager")
+            let token = try await fixture.invited(email, role: "manager")
             let answers = try await race(120) { number in
                 let entryPoint = EntryPoint.allCases[number % EntryPoint.allCases.count]
                 let replica = replicas[number / EntryPoint.allCases.count % replicas.count]
                 let (path, json) = Self.request(entryPoint, "\(round)", email, token: token)
-                return try await scene.service.send(
+                return try await fixture.service.send(
                     .post, path, json: json, as: .platformOwner, to: replica)
             }
             // A machine with much to do may ask to come again: 429 while too many passwords are
             // hashed at once, 503 without a connection in time.
             let odd = answers.filter { ![200, 403, 409, 429, 503].contains($0.status) }
             #expect(odd.isEmpty, "\(odd.prefix(3).map(\.text))")
-            try await expectOneUser(scene, email)
+            try await expectOneUser(fixture, email)
         }
     }
 
@@ -66,7 +66,7 @@ import Text
     private static func request(
         _ entryPoint: EntryPoint, _ subject: String, _ email: String, token: String
     ) -> (path: String, json: String) {
-        let event = ProvisioningScene.event(
+        let event = ProvisioningFixture.event(
             "PreSignUp_ExternalProvider", userName: "Google_\(subject)", email: email)
         switch entryPoint {
         case .hook:
@@ -85,24 +85,24 @@ import Text
         }
     }
 
-    private func expectOneUser(_ scene: ProvisioningScene, _ email: String) async throws {
-        #expect(try await scene.count("users WHERE email_key = \(email)") == 1)
+    private func expectOneUser(_ fixture: ProvisioningFixture, _ email: String) async throws {
+        #expect(try await fixture.count("users WHERE email_key = \(email)") == 1)
         #expect(
-            try await scene.count(
+            try await fixture.count(
                 """
                 users WHERE email_key = \(email) AND status = 'active' AND role = 'manager'
                 """) == 1)
         #expect(
-            try await scene.count(
+            try await fixture.count(
                 """
                 identities i JOIN users u ON u.tenant_id = i.tenant_id AND u.id = i.user_id
                 WHERE u.email_key = \(email)
                 """) == 1)
         #expect(
-            try await scene.count("invites WHERE email_key = \(email) AND status = 'accepted'")
+            try await fixture.count("invites WHERE email_key = \(email) AND status = 'accepted'")
                 == 1)
         #expect(
-            try await scene.count(
+            try await fixture.count(
                 """
                 audit_events WHERE action = 'invite.accepted' AND target_name = \(email)
                 """) == 1)

@@ -6,24 +6,24 @@ import Testing
 import Text
 
 struct RefusalTests {
-    let fixture = Fixture()
+    let fixture = ThingFixture()
     static let good = #"{"slug":"acme","email":"a@b.c"}"#
-    static let unknown = "\(Fixture.path)/\(UUID(high: 0x4000, low: 8))"
+    static let unknown = "\(ThingFixture.path)/\(UUID(high: 0x4000, low: 8))"
 
     @Test func `refusals come in their order, each hiding the ones after it`() async throws {
         let evil = ("origin", "https://evil.example")
         let text = ("content-type", "text/plain")
         let wide = String(repeating: " ", count: 5000)
-        let one = Fixture.onePath
+        let one = ThingFixture.onePath
         func status(
             _ method: HTTP.Method, _ path: String, as who: String? = "writer",
             _ fields: [(String, String)] = [], _ json: String? = nil
         ) async throws -> Int {
             try await fixture.send(method, path, as: who, fields, json: json).status
         }
-        #expect(try await status(.post, Fixture.path, as: nil, [evil], wide) == 413)
-        #expect(try await status(.delete, Fixture.path, as: nil, [evil]) == 403)
-        #expect(try await status(.delete, Fixture.path, as: nil) == 405)
+        #expect(try await status(.post, ThingFixture.path, as: nil, [evil], wide) == 413)
+        #expect(try await status(.delete, ThingFixture.path, as: nil, [evil]) == 403)
+        #expect(try await status(.delete, ThingFixture.path, as: nil) == 405)
         #expect(try await status(.put, Self.unknown, as: nil, [text], "x") == 401)
         #expect(try await status(.put, Self.unknown, as: "reader", [text], "x") == 404)
         #expect(try await status(.put, one, as: "reader", [text], "x") == 403)
@@ -50,50 +50,50 @@ struct RefusalTests {
     }
 
     @Test func `an id that is no UUID is 404`() async throws {
-        let path = "\(Fixture.path)/seven/suspend"
+        let path = "\(ThingFixture.path)/seven/suspend"
         #expect(try await fixture.send(.post, path).status == 404)
     }
 
     @Test func `a console session writes only with its header`() async throws {
-        let path = Fixture.onePath + "/suspend"
+        let path = ThingFixture.onePath + "/suspend"
         #expect(try await fixture.send(.post, path, as: "console").status == 403)
         let header = [("x-gatehouse-console", "1")]
         #expect(try await fixture.send(.post, path, as: "console", header).status == 200)
     }
 
     @Test func `a database that is away is 503, never 401`() async throws {
-        let response = try await fixture.send(.get, Fixture.path, as: "away")
+        let response = try await fixture.send(.get, ThingFixture.path, as: "away")
         #expect(try response.status == 503 && response.code() == "unavailable")
         #expect(response.first("retry-after") == "1")
     }
 
     @Test func `405 and OPTIONS name what is served`() async throws {
-        let refused = try await fixture.send(.delete, Fixture.path)
+        let refused = try await fixture.send(.delete, ThingFixture.path)
         #expect(refused.first("allow") == "GET, HEAD, POST, OPTIONS")
-        let options = try await fixture.send(.options, Fixture.path, as: nil)
+        let options = try await fixture.send(.options, ThingFixture.path, as: nil)
         #expect(options.status == 204)
         #expect(options.first("allow") == "GET, HEAD, POST, OPTIONS")
     }
 
     @Test func `HEAD is answered as GET`() async throws {
-        #expect(try await fixture.send(.head, Fixture.path).status == 200)
+        #expect(try await fixture.send(.head, ThingFixture.path).status == 200)
     }
 
     @Test(arguments: ["application/json; charset=utf-8", "Application/JSON", "application/json ;x"])
     func `parameters and case of the media type do not matter`(type: String) async throws {
         let response = try await fixture.send(
-            .post, Fixture.path, [("content-type", type)], json: Self.good)
+            .post, ThingFixture.path, [("content-type", type)], json: Self.good)
         #expect(response.status == 201)
     }
 
     @Test func `401 says how to sign in`() async throws {
-        let response = try await fixture.send(.get, Fixture.path, as: nil)
+        let response = try await fixture.send(.get, ThingFixture.path, as: nil)
         #expect(response.first("www-authenticate") == "Bearer realm=\"gatehouse\"")
     }
 
     @Test func `a preflight is answered before the credential is asked for`() async throws {
         let response = try await fixture.send(
-            .options, Fixture.path, as: nil,
+            .options, ThingFixture.path, as: nil,
             [("origin", "https://app.example"), ("access-control-request-method", "POST")])
         #expect(response.status == 204)
         #expect(response.first("access-control-allow-origin") == "https://app.example")
@@ -102,7 +102,7 @@ struct RefusalTests {
 
     @Test func `the origin's fields and the security fields stand on refusals too`() async throws {
         let response = try await fixture.send(
-            .get, Fixture.path, as: "nobody", [("origin", "https://app.example")])
+            .get, ThingFixture.path, as: "nobody", [("origin", "https://app.example")])
         #expect(response.status == 401)
         #expect(response.first("access-control-allow-origin") == "https://app.example")
         #expect(response.first("vary") == "Origin")

@@ -23,22 +23,22 @@ import Text
     }
 
     @Test func `every kind of credential gets at every route what the table says`() async throws {
-        let stage = try await RightsStage.make(try await UserStage.make())
-        let callers = try await Caller.all(stage)
+        let fixture = try await RightsFixture.make(try await UserFixture.make())
+        let callers = try await Caller.all(fixture)
         var keys: [String: [Caller]] = [:]
         for scope in Set(RouteRight.all.map(\.scope)) where !scope.isEmpty {
-            keys[scope] = try await Caller.keys(stage, scope)
+            keys[scope] = try await Caller.keys(fixture, scope)
         }
         var wrong: [String] = []
         // A thing that is not there would hide whether the right is.
-        let unknown = Routes.all.filter { !stage.target($0).isKnown }.map(Self.name)
-        #expect(unknown == [], "the stage has nothing for these")
+        let unknown = Routes.all.filter { !fixture.target($0).isKnown }.map(Self.name)
+        #expect(unknown == [], "the fixture has nothing for these")
         for endpoint in Routes.all {
             guard let row = RouteRight.all.first(where: { $0.route == Self.name(endpoint) })
             else { continue }
             for caller in callers + (keys[row.scope] ?? []) {
                 let due = caller.due(row)
-                let status = try await Self.probe(endpoint, stage, caller)
+                let status = try await Self.probe(endpoint, fixture, caller)
                 if !Self.fits(status, due, endpoint) {
                     wrong.append("\(row.route) by \(caller.name): \(status), due \(due)")
                 }
@@ -50,13 +50,13 @@ import Text
     /// A write carries a body of a media type that no endpoint takes: who may, gets 415, which is
     /// looked at after the rights and before anything is done.
     private static func probe(
-        _ endpoint: Endpoint, _ stage: RightsStage, _ caller: Caller
+        _ endpoint: Endpoint, _ fixture: RightsFixture, _ caller: Caller
     ) async throws -> Int {
-        let path = stage.target(endpoint).path
+        let path = fixture.target(endpoint).path
         if endpoint.method == .get {
-            return try await stage.stage.service.send(.get, path, as: caller.credential).status
+            return try await fixture.base.service.send(.get, path, as: caller.credential).status
         }
-        return try await stage.stage.service.send(
+        return try await fixture.base.service.send(
             endpoint.method, path, json: "x", as: caller.credential,
             fields: [Field("content-type", "text/x-probe")]
         ).status
@@ -98,8 +98,8 @@ private struct Caller: Sendable {
     var kind: Kind
 
     /// Those who are the same for every row.
-    static func all(_ stage: RightsStage) async throws -> [Caller] {
-        let service = stage.stage.service
+    static func all(_ fixture: RightsFixture) async throws -> [Caller] {
+        let service = fixture.base.service
         let other = try await service.makeTenant("other")
         var all = [
             Caller(name: "nobody", credential: .anonymous, kind: .anonymous),
@@ -108,12 +108,12 @@ private struct Caller: Sendable {
             Caller(
                 name: "another tenant's key",
                 credential: .bearer(
-                    try await stage.key(RightsStage.every, at: "/v1/tenants/other/api-keys")),
+                    try await fixture.key(RightsFixture.every, at: "/v1/tenants/other/api-keys")),
                 kind: .stranger),
         ]
         for (column, role) in Operator.Role.allCases.enumerated() {
-            for tenant in [nil, stage.stage.tenant.id] {
-                let token = try await service.session(role: role, tenant: tenant)
+            for tenant in [nil, fixture.base.tenant.id] {
+                let token = try await service.session(role: role.rawValue, tenant: tenant)
                 all.append(
                     Caller(
                         name: "\(role) \(tenant == nil ? "of the platform" : "of the tenant")",
@@ -122,7 +122,7 @@ private struct Caller: Sendable {
             }
         }
         for (index, role) in [UserRole.admin, .manager, .member].enumerated() {
-            let key = try await stage.key(RightsStage.every, owner: stage.people[role])
+            let key = try await fixture.key(RightsFixture.every, owner: fixture.people[role])
             all.append(
                 Caller(
                     name: "user \(role)", credential: .bearer(key),
@@ -130,24 +130,24 @@ private struct Caller: Sendable {
             all.append(
                 Caller(
                     name: "user \(role) by the app's token",
-                    credential: .bearer(try await stage.accessToken(of: stage.people[role])),
+                    credential: .bearer(try await fixture.accessToken(of: fixture.people[role])),
                     kind: .person(column: 5 + index, isPlatform: false, isKey: true)))
         }
         return all
     }
 
     /// Keys with exactly this scope, and with all but it.
-    static func keys(_ stage: RightsStage, _ scope: String) async throws -> [Caller] {
+    static func keys(_ fixture: RightsFixture, _ scope: String) async throws -> [Caller] {
         var all: [Caller] = []
         for hasScope in [true, false] {
-            let scopes = hasScope ? [scope] : RightsStage.every.filter { $0 != scope }
+            let scopes = hasScope ? [scope] : RightsFixture.every.filter { $0 != scope }
             for path in ["/v1/tenants/acme/api-keys", "/v1/api-keys"] {
                 let isPlatform = path == "/v1/api-keys"
                 all.append(
                     Caller(
                         name: "\(isPlatform ? "platform" : "tenant") key "
                             + (hasScope ? "with \(scope)" : "with all but \(scope)"),
-                        credential: .bearer(try await stage.key(scopes, at: path)),
+                        credential: .bearer(try await fixture.key(scopes, at: path)),
                         kind: .key(hasScope: hasScope, isPlatform: isPlatform)))
             }
         }

@@ -12,21 +12,21 @@ import Text
         async throws
     {
         let clock = TestClock()
-        let scene = try await ProvisioningScene.make(clock: { clock.now })
-        let user = try await scene.row("ann@ex.com")
+        let fixture = try await ProvisioningFixture.make(clock: { clock.now })
+        let user = try await fixture.row("ann@ex.com")
         let path = "/v1/tenants/acme/users/\(user)"
         func shown() async throws -> JSONValue {
-            try await scene.service.send(.get, path, as: .tenantAdmin(scene.tenant)).json
+            try await fixture.service.send(.get, path, as: .tenantAdmin(fixture.tenant)).json
         }
-        _ = try await scene.google("1", "ann@ex.com")
+        _ = try await fixture.google("1", "ann@ex.com")
         let first = try await shown()
         #expect(first["identities"]?.array?.first?["email_vouched"]?.bool == true)
         clock.advance(seconds: 30)
-        _ = try await scene.google("1", "ann@ex.com", more: #","event_id":"a""#)
+        _ = try await fixture.google("1", "ann@ex.com", more: #","event_id":"a""#)
         // Once a minute for a user.
         #expect(try await shown()["last_sign_in_at"] == first["last_sign_in_at"])
         clock.advance(seconds: 90)
-        let again = try await scene.google(
+        let again = try await fixture.google(
             "1", "Ann.New@ex.com", verified: false, more: #","event_id":"b""#)
         #expect(again.json["outcome"]?.string == "existing", "\(again.text)")
         let later = try await shown()
@@ -37,10 +37,10 @@ import Text
         #expect(identity?["email_vouched"]?.bool == false)
         #expect(later["email"]?.string == "ann@ex.com")
         clock.advance(seconds: 90)
-        let suspended = try await scene.service.send(
-            .post, "\(path)/suspend", as: .tenantAdmin(scene.tenant))
+        let suspended = try await fixture.service.send(
+            .post, "\(path)/suspend", as: .tenantAdmin(fixture.tenant))
         #expect(suspended.status == 200)
-        let refused = try await scene.google("1", "third@ex.com", more: #","event_id":"c""#)
+        let refused = try await fixture.google("1", "third@ex.com", more: #","event_id":"c""#)
         #expect(refused.json["reason"]?.string == "user_suspended")
         let last = try await shown()
         #expect(last["last_sign_in_at"] == later["last_sign_in_at"])
@@ -51,17 +51,17 @@ import Text
         async throws
     {
         let clock = TestClock()
-        let scene = try await ProvisioningScene.make(clock: { clock.now })
-        try await scene.row("ann@ex.com")
-        let event = ProvisioningScene.event(
+        let fixture = try await ProvisioningFixture.make(clock: { clock.now })
+        try await fixture.row("ann@ex.com")
+        let event = ProvisioningFixture.event(
             "PreSignUp_ExternalProvider", userName: "Google_77", email: "ann@ex.com")
-        #expect(try await scene.cognito(event).status == 200)
+        #expect(try await fixture.cognito(event).status == 200)
         clock.advance(seconds: 600)
-        #expect(try await scene.cognito(event).status == 200)
-        await scene.service.storage.writeSignIns()
-        let written = try await scene.count(
+        #expect(try await fixture.cognito(event).status == 200)
+        await fixture.service.storage.writeSignIns()
+        let written = try await fixture.count(
             """
-            users WHERE tenant_id = \(scene.tenant.id) AND last_sign_in_at = \(clock.now)
+            users WHERE tenant_id = \(fixture.tenant.id) AND last_sign_in_at = \(clock.now)
             """)
         #expect(written == 1)
     }
@@ -70,12 +70,12 @@ import Text
         async throws
     {
         let clock = TestClock()
-        let scene = try await ProvisioningScene.make(clock: { clock.now })
-        var places = [scene]
+        let fixture = try await ProvisioningFixture.make(clock: { clock.now })
+        var places = [fixture]
         for slug in ["one", "two"] {
             places.append(
-                ProvisioningScene(
-                    service: scene.service, tenant: try await scene.service.makeTenant(slug)))
+                ProvisioningFixture(
+                    service: fixture.service, tenant: try await fixture.service.makeTenant(slug)))
         }
         for place in places {
             let slug = place.tenant.slug
@@ -87,8 +87,8 @@ import Text
                 #expect(answer.json["tenant"]?["slug"]?.string == slug, "\(answer.text)")
             }
         }
-        let administrator = scene.service.database.client(
-            as: scene.service.database.administrator)
+        let administrator = fixture.service.database.client(
+            as: fixture.service.database.administrator)
         for statement: SQL in [
             "CREATE SEQUENCE tries",
             """
@@ -100,11 +100,11 @@ import Text
             """,
             "CREATE TRIGGER away BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION be_away()",
         ] { _ = try await administrator.query(statement) }
-        await scene.service.storage.writeSignIns()
+        await fixture.service.storage.writeSignIns()
         let tries = try await administrator.read("SELECT last_value FROM tries")
         #expect(try tries[0].get(0, as: Int.self) == 1)
         _ = try await administrator.query("DROP TRIGGER away ON users")
-        await scene.service.storage.writeSignIns()
+        await fixture.service.storage.writeSignIns()
         for (number, place) in places.enumerated() {
             let last = clock.now.adding(seconds: Int64(number - 2) * 1200)
             #expect(try await place.count("users WHERE last_sign_in_at = \(last)") == 1)
@@ -113,18 +113,18 @@ import Text
 
     @Test func `a dry run is no sign-in`() async throws {
         let clock = TestClock()
-        let scene = try await ProvisioningScene.make(clock: { clock.now })
-        try await scene.row("ann@ex.com")
-        _ = try await scene.google("1", "ann@ex.com")
+        let fixture = try await ProvisioningFixture.make(clock: { clock.now })
+        try await fixture.row("ann@ex.com")
+        _ = try await fixture.google("1", "ann@ex.com")
         clock.advance(seconds: 600)
-        let dry = try await scene.service.send(
+        let dry = try await fixture.service.send(
             .post, "/v1/provisioning/evaluate",
             json: #"{"provider":"google","subject":"1","email":"ann@ex.com"}"#,
-            as: .tenantAdmin(scene.tenant))
+            as: .tenantAdmin(fixture.tenant))
         #expect(dry.status == 200, "\(dry.text)")
-        await scene.service.storage.writeSignIns()
-        let written = try await scene.count(
-            "users WHERE tenant_id = \(scene.tenant.id) AND last_sign_in_at = \(clock.now)")
+        await fixture.service.storage.writeSignIns()
+        let written = try await fixture.count(
+            "users WHERE tenant_id = \(fixture.tenant.id) AND last_sign_in_at = \(clock.now)")
         #expect(written == 0)
     }
 }

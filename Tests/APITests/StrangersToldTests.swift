@@ -15,18 +15,18 @@ import Text
         ("active", "email_unverified"), ("approval", "approval_pending"), ("none", "no_tenant"),
     ]
 
-    private static func make(_ status: String, _ stage: PoolStage) async throws {
+    private static func make(_ status: String, _ fixture: PoolFixture) async throws {
         guard status != "none" else { return }
         let email = "\(status)@corp.example"
-        let user = try await stage.manage(
+        let user = try await fixture.manage(
             .post, "/v1/tenants/victim/users", #"{"email":"\#(email)","name":"Real Name"}"#)
         let set: SQL =
             switch status {
             case "approval": "status = 'pending', source = 'approval'"
-            case "deleted": "status = 'deleted', deleted_at = \(stage.clock.now)"
+            case "deleted": "status = 'deleted', deleted_at = \(fixture.clock.now)"
             default: "status = \(status)"
             }
-        try await stage.service.storage.scope(stage.victim.id).change(by: .system) { change in
+        try await fixture.service.storage.scope(fixture.victim.id).change(by: .system) { change in
             try await change.query(
                 """
                 UPDATE users SET \(set) WHERE tenant_id = \(change.tenant)
@@ -36,12 +36,12 @@ import Text
     }
 
     @Test func `an address that is only claimed tells nothing of who has it`() async throws {
-        let stage = try await PoolStage.make()
+        let fixture = try await PoolFixture.make()
         var texts: Set<String> = []
         for (status, reason) in Self.rows {
-            try await Self.make(status, stage)
-            let answer = try await stage.signIn(
-                stage.token(
+            try await Self.make(status, fixture)
+            let answer = try await fixture.signIn(
+                fixture.token(
                     "m-\(status)", sub: "m", "\(status)@corp.example", verified: false,
                     upstream: "AzureAD"))
             #expect(answer.outcome == "refused email_unverified", "\(answer.text)")
@@ -49,7 +49,7 @@ import Text
                 #expect(answer.json[name]?.isNull == true, "\(name): \(answer.text)")
             }
             #expect(answer.json["choices"] == nil && answer.json["trace"] == nil)
-            let recorded = try await stage.lastDecision()
+            let recorded = try await fixture.lastDecision()
             #expect(recorded["reason"]?.string == reason)
             #expect(recorded["reference"] == answer.json["reference"])
             var members = answer.json.members ?? []
@@ -61,11 +61,11 @@ import Text
     }
 
     @Test func `whose address is vouched for is told the reason, and still no row`() async throws {
-        let stage = try await PoolStage.make()
+        let fixture = try await PoolFixture.make()
         for (status, reason) in Self.rows where status != "active" {
-            try await Self.make(status, stage)
-            let answer = try await stage.signIn(
-                stage.token(
+            try await Self.make(status, fixture)
+            let answer = try await fixture.signIn(
+                fixture.token(
                     "v-\(status)", sub: "v", "\(status)@corp.example", upstream: "AzureAD"))
             #expect(answer.outcome == "refused \(reason)", "\(answer.text)")
             #expect(!answer.text.contains("Real Name") && !answer.text.contains("victim"))
@@ -73,51 +73,51 @@ import Text
     }
 
     @Test func `who is known by the identity is told why, whatever the address`() async throws {
-        let stage = try await PoolStage.make()
-        try await stage.invite("ann@corp.example")
-        let first = try await stage.signIn(
-            stage.token("ann", sub: "a", "ann@corp.example", upstream: "AzureAD"))
+        let fixture = try await PoolFixture.make()
+        try await fixture.invite("ann@corp.example")
+        let first = try await fixture.signIn(
+            fixture.token("ann", sub: "a", "ann@corp.example", upstream: "AzureAD"))
         #expect(first.json["user"]?["email"]?.string == "ann@corp.example")
         let id = first.json["user"]?["id"]?.string ?? ""
-        try await stage.manage(.post, "/v1/tenants/victim/users/\(id)/suspend", "{}")
-        let later = try await stage.signIn(
-            stage.token("ann", sub: "a", "else@x.example", verified: false, upstream: "AzureAD")
+        try await fixture.manage(.post, "/v1/tenants/victim/users/\(id)/suspend", "{}")
+        let later = try await fixture.signIn(
+            fixture.token("ann", sub: "a", "else@x.example", verified: false, upstream: "AzureAD")
         )
         #expect(later.outcome == "refused user_suspended", "\(later.text)")
         #expect(later.json["user"]?.isNull == true && later.json["tenant"]?.isNull == true)
     }
 
     @Test func `being known at one's own tenant tells nothing of another's people`() async throws {
-        let stage = try await PoolStage.make()
-        try await stage.invite("mal@evil.example", to: "evil")
-        let mal = stage.token("mal", sub: "m", "mal@evil.example", upstream: "AzureAD")
-        let first = try await stage.signIn(mal)
+        let fixture = try await PoolFixture.make()
+        try await fixture.invite("mal@evil.example", to: "evil")
+        let mal = fixture.token("mal", sub: "m", "mal@evil.example", upstream: "AzureAD")
+        let first = try await fixture.signIn(mal)
         #expect(first.outcome == "linked", "\(first.text)")
-        try await stage.service.storage.scope(stage.evil.id).change(by: .system) { change in
+        try await fixture.service.storage.scope(fixture.evil.id).change(by: .system) { change in
             try await change.query(
                 """
                 UPDATE users SET status = 'deleted', deleted_at = now() - interval '40 days'
                 WHERE tenant_id = \(change.tenant)
                 """)
         }
-        try await Self.make("suspended", stage)
-        let claimed = try await stage.signIn(
-            stage.token(
+        try await Self.make("suspended", fixture)
+        let claimed = try await fixture.signIn(
+            fixture.token(
                 "mal", sub: "m", "suspended@corp.example", verified: false,
                 upstream: "AzureAD"))
         #expect(claimed.outcome == "refused email_unverified", "\(claimed.text)")
     }
 
     @Test func `the workspace app tells of no one but who is in`() async throws {
-        let stage = try await PoolStage.make()
-        try await stage.manage(
+        let fixture = try await PoolFixture.make()
+        try await fixture.manage(
             .put, "/v1/tenants/victim/clients/thinkwork", #"{"enabled":true}"#)
         for (status, _) in Self.rows {
-            try await Self.make(status, stage)
-            let token = stage.token(
+            try await Self.make(status, fixture)
+            let token = fixture.token(
                 "w-\(status)", sub: "w", "\(status)@corp.example", verified: false,
                 upstream: "AzureAD")
-            let answer = try await stage.service.send(
+            let answer = try await fixture.service.send(
                 .get, "/t/victim/thinkwork/api/auth/me",
                 fields: [Field("authorization", token)])
             #expect(answer.status == 200, "\(answer.text)")

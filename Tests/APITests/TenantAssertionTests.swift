@@ -9,26 +9,26 @@ import Testing
 @Suite(.cleansUp) struct TenantAssertionTests {
     private static let victim = ("110169484474386276334", "vic@gmail.com")
 
-    private struct Stage {
-        let scene: ProvisioningScene
+    private struct Fixture {
+        let base: ProvisioningFixture
         let evil: TenantRow
         let key: String
 
-        static func make() async throws -> Stage {
-            let scene = try await ProvisioningScene.make()
-            let evil = try await scene.service.storage.createTenant(
+        static func make() async throws -> Fixture {
+            let base = try await ProvisioningFixture.make()
+            let evil = try await base.service.storage.createTenant(
                 slug: "evil", name: "Evil", policy: .object([]), by: .system)
-            let made = try await scene.service.send(
+            let made = try await base.service.send(
                 .post, "/v1/tenants/evil/api-keys",
                 json: #"{"name":"k","scopes":["hooks:signup","users:write","users:read"]}"#,
                 as: .tenantAdmin(evil))
             let key = try #require(made.json["key"]?.string, "\(made.text)")
-            return Stage(scene: scene, evil: evil, key: key)
+            return Fixture(base: base, evil: evil, key: key)
         }
 
         func send(_ method: HTTP.Method, _ path: String, _ json: String) async throws -> TestAnswer
         {
-            try await scene.service.send(method, path, json: json, as: .bearer(key))
+            try await base.service.send(method, path, json: json, as: .bearer(key))
         }
 
         func user(_ email: String) async throws -> String {
@@ -47,52 +47,52 @@ import Testing
     }
 
     @Test func `a claim by a tenant's hook takes nobody who was invited elsewhere`() async throws {
-        let stage = try await Stage.make()
-        _ = try await stage.user("dummy@evil.example")
-        let claimed = try await stage.claim(Self.victim.0, "dummy@evil.example")
+        let fixture = try await Fixture.make()
+        _ = try await fixture.user("dummy@evil.example")
+        let claimed = try await fixture.claim(Self.victim.0, "dummy@evil.example")
         #expect(claimed.json["outcome"]?.string == "linked", "\(claimed.text)")
-        try await stage.scene.invite(Self.victim.1)
-        let answer = try await stage.scene.google(Self.victim.0, Self.victim.1)
+        try await fixture.base.invite(Self.victim.1)
+        let answer = try await fixture.base.google(Self.victim.0, Self.victim.1)
         #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
         #expect(answer.json["tenant"]?["slug"]?.string == "acme")
-        let again = try await stage.scene.google(Self.victim.0, Self.victim.1)
+        let again = try await fixture.base.google(Self.victim.0, Self.victim.1)
         #expect(again.json["tenant"]?["slug"]?.string == "acme", "\(again.text)")
     }
 
     @Test(arguments: ["suspend", "delete"])
     func `a claim by an operator's word refuses nobody elsewhere`(_ verb: String) async throws {
-        let stage = try await Stage.make()
-        let dummy = try await stage.user("dummy@evil.example")
+        let fixture = try await Fixture.make()
+        let dummy = try await fixture.user("dummy@evil.example")
         let path = "/v1/tenants/evil/users/\(dummy)"
-        let linked = try await stage.send(
+        let linked = try await fixture.send(
             .post, path + "/identities",
             #"{"provider":"google","issuer":"https://accounts.google.com","#
                 + #""subject":"\#(Self.victim.0)"}"#)
         #expect(linked.status == 201, "\(linked.text)")
-        let done = try await stage.scene.service.send(
+        let done = try await fixture.base.service.send(
             verb == "delete" ? .delete : .post, verb == "delete" ? path : path + "/suspend",
-            as: .tenantAdmin(stage.evil))
+            as: .tenantAdmin(fixture.evil))
         #expect(done.status < 300, "\(done.text)")
-        try await stage.scene.invite(Self.victim.1)
-        let answer = try await stage.scene.google(Self.victim.0, Self.victim.1)
+        try await fixture.base.invite(Self.victim.1)
+        let answer = try await fixture.base.google(Self.victim.0, Self.victim.1)
         #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
         #expect(answer.json["tenant"]?["slug"]?.string == "acme")
     }
 
     /// What a tenant says counts in it: where it alone knows the address, and where it is asked.
     @Test func `a person whom a tenant's hook linked is known there`() async throws {
-        let stage = try await Stage.make()
-        let id = try await stage.user("eve@evil.example")
-        _ = try await stage.claim("5", "eve@evil.example")
+        let fixture = try await Fixture.make()
+        let id = try await fixture.user("eve@evil.example")
+        _ = try await fixture.claim("5", "eve@evil.example")
         for more in ["", #","tenant":"evil""#] {
-            let answer = try await stage.scene.google("5", "eve@evil.example", more: more)
+            let answer = try await fixture.base.google("5", "eve@evil.example", more: more)
             #expect(answer.json["outcome"]?.string == "existing", "\(answer.text)")
             #expect(answer.json["user"]?["id"]?.string == id)
         }
-        let asked = try await stage.scene.google(
+        let asked = try await fixture.base.google(
             "5", "new@elsewhere.example", more: #","tenant":"evil""#)
         #expect(asked.json["user"]?["id"]?.string == id, "\(asked.text)")
-        let elsewhere = try await stage.scene.google("5", "new@elsewhere.example")
+        let elsewhere = try await fixture.base.google("5", "new@elsewhere.example")
         #expect(elsewhere.json["reason"]?.string == "no_tenant", "\(elsewhere.text)")
     }
 }

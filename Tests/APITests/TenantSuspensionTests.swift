@@ -86,12 +86,12 @@ import Text
     }
 
     @Test func `a manager changes the own name alone`() async throws {
-        let stage = try await UserStage.make()
-        let rights = try await RightsStage.make(stage)
+        let fixture = try await UserFixture.make()
+        let rights = try await RightsFixture.make(fixture)
         let manager = TestService.Credential.bearer(
             try await rights.accessToken(of: rights.people[.manager]))
         func rename(_ id: String, _ json: String) async throws -> Int {
-            try await stage.service.send(
+            try await fixture.service.send(
                 .patch, "\(Self.acme)/users/\(id)", json: json, as: manager
             ).status
         }
@@ -100,12 +100,12 @@ import Text
         #expect(try await rename(own, #"{"name":"Mia"}"#) == 200)
         #expect(try await rename(own, #"{"role":"admin"}"#) == 403)
         #expect(try await rename(other, #"{"name":"Eve"}"#) == 403)
-        let key = try await stage.service.send(
+        let key = try await fixture.service.send(
             .post, "\(Self.acme)/api-keys",
             json: #"{"name":"mine","scopes":["smtp"],"owner":{"type":"user","id":"\#(own)"}}"#,
             as: manager)
         #expect(key.status == 201, "\(key.text)")
-        let theirs = try await stage.service.send(
+        let theirs = try await fixture.service.send(
             .post, "\(Self.acme)/api-keys",
             json:
                 #"{"name":"x","scopes":["smtp"],"owner":{"type":"user","id":"\#(other)"}}"#,

@@ -9,7 +9,7 @@ import Text
 
 /// `/v1/provisioning/sign-in` against a provider of our own.
 @Suite(.cleansUp) struct TokenSignInTests {
-    private struct Scene {
+    private struct Fixture {
         let service: TestService
         let provider: TestProvider
         let tenant: TenantRow
@@ -46,13 +46,13 @@ import Text
         }
     }
 
-    private func make() async throws -> Scene {
+    private func make() async throws -> Fixture {
         let log = CapturedLog()
         // Held still: a token that is one second too early must not ripen while others are sent.
         let clock = TestClock()
         let service = try await TestService.make(logger: log.logger, clock: { clock.now })
         let provider = try await TestProvider.start()
-        return Scene(
+        return Fixture(
             service: service, provider: provider, tenant: try await service.makeTenant("acme"),
             log: log, clock: clock)
     }
@@ -60,27 +60,27 @@ import Text
     @Test func `an invited person's token links the invite, and the next one is known`()
         async throws
     {
-        let scene = try await make()
-        try await scene.register()
-        try await scene.invite("ann@example.com")
-        let token = scene.mint().token()
-        let first = try await scene.send(token)
+        let fixture = try await make()
+        try await fixture.register()
+        try await fixture.invite("ann@example.com")
+        let token = fixture.mint().token()
+        let first = try await fixture.send(token)
         #expect(first.status == 200, "\(first.text)")
         #expect(first.json["outcome"]?.string == "linked", "\(first.text)")
         #expect(first.json["user"]?["email"]?.string == "ann@example.com")
         #expect(first.json["tenant"]?["slug"]?.string == "acme")
         #expect(first.json["token"] == nil)
         #expect(first.first("cache-control") == "no-store")
-        #expect(try await scene.send(token).bytes == first.bytes)
-        let later = try await scene.send(scene.mint().token(["jti": "\"2\""]))
+        #expect(try await fixture.send(token).bytes == first.bytes)
+        let later = try await fixture.send(fixture.mint().token(["jti": "\"2\""]))
         #expect(later.json["outcome"]?.string == "existing")
         #expect(later.json["user"]?["id"] == first.json["user"]?["id"])
     }
 
     @Test func `a stranger is refused by the rules, with 200`() async throws {
-        let scene = try await make()
-        try await scene.register()
-        let answer = try await scene.send(scene.mint().token())
+        let fixture = try await make()
+        try await fixture.register()
+        let answer = try await fixture.send(fixture.mint().token())
         #expect(answer.status == 200)
         #expect(answer.json["outcome"]?.string == "refused")
         #expect(answer.json["reason"]?.string == "no_tenant")
@@ -89,14 +89,14 @@ import Text
     @Test func `every hostile token gets one text, and its reason stands in the log alone`()
         async throws
     {
-        let scene = try await make()
-        try await scene.register()
-        try await scene.invite("ann@example.com")
-        let tokens = scene.mint().hostile(ahead: 3600).filter { !$0.text.isEmpty }
+        let fixture = try await make()
+        try await fixture.register()
+        try await fixture.invite("ann@example.com")
+        let tokens = fixture.mint().hostile(ahead: 3600).filter { !$0.text.isEmpty }
         #expect(tokens.count >= 60)
         var texts: Set<String> = []
         for token in tokens {
-            let answer = try await scene.send(
+            let answer = try await fixture.send(
                 token.text, fields: [Field("x-request-id", "r-1")])
             #expect(answer.status == 401, "\(token): \(answer.text)")
             texts.insert(answer.json["detail"]?.string ?? "")
@@ -104,95 +104,95 @@ import Text
             #expect(!answer.text.contains(token.fault), "\(token)")
         }
         #expect(texts == ["The id token is not accepted."])
-        let reasons = scene.log.lines
+        let reasons = fixture.log.lines
             .filter { $0.contains("id token: ") }
         #expect(reasons.count == tokens.count)
         for fault in Set(tokens.map(\.fault)) where fault != "issuer_mismatch" {
-            #expect(scene.log.text.contains("id token: \(fault)"), "\(fault)")
+            #expect(fixture.log.text.contains("id token: \(fault)"), "\(fault)")
         }
-        #expect(!scene.log.text.contains("eyJ"))
-        #expect(scene.provider.fetches(of: TestProvider.keysPath) == 1)
-        let users = try await scene.service.send(
+        #expect(!fixture.log.text.contains("eyJ"))
+        #expect(fixture.provider.fetches(of: TestProvider.keysPath) == 1)
+        let users = try await fixture.service.send(
             .get, "/v1/tenants/acme/users?status=active", as: .platformOwner)
         #expect(users.json["items"]?.array?.isEmpty == true)
     }
 
     @Test func `without a token, or with two, nothing is looked at`() async throws {
-        let scene = try await make()
+        let fixture = try await make()
         for fields in [
             [], [Field("authorization", "Basic YTpi")], [Field("authorization", "Bearer")],
             [Field("authorization", "Bearer a"), Field("authorization", "Bearer b")],
         ] {
-            let answer = try await scene.service.send(
+            let answer = try await fixture.service.send(
                 .post, "/v1/provisioning/sign-in", json: "{}", fields: fields)
             #expect(answer.status == 401, "\(fields)")
         }
-        let typo = try await scene.send(scene.mint().token(), #"{"tenants":"acme"}"#)
+        let typo = try await fixture.send(fixture.mint().token(), #"{"tenants":"acme"}"#)
         #expect(typo.status == 422)
     }
 
     @Test func `a provider that cannot be asked makes 503, never 401`() async throws {
-        let scene = try await make()
-        try await scene.register()
-        scene.provider.set(TestProvider.keysPath, .init(status: 500, "{}"))
-        let answer = try await scene.send(scene.mint().token())
+        let fixture = try await make()
+        try await fixture.register()
+        fixture.provider.set(TestProvider.keysPath, .init(status: 500, "{}"))
+        let answer = try await fixture.send(fixture.mint().token())
         #expect(answer.status == 503)
         #expect(answer.first("retry-after") != nil)
         #expect(answer.json["code"]?.string == "unavailable")
     }
 
     @Test func `a tenant's own provider leads to that tenant, by its own client`() async throws {
-        let scene = try await make()
-        try await scene.register()
-        let own = try await scene.service.send(
+        let fixture = try await make()
+        try await fixture.register()
+        let own = try await fixture.service.send(
             .post, "/v1/providers",
-            json: #"{"kind":"oidc","name":"Own","issuer":"\#(scene.provider.issuer)","#
+            json: #"{"kind":"oidc","name":"Own","issuer":"\#(fixture.provider.issuer)","#
                 + #""client_id":"own","email_trust":"verified_claim","tenant":"acme"}"#,
             as: .platformOwner)
         #expect(own.status == 201, "\(own.text)")
-        try await scene.service.makeTenant("other")
-        try await scene.invite("ann@example.com")
-        let token = scene.mint("own").token()
-        let elsewhere = try await scene.send(token, #"{"tenant":"other"}"#)
+        try await fixture.service.makeTenant("other")
+        try await fixture.invite("ann@example.com")
+        let token = fixture.mint("own").token()
+        let elsewhere = try await fixture.send(token, #"{"tenant":"other"}"#)
         #expect(elsewhere.json["reason"]?.string == "no_tenant", "\(elsewhere.text)")
-        let there = try await scene.send(token)
+        let there = try await fixture.send(token)
         #expect(there.json["outcome"]?.string == "linked", "\(there.text)")
     }
 
     @Test func `a pool's federated user is the person behind the pool`() async throws {
-        let scene = try await make()
+        let fixture = try await make()
         let pool = "eu-central-1_abc"
-        let made = try await scene.service.send(
+        let made = try await fixture.service.send(
             .post, "/v1/providers",
             json: #"{"kind":"cognito","name":"Pool","issuer":"\#(pool)","#
                 + #""email_trust":"verified_claim","endpoints":{"#
-                + #""issuer":"\#(scene.provider.issuer)/\#(pool)","#
-                + #""authorization_endpoint":"\#(scene.provider.issuer)/a","#
-                + #""token_endpoint":"\#(scene.provider.issuer)/t","#
-                + #""jwks_uri":"\#(scene.provider.issuer)/keys"}}"#,
+                + #""issuer":"\#(fixture.provider.issuer)/\#(pool)","#
+                + #""authorization_endpoint":"\#(fixture.provider.issuer)/a","#
+                + #""token_endpoint":"\#(fixture.provider.issuer)/t","#
+                + #""jwks_uri":"\#(fixture.provider.issuer)/keys"}}"#,
             as: .platformOwner)
         #expect(made.status == 201, "\(made.text)")
-        try await scene.invite("ann@example.com")
+        try await fixture.invite("ann@example.com")
         var claims: [String: String?] = [
-            "iss": "\"\(scene.provider.issuer)/\(pool)\"", "token_use": "\"id\"",
+            "iss": "\"\(fixture.provider.issuer)/\(pool)\"", "token_use": "\"id\"",
             "cognito:username": "\"Google_77\"",
             "identities": #"[{"providerName":"Google","userId":"77"}]"#,
         ]
-        let answer = try await scene.send(scene.mint().token(claims))
+        let answer = try await fixture.send(fixture.mint().token(claims))
         #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
         let identity = answer.json["user"]?["identities"]?.array?.first
         #expect(identity?["provider"]?.string == "google")
         #expect(identity?["subject"]?.string == "77")
         claims["token_use"] = "\"access\""
-        #expect(try await scene.send(scene.mint().token(claims)).status == 401)
+        #expect(try await fixture.send(fixture.mint().token(claims)).status == 401)
     }
 
     @Test func `a provider's secret is kept sealed and never shown`() async throws {
-        let scene = try await make()
-        let made = try await scene.register(#","secret":"canary-s3cret""#)
+        let fixture = try await make()
+        let made = try await fixture.register(#","secret":"canary-s3cret""#)
         #expect(made.json["secret_set"]?.bool == true)
         let id = try #require(made.json["id"]?.string)
-        let storage = scene.service.storage
+        let storage = fixture.service.storage
         let uuid = try #require(UUID(id))
         let row = try #require(try await storage.provider(uuid, owner: nil))
         let kept = try await storage.clientSecret(of: row)
@@ -204,60 +204,60 @@ import Text
             (#"{"name":"Renamed"}"#, true), (#"{"secret":null}"#, false),
             (#"{"secret":"canary-s3cret-2"}"#, true),
         ] {
-            let changed = try await scene.service.send(
+            let changed = try await fixture.service.send(
                 .patch, "/v1/providers/\(id)", json: body, as: .platformOwner)
             #expect(changed.status == 200, "\(changed.text)")
             #expect(changed.json["secret_set"]?.bool == isSet, "\(body)")
             #expect(!changed.text.contains("canary"))
         }
-        let audit = try await scene.service.send(
+        let audit = try await fixture.service.send(
             .get, "/v1/audit-events", as: .platformOwner)
         #expect(audit.text.contains("provider.secret_changed"))
         #expect(!audit.text.contains("canary"))
-        #expect(!scene.log.text.contains("canary"))
+        #expect(!fixture.log.text.contains("canary"))
     }
 
     @Test func `who was signed out everywhere needs a token from after that`() async throws {
-        let scene = try await make()
-        try await scene.register()
-        try await scene.invite("ann@ex.com")
+        let fixture = try await make()
+        try await fixture.register()
+        try await fixture.invite("ann@ex.com")
         func token(_ times: [String: String?]) -> String {
             var claims: [String: String?] = [
                 "email": #""ann@ex.com""#, "email_verified": "true",
             ]
             for (name, value) in times { claims[name] = value }
-            return scene.mint().token(claims)
+            return fixture.mint().token(claims)
         }
-        let first = try await scene.send(token([:]))
+        let first = try await fixture.send(token([:]))
         let user = try #require(first.json["user"]?["id"]?.string, "\(first.text)")
-        scene.clock.advance(seconds: 100)
-        let cut = scene.clock.now.microseconds / 1_000_000
+        fixture.clock.advance(seconds: 100)
+        let cut = fixture.clock.now.microseconds / 1_000_000
         let path = "/v1/tenants/acme/users/\(user)"
-        let one = try await scene.service.send(.post, "\(path)/suspend", as: .platformOwner)
+        let one = try await fixture.service.send(.post, "\(path)/suspend", as: .platformOwner)
         #expect(one.status == 200)
-        _ = try await scene.service.send(.post, "\(path)/resume", as: .platformOwner)
+        _ = try await fixture.service.send(.post, "\(path)/resume", as: .platformOwner)
         // A suspension sets no cut.
-        #expect(try await scene.send(token(["iat": "\(cut - 50)"])).status == 200)
-        let ended = try await scene.service.send(
+        #expect(try await fixture.send(token(["iat": "\(cut - 50)"])).status == 200)
+        let ended = try await fixture.service.send(
             .delete, "\(path)/sessions", as: .platformOwner)
         #expect(ended.status == 204)
-        scene.clock.advance(seconds: 5)
-        let decisions = try await scene.service.storage.platform.read(
+        fixture.clock.advance(seconds: 5)
+        let decisions = try await fixture.service.storage.platform.read(
             "SELECT 1 FROM decisions")
         for times in [
             ["iat": "\(cut - 1)"], ["iat": "\(cut)"],
             ["iat": "\(cut + 2)", "auth_time": "\(cut)"],
         ] as [[String: String?]] {
-            let old = try await scene.send(token(times))
+            let old = try await fixture.send(token(times))
             #expect(old.status == 401, "\(times) \(old.text)")
             #expect(old.json["detail"]?.string == "The id token is not accepted.")
         }
-        let after = try await scene.service.storage.platform.read("SELECT 1 FROM decisions")
+        let after = try await fixture.service.storage.platform.read("SELECT 1 FROM decisions")
         #expect(after.count == decisions.count)
         for times in [
             ["iat": "\(cut + 1)"], ["iat": "\(cut + 2)", "auth_time": "\(cut + 1)"],
         ] as [[String: String?]] {
-            #expect(try await scene.send(token(times)).status == 200, "\(times)")
+            #expect(try await fixture.send(token(times)).status == 200, "\(times)")
         }
     }
 }

@@ -12,41 +12,41 @@ import Text
         #"{"provider":"google","issuer":"https://g.example","subject":"1"}"#
 
     @Test func `a sign-in belongs to one user and unlinking ends sessions`() async throws {
-        let stage = try await UserStage.make()
-        let ada = try await stage.make("ada@example.com")
-        let bob = try await stage.make("bob@example.com")
-        let linked = try await stage.send(.post, "/\(ada)/identities", json: Self.google)
+        let fixture = try await UserFixture.make()
+        let ada = try await fixture.make("ada@example.com")
+        let bob = try await fixture.make("bob@example.com")
+        let linked = try await fixture.send(.post, "/\(ada)/identities", json: Self.google)
         #expect(linked.status == 201)
         #expect(linked.json["subject"]?.string == "1")
-        let taken = try await stage.send(.post, "/\(bob)/identities", json: Self.google)
+        let taken = try await fixture.send(.post, "/\(bob)/identities", json: Self.google)
         #expect(taken.status == 409)
         #expect(taken.json["code"]?.string == "identity_conflict")
         #expect(taken.json["conflicting_id"]?.string == ada)
-        let list = try await stage.send(.get, "/\(ada)/identities")
+        let list = try await fixture.send(.get, "/\(ada)/identities")
         #expect(list.json["items"] == .array([linked.json]))
-        _ = try await stage.addSession(of: ada)
+        _ = try await fixture.addSession(of: ada)
         let id = try #require(linked.json["id"]?.string)
         #expect(
-            try await stage.send(.delete, "/\(bob)/identities/\(id)").status == 404)
+            try await fixture.send(.delete, "/\(bob)/identities/\(id)").status == 404)
         #expect(
-            try await stage.send(.delete, "/\(ada)/identities/\(id)").status == 204)
-        #expect(try await stage.count("sessions") == 0)
-        let key = stage.service.storage.personKey(
+            try await fixture.send(.delete, "/\(ada)/identities/\(id)").status == 204)
+        #expect(try await fixture.count("sessions") == 0)
+        let key = fixture.service.storage.personKey(
             provider: "google", issuer: "https://g.example", subject: "1")
-        #expect(try await stage.count("directory_tenants_of(\(key))") == 0)
+        #expect(try await fixture.count("directory_tenants_of(\(key))") == 0)
         #expect(
-            try await stage.send(.post, "/\(bob)/identities", json: "{}").status == 422)
+            try await fixture.send(.post, "/\(bob)/identities", json: "{}").status == 422)
     }
 
     @Test func `a list gives each user's sign-ins, the oldest first, in the list's order`()
         async throws
     {
-        let stage = try await UserStage.make()
+        let fixture = try await UserFixture.make()
         let emails = ["ada@example.com", "bob@example.com", "eve@example.com"]
         for email in emails {
-            let id = try await stage.make(email)
+            let id = try await fixture.make(email)
             for subject in email == "bob@example.com" ? [] : ["9", "1", "5"] {
-                let linked = try await stage.send(
+                let linked = try await fixture.send(
                     .post, "/\(id)/identities",
                     json: """
                         {"provider":"google","issuer":"https://g.example",
@@ -56,7 +56,7 @@ import Text
             }
         }
         for (sort, order) in [("email", emails), ("-email", emails.reversed())] {
-            let list = try await stage.send(.get, "?sort=\(sort)")
+            let list = try await fixture.send(.get, "?sort=\(sort)")
             let items = try #require(list.json["items"]?.array)
             #expect(items.map { $0["email"]?.string } == order)
             for item in items {
@@ -71,13 +71,13 @@ import Text
     }
 
     @Test func `a link grant is shown once and used once`() async throws {
-        let stage = try await UserStage.make()
-        let id = try await stage.make("ada@example.com")
-        let answer = try await stage.send(.post, "/\(id)/link-grants")
+        let fixture = try await UserFixture.make()
+        let id = try await fixture.make("ada@example.com")
+        let answer = try await fixture.send(.post, "/\(id)/link-grants")
         #expect(answer.status == 201)
         #expect(answer.json["expires_at"]?.string != nil)
         let token = try #require(answer.json["token"]?.string)
-        let scope = stage.service.storage.scope(stage.tenant.id)
+        let scope = fixture.service.storage.scope(fixture.tenant.id)
         let uses = try await scope.change(by: .system) { change in
             let grant = try #require(try await change.linkGrant(token))
             #expect(grant.userID == UUID(id))
@@ -90,16 +90,16 @@ import Text
     }
 
     @Test func `sessions are listed and ended`() async throws {
-        let stage = try await UserStage.make()
-        let id = try await stage.make("ada@example.com")
-        let first = try await stage.addSession(of: id)
-        _ = try await stage.addSession(of: id)
-        let list = try await stage.send(.get, "/\(id)/sessions")
+        let fixture = try await UserFixture.make()
+        let id = try await fixture.make("ada@example.com")
+        let first = try await fixture.addSession(of: id)
+        _ = try await fixture.addSession(of: id)
+        let list = try await fixture.send(.get, "/\(id)/sessions")
         #expect(list.json["total"]?["value"]?.int == 2)
         #expect(list.json["items"]?.array?.first?["client"]?.string == "relate")
-        #expect(try await stage.send(.delete, "/\(id)/sessions/\(first)").status == 204)
-        #expect(try await stage.send(.delete, "/\(id)/sessions/\(first)").status == 404)
-        #expect(try await stage.send(.delete, "/\(id)/sessions").status == 204)
-        #expect(try await stage.count("sessions") == 0)
+        #expect(try await fixture.send(.delete, "/\(id)/sessions/\(first)").status == 204)
+        #expect(try await fixture.send(.delete, "/\(id)/sessions/\(first)").status == 404)
+        #expect(try await fixture.send(.delete, "/\(id)/sessions").status == 204)
+        #expect(try await fixture.count("sessions") == 0)
     }
 }

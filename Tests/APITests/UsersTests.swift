@@ -9,8 +9,8 @@ import Text
 
 @Suite(.serialized, .cleansUp) struct UsersTests {
     @Test func `an operator makes a user who waits for the first sign-in`() async throws {
-        let stage = try await UserStage.make()
-        let answer = try await stage.send(
+        let fixture = try await UserFixture.make()
+        let answer = try await fixture.send(
             .post, "", json: #"{"email":"Ada@Example.com","name":"Ada","role":"manager"}"#)
         #expect(answer.status == 201)
         #expect(answer.json["email"]?.string == "Ada@Example.com")
@@ -20,16 +20,16 @@ import Text
         #expect(answer.json["identities"] == .array([]))
         let id = try #require(answer.json["id"]?.string)
         #expect(answer.first("location")?.hasSuffix("/users/\(id)") == true)
-        let again = try await stage.send(.get, "/" + id)
+        let again = try await fixture.send(.get, "/" + id)
         #expect(again.json == answer.json)
         #expect(again.first("etag") == answer.first("etag"))
-        #expect(try await stage.count("audit_events WHERE action = 'user.created'") == 1)
+        #expect(try await fixture.count("audit_events WHERE action = 'user.created'") == 1)
     }
 
     @Test func `an address has one user in a tenant however it is spelled`() async throws {
-        let stage = try await UserStage.make()
-        let id = try await stage.make("ada@example.com")
-        let answer = try await stage.send(.post, "", json: #"{"email":"ADA@EXAMPLE.COM"}"#)
+        let fixture = try await UserFixture.make()
+        let id = try await fixture.make("ada@example.com")
+        let answer = try await fixture.send(.post, "", json: #"{"email":"ADA@EXAMPLE.COM"}"#)
         #expect(answer.status == 409)
         #expect(answer.json["code"]?.string == "email_taken")
         #expect(answer.json["conflicting_id"]?.string == id)
@@ -43,18 +43,18 @@ import Text
     ]
 
     @Test func `a user with a bad field is refused`() async throws {
-        let stage = try await UserStage.make()
+        let fixture = try await UserFixture.make()
         for json in Self.bad {
-            let answer = try await stage.send(.post, "", json: json)
+            let answer = try await fixture.send(.post, "", json: json)
             #expect(answer.status == 422, "\(json)")
             #expect(answer.json["errors"]?.array?.isEmpty == false, "\(json)")
         }
     }
 
     @Test func `nobody reaches users without a credential or of another tenant`() async throws {
-        let stage = try await UserStage.make()
-        let id = try await stage.make("ada@example.com")
-        let other = try await stage.service.makeTenant("other")
+        let fixture = try await UserFixture.make()
+        let id = try await fixture.make("ada@example.com")
+        let other = try await fixture.service.makeTenant("other")
         let session = UUID.random()
         let paths: [(Method, String)] = [
             (.get, ""), (.post, ""), (.get, "/\(id)"), (.patch, "/\(id)"), (.delete, "/\(id)"),
@@ -65,115 +65,115 @@ import Text
             (.delete, "/\(id)/sessions"), (.delete, "/\(id)/sessions/\(session)"),
         ]
         for (method, path) in paths {
-            let nobody = try await stage.service.send(
+            let nobody = try await fixture.service.send(
                 method, "/v1/tenants/acme/users" + path)
             #expect(nobody.status == 401, "\(method) \(path)")
-            let foreign = try await stage.service.send(
+            let foreign = try await fixture.service.send(
                 method, "/v1/tenants/acme/users" + path, as: .tenantAdmin(other))
             #expect(foreign.status == 404, "\(method) \(path)")
             guard !path.isEmpty else { continue }
-            let strange = try await stage.service.send(
+            let strange = try await fixture.service.send(
                 method, "/v1/tenants/other/users" + path, as: .tenantAdmin(other))
             #expect(strange.status == 404, "\(method) \(path)")
         }
     }
 
     @Test func `a name and a role change and an address does not`() async throws {
-        let stage = try await UserStage.make()
-        let id = try await stage.make("ada@example.com", name: "Ada")
-        let old = try await stage.send(.get, "/" + id)
+        let fixture = try await UserFixture.make()
+        let id = try await fixture.make("ada@example.com", name: "Ada")
+        let old = try await fixture.send(.get, "/" + id)
         let etag = try #require(old.first("etag"))
-        let changed = try await stage.send(
+        let changed = try await fixture.send(
             .patch, "/" + id, json: #"{"name":"Ada L.","role":"admin"}"#,
             fields: [Field("if-match", etag)])
         #expect(changed.status == 200)
         #expect(changed.json["name"]?.string == "Ada L.")
         #expect(changed.json["role"]?.string == "admin")
         #expect(
-            try await stage.send(
+            try await fixture.send(
                 .patch, "/" + id, json: #"{"name":"B"}"#, fields: [Field("if-match", etag)]
             ).status == 412)
         #expect(
-            try await stage.send(.patch, "/" + id, json: #"{"email":"b@example.com"}"#)
+            try await fixture.send(.patch, "/" + id, json: #"{"email":"b@example.com"}"#)
                 .status == 422)
-        let cleared = try await stage.send(.patch, "/" + id, json: #"{"name":null}"#)
+        let cleared = try await fixture.send(.patch, "/" + id, json: #"{"name":null}"#)
         #expect(cleared.json["name"] == .null)
-        #expect(try await stage.emails("q=ada%20l").isEmpty)
+        #expect(try await fixture.emails("q=ada%20l").isEmpty)
     }
 
     @Test func `suspension withdraws invites and resuming gives back what was`() async throws {
-        let stage = try await UserStage.make()
-        let id = try await stage.make("ada@example.com")
-        try await stage.addInvite("ada@example.com")
-        let suspended = try await stage.send(.post, "/\(id)/suspend")
+        let fixture = try await UserFixture.make()
+        let id = try await fixture.make("ada@example.com")
+        try await fixture.addInvite("ada@example.com")
+        let suspended = try await fixture.send(.post, "/\(id)/suspend")
         #expect(suspended.json["status"]?.string == "suspended")
-        #expect(try await stage.send(.post, "/\(id)/suspend").json == suspended.json)
-        #expect(try await stage.count("invites WHERE status = 'revoked'") == 1)
-        #expect(try await stage.count("audit_events WHERE action = 'invite.revoked'") == 1)
-        let resumed = try await stage.send(.post, "/\(id)/resume")
+        #expect(try await fixture.send(.post, "/\(id)/suspend").json == suspended.json)
+        #expect(try await fixture.count("invites WHERE status = 'revoked'") == 1)
+        #expect(try await fixture.count("audit_events WHERE action = 'invite.revoked'") == 1)
+        let resumed = try await fixture.send(.post, "/\(id)/resume")
         #expect(resumed.json["status"]?.string == "pending")
     }
 
     @Test func `a deleted user leaves the list and comes back restored`() async throws {
-        let stage = try await UserStage.make()
-        let id = try await stage.make("ada@example.com")
-        try await stage.addInvite("ada@example.com")
-        _ = try await stage.addSession(of: id)
-        #expect(try await stage.send(.delete, "/" + id).status == 204)
-        #expect(try await stage.count("invites WHERE status = 'pending'") == 0)
-        #expect(try await stage.count("sessions") == 0)
-        #expect(try await stage.emails("").isEmpty)
-        #expect(try await stage.emails("status=deleted") == ["ada@example.com"])
-        #expect(try await stage.send(.post, "/\(id)/suspend").status == 409)
-        let newcomer = try await stage.make("ada@example.com")
-        let taken = try await stage.send(.post, "/\(id)/restore")
+        let fixture = try await UserFixture.make()
+        let id = try await fixture.make("ada@example.com")
+        try await fixture.addInvite("ada@example.com")
+        _ = try await fixture.addSession(of: id)
+        #expect(try await fixture.send(.delete, "/" + id).status == 204)
+        #expect(try await fixture.count("invites WHERE status = 'pending'") == 0)
+        #expect(try await fixture.count("sessions") == 0)
+        #expect(try await fixture.emails("").isEmpty)
+        #expect(try await fixture.emails("status=deleted") == ["ada@example.com"])
+        #expect(try await fixture.send(.post, "/\(id)/suspend").status == 409)
+        let newcomer = try await fixture.make("ada@example.com")
+        let taken = try await fixture.send(.post, "/\(id)/restore")
         #expect(taken.status == 409)
         #expect(taken.json["conflicting_id"]?.string == newcomer)
-        #expect(try await stage.send(.delete, "/" + newcomer).status == 204)
-        let restored = try await stage.send(.post, "/\(id)/restore")
+        #expect(try await fixture.send(.delete, "/" + newcomer).status == 204)
+        let restored = try await fixture.send(.post, "/\(id)/restore")
         #expect(restored.json["status"]?.string == "pending")
     }
 
     @Test func `a purge asks first and then nothing is left`() async throws {
-        let stage = try await UserStage.make()
-        let id = try await stage.make("ada@example.com")
-        let asked = try await stage.send(.delete, "/\(id)?purge=true")
+        let fixture = try await UserFixture.make()
+        let id = try await fixture.make("ada@example.com")
+        let asked = try await fixture.send(.delete, "/\(id)?purge=true")
         #expect(asked.status == 409)
         #expect(asked.json["code"]?.string == "confirm_required")
         let confirm = try #require(asked.json["confirm"]?.string)
         #expect(
-            try await stage.send(.delete, "/\(id)?purge=true&confirm=no").status == 409)
-        let purged = try await stage.send(.delete, "/\(id)?purge=true&confirm=\(confirm)")
+            try await fixture.send(.delete, "/\(id)?purge=true&confirm=no").status == 409)
+        let purged = try await fixture.send(.delete, "/\(id)?purge=true&confirm=\(confirm)")
         #expect(purged.status == 204)
-        #expect(try await stage.send(.get, "/" + id).status == 404)
-        #expect(try await stage.emails("q=ada").isEmpty)
-        let key = stage.service.storage.personKey(emailKey: "ada@example.com")
-        #expect(try await stage.count("directory_tenants_of(\(key))") == 0)
+        #expect(try await fixture.send(.get, "/" + id).status == 404)
+        #expect(try await fixture.emails("q=ada").isEmpty)
+        let key = fixture.service.storage.personKey(emailKey: "ada@example.com")
+        #expect(try await fixture.count("directory_tenants_of(\(key))") == 0)
     }
 
     @Test func `approval is for somebody who signed up`() async throws {
-        let stage = try await UserStage.make()
-        let id = try await stage.make("ada@example.com")
-        #expect(try await stage.send(.post, "/\(id)/approve").status == 409)
-        try await stage.service.storage.scope(stage.tenant.id).change(by: .system) { change in
+        let fixture = try await UserFixture.make()
+        let id = try await fixture.make("ada@example.com")
+        #expect(try await fixture.send(.post, "/\(id)/approve").status == 409)
+        try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) { change in
             try await change.query("UPDATE users SET source = 'approval'")
         }
-        let approved = try await stage.send(.post, "/\(id)/approve")
+        let approved = try await fixture.send(.post, "/\(id)/approve")
         #expect(approved.json["status"]?.string == "active")
     }
 }
 
 @Suite(.serialized, .cleansUp) struct UserListTests {
     @Test func `a list is paged in each order without a gap`() async throws {
-        let stage = try await UserStage.make()
+        let fixture = try await UserFixture.make()
         for name in ["carol", "alice", "bob"] {
-            _ = try await stage.make("\(name)@example.com")
+            _ = try await fixture.make("\(name)@example.com")
         }
         for sort in ["created_at", "-created_at", "email", "-email"] {
             var seen: [String] = []
             var cursor = ""
             repeat {
-                let page = try await stage.send(.get, "?limit=1&sort=\(sort)\(cursor)")
+                let page = try await fixture.send(.get, "?limit=1&sort=\(sort)\(cursor)")
                 #expect(page.json["total"]?["value"]?.int == 3)
                 seen += (page.json["items"]?.array ?? []).compactMap { $0["email"]?.string }
                 cursor = page.json["next_cursor"]?.string.map { "&cursor=\($0)" } ?? ""
@@ -184,45 +184,45 @@ import Text
                 ? ["alice", "bob", "carol"] : ["carol", "alice", "bob"]
             #expect(names == (sort.hasPrefix("-") ? expected.reversed() : expected))
         }
-        #expect(try await stage.send(.get, "?sort=name").status == 422)
+        #expect(try await fixture.send(.get, "?sort=name").status == 422)
     }
 
     @Test func `a search finds any part of address and name and beginnings of words`() async throws
     {
-        let stage = try await UserStage.make()
-        _ = try await stage.make("ada@example.com", name: "Ada Lovelace")
-        _ = try await stage.make("grace_h@navy.example", name: "Grace Hopper")
-        #expect(try await stage.emails("q=VELA") == ["ada@example.com"])
-        #expect(try await stage.emails("q=navy") == ["grace_h@navy.example"])
-        #expect(try await stage.emails("q=e_h") == ["grace_h@navy.example"])
-        #expect(try await stage.emails("q=a_a").isEmpty)
-        #expect(try await stage.emails("q=100%25").isEmpty)
-        #expect(try await stage.emails("q=ho") == ["grace_h@navy.example"])
-        #expect(try await stage.emails("q=ad") == ["ada@example.com"])
-        #expect(try await stage.emails("q=da").isEmpty)
-        _ = try await stage.make("zoe@example.com", name: "ZOË Ångström")
-        #expect(try await stage.emails("q=%C3%A5NGSTR%C3%96M") == ["zoe@example.com"])
+        let fixture = try await UserFixture.make()
+        _ = try await fixture.make("ada@example.com", name: "Ada Lovelace")
+        _ = try await fixture.make("grace_h@navy.example", name: "Grace Hopper")
+        #expect(try await fixture.emails("q=VELA") == ["ada@example.com"])
+        #expect(try await fixture.emails("q=navy") == ["grace_h@navy.example"])
+        #expect(try await fixture.emails("q=e_h") == ["grace_h@navy.example"])
+        #expect(try await fixture.emails("q=a_a").isEmpty)
+        #expect(try await fixture.emails("q=100%25").isEmpty)
+        #expect(try await fixture.emails("q=ho") == ["grace_h@navy.example"])
+        #expect(try await fixture.emails("q=ad") == ["ada@example.com"])
+        #expect(try await fixture.emails("q=da").isEmpty)
+        _ = try await fixture.make("zoe@example.com", name: "ZOË Ångström")
+        #expect(try await fixture.emails("q=%C3%A5NGSTR%C3%96M") == ["zoe@example.com"])
     }
 
     @Test func `a list is filtered by status and role and provider`() async throws {
-        let stage = try await UserStage.make()
-        let ada = try await stage.make("ada@example.com")
-        _ = try await stage.make("bob@example.com")
-        _ = try await stage.send(.patch, "/" + ada, json: #"{"role":"admin"}"#)
-        _ = try await stage.send(
+        let fixture = try await UserFixture.make()
+        let ada = try await fixture.make("ada@example.com")
+        _ = try await fixture.make("bob@example.com")
+        _ = try await fixture.send(.patch, "/" + ada, json: #"{"role":"admin"}"#)
+        _ = try await fixture.send(
             .post, "/\(ada)/identities",
             json: #"{"provider":"google","issuer":"https://g.example","subject":"1"}"#)
-        #expect(try await stage.emails("role=admin") == ["ada@example.com"])
-        #expect(try await stage.emails("provider=google") == ["ada@example.com"])
-        #expect(try await stage.emails("provider=github").isEmpty)
-        #expect(try await stage.emails("status=pending").count == 2)
-        #expect(try await stage.send(.get, "?status=gone").status == 422)
+        #expect(try await fixture.emails("role=admin") == ["ada@example.com"])
+        #expect(try await fixture.emails("provider=google") == ["ada@example.com"])
+        #expect(try await fixture.emails("provider=github").isEmpty)
+        #expect(try await fixture.emails("status=pending").count == 2)
+        #expect(try await fixture.send(.get, "?status=gone").status == 422)
     }
     @Test func `a list is filtered by the last sign-in`() async throws {
-        let stage = try await UserStage.make()
-        for name in ["ada", "bob", "cleo"] { _ = try await stage.make("\(name)@example.com") }
+        let fixture = try await UserFixture.make()
+        for name in ["ada", "bob", "cleo"] { _ = try await fixture.make("\(name)@example.com") }
         for (name, day) in [("ada", "2026-03-01"), ("bob", "2026-03-02")] {
-            try await stage.service.storage.scope(stage.tenant.id).change(by: .system) {
+            try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) {
                 change in
                 try await change.query(
                     """
@@ -246,10 +246,10 @@ import Text
             ("never_signed_in=true&q=cl", ["cleo"]),
         ]
         for (filter, names) in filters {
-            let emails = try await stage.emails(filter + "&sort=email")
+            let emails = try await fixture.emails(filter + "&sort=email")
             #expect(emails == names.map { $0 + "@example.com" }, "\(filter)")
         }
-        #expect(try await stage.send(.get, "?last_sign_in_since=yesterday").status == 422)
-        #expect(try await stage.send(.get, "?never_signed_in=often").status == 422)
+        #expect(try await fixture.send(.get, "?last_sign_in_since=yesterday").status == 422)
+        #expect(try await fixture.send(.get, "?never_signed_in=often").status == 422)
     }
 }

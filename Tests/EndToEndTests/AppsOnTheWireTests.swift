@@ -10,7 +10,7 @@ import Text
 @Suite(.cleansUp) struct AppsOnTheWireTests {
     private static let password = "correct horse battery"
 
-    private struct Scene {
+    private struct Fixture {
         let running: RunningService
         let port: Int
 
@@ -64,10 +64,10 @@ import Text
     }
 
     @Test func `I6 I11 an Immich app signs in and out by Dart's own bytes`() async throws {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         let dart = ["user-agent: Dart/3.8 (dart:io)", "accept-encoding: gzip"]
         let json = "content-type: application/json; charset=utf-8"
-        let login = try scene.send(
+        let login = try fixture.send(
             "POST", "/immich/api/auth/login",
             dart + [json, "deviceModel: Pixel 9 Pro", "deviceType: Android"],
             body: #"{"email":"ann@acme.example","password":"\#(Self.password)"}"#)
@@ -83,11 +83,11 @@ import Text
                 "vary: Origin", "x-content-type-options: nosniff",
             ])
         let own = dart + [json, "x-immich-user-token: \(token)"]
-        let me = try scene.send("GET", "/immich/api/users/me", own)
+        let me = try fixture.send("GET", "/immich/api/users/me", own)
         #expect(me.status == 200 && me.body.contains(#""email":"ann@acme.example""#))
-        let out = try scene.send("POST", "/immich/api/auth/logout", own + ["content-length: 0"])
+        let out = try fixture.send("POST", "/immich/api/auth/logout", own + ["content-length: 0"])
         #expect(out.body == #"{"successful":true,"redirectUri":"/auth/login?autoLaunch=0"}"#)
-        let over = try scene.send("GET", "/immich/api/users/me", own)
+        let over = try fixture.send("GET", "/immich/api/users/me", own)
         #expect(
             head(over) == [
                 "HTTP/1.1 401 Unauthorized", "content-type: application/json", "vary: Origin",
@@ -102,8 +102,8 @@ import Text
     @Test func `R8 an Expo app's deletion names a type and has no body, and its 401 has none`()
         async throws
     {
-        let scene = try await Scene()
-        let answer = try scene.send(
+        let fixture = try await Fixture()
+        let answer = try fixture.send(
             "DELETE", "/relate/api/smtp-credentials/\(UUID.random())",
             [
                 "content-type: application/json", "authorization: ApiKey gate_live_x",
@@ -118,13 +118,13 @@ import Text
     }
 
     @Test func `D1 D6 a web view asks before it exchanges, and reads its refusal`() async throws {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         let view = [
             "User-Agent: Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)", "Accept: */*",
             "Sec-Fetch-Mode: cors", "Sec-Fetch-Site: cross-site",
         ]
         func ask(_ origin: String) throws -> RunningService.Answer {
-            try scene.send(
+            try fixture.send(
                 "OPTIONS", "/deeprecall//api/auth/exchange/google",
                 view + [
                     "Origin: \(origin)", "Access-Control-Request-Method: POST",
@@ -149,7 +149,7 @@ import Text
                 "vary: \(vary)", "x-content-type-options: nosniff",
             ])
         #expect(refused.body == "Origin not allowed")
-        let answer = try scene.send(
+        let answer = try fixture.send(
             "POST", "/deeprecall//api/auth/exchange/google",
             view + ["Origin: capacitor://localhost", "Content-Type: application/json"],
             body: #"{"id_token":"x"}"#)

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    private struct Scene {
+    private struct Fixture {
         let running: RunningService
         let key: String
         var url: String { "http://127.0.0.1:\(running.service.port)" }
@@ -94,26 +94,26 @@ import Testing
     func `an invited person is let through, a stranger reads the text, and other triggers pass`(
         _ runtime: Runtime
     ) async throws {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         let invited = Self.event("grace@acme.example")
         for _ in 0..<3 {
-            let answer = try runtime.run(invited, url: scene.url, key: scene.key)
+            let answer = try runtime.run(invited, url: fixture.url, key: fixture.key)
             #expect(answer.word == "RETURNED", "\(answer.text)")
             #expect(
                 try JSONValue(parsing: Array(answer.text.utf8))
                     == JSONValue(parsing: Array(invited.utf8)))
         }
-        let database = scene.running.service.composition.database
+        let database = fixture.running.service.composition.database
         let users = try await database.platform.read("SELECT count(*) FROM users")
         #expect(try users[0].get(0, as: Int64.self) == 1)
         let refused = try runtime.run(
-            Self.event("eve@stranger.example"), url: scene.url, key: scene.key)
+            Self.event("eve@stranger.example"), url: fixture.url, key: fixture.key)
         #expect(refused.word == "RAISED")
         #expect(
             refused.text.hasPrefix("Sign-up is not available for this account."), "\(refused.text)")
         #expect(refused.text.contains("(ref "), "\(refused.text)")
         let confirmed = Self.event("new@acme.example", trigger: "PostConfirmation_ConfirmSignUp")
-        #expect(try runtime.run(confirmed, url: scene.url, key: scene.key).word == "RETURNED")
+        #expect(try runtime.run(confirmed, url: fixture.url, key: fixture.key).word == "RETURNED")
         // A trigger that Gatehouse has no part in is answered without asking anybody.
         let other = Self.event("a@b.example", trigger: "TokenGeneration_HostedAuth")
         #expect(try runtime.run(other, url: "http://127.0.0.1:1", key: "x").word == "RETURNED")

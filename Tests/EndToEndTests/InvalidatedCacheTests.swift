@@ -301,7 +301,7 @@ import Testing
     static let actions = Set(cases.map(\.action))
 
     /// Two replicas on one database: things happen at the first, the second is asked.
-    private struct Stage {
+    private struct Fixture {
         let first: RunningService
         let second: RunningService
         let administrator: Postgres
@@ -346,17 +346,17 @@ import Testing
     @Test func `what is withdrawn at one replica is refused by another that remembers it`()
         async throws
     {
-        let stage = try await Stage()
+        let fixture = try await Fixture()
         for (number, one) in Self.cases.enumerated() {
-            let prepared = try await stage.prepare(one.prepare, in: "tenant-\(number)")
+            let prepared = try await fixture.prepare(one.prepare, in: "tenant-\(number)")
             for question in prepared.questions + prepared.questions {
-                let answer = try stage.ask(question)
+                let answer = try fixture.ask(question)
                 #expect(question.accepted(answer), "before: \(one.name) \(answer)")
             }
             let withdrawn = try prepared.withdraw()
             #expect((200..<300).contains(withdrawn.status), "\(one.name) \(withdrawn)")
             for question in prepared.questions {
-                let answer = try stage.ask(question)
+                let answer = try fixture.ask(question)
                 #expect(
                     answer.status < 500 && !question.accepted(answer), "\(one.name) \(answer)")
             }
@@ -367,8 +367,8 @@ import Testing
     @Test func `what changes without a word to the replicas is still answered from memory`()
         async throws
     {
-        let stage = try await Stage()
-        let prepared = try await stage.prepare(
+        let fixture = try await Fixture()
+        let prepared = try await fixture.prepare(
             { place in
                 _ = try place.list(place.origin)
                 let questions = place.verify(try place.key().secret) + [place.preflight()]
@@ -376,11 +376,11 @@ import Testing
             }, in: "acme")
         let questions = prepared.questions
         for question in questions + questions {
-            #expect(question.accepted(try stage.ask(question)))
+            #expect(question.accepted(try fixture.ask(question)))
         }
-        _ = try await stage.administrator.query(
+        _ = try await fixture.administrator.query(
             "UPDATE api_keys SET revoked_at = now() WHERE owner_type = 'tenant'")
-        _ = try await stage.administrator.query("DELETE FROM cors_origins")
-        for question in questions { #expect(question.accepted(try stage.ask(question))) }
+        _ = try await fixture.administrator.query("DELETE FROM cors_origins")
+        for question in questions { #expect(question.accepted(try fixture.ask(question))) }
     }
 }

@@ -15,7 +15,7 @@ import Text
         func pass(_ seconds: Int64) { time.withLock { $0 = $0.adding(seconds: seconds) } }
     }
 
-    private struct Scene: Sendable {
+    private struct Fixture: Sendable {
         let provider: TestProvider
         let clock = Clock()
         let documents: ProviderDocuments
@@ -55,87 +55,87 @@ import Text
     }
 
     @Test func `documents are fetched once and kept`() async throws {
-        let scene = try await Scene()
-        for _ in 0..<5 { #expect(await scene.fault(scene.token()) == nil) }
-        #expect(scene.fetches == 1)
-        #expect(scene.provider.fetches(of: TestProvider.discoveryPath) == 1)
-        scene.clock.pass(ProviderDocuments.freshness + 1)
-        #expect(await scene.fault(scene.token()) == nil)
-        #expect(scene.fetches == 2)
+        let fixture = try await Fixture()
+        for _ in 0..<5 { #expect(await fixture.fault(fixture.token()) == nil) }
+        #expect(fixture.fetches == 1)
+        #expect(fixture.provider.fetches(of: TestProvider.discoveryPath) == 1)
+        fixture.clock.pass(ProviderDocuments.freshness + 1)
+        #expect(await fixture.fault(fixture.token()) == nil)
+        #expect(fixture.fetches == 2)
     }
 
     @Test func `all who come at once wait for one fetch`() async throws {
-        let scene = try await Scene()
-        let token = scene.token()
+        let fixture = try await Fixture()
+        let token = fixture.token()
         await withTaskGroup(of: FederationFault?.self) { group in
-            for _ in 0..<50 { group.addTask { await scene.fault(token) } }
+            for _ in 0..<50 { group.addTask { await fixture.fault(token) } }
             for await fault in group { #expect(fault == nil) }
         }
-        #expect(scene.fetches == 1)
+        #expect(fixture.fetches == 1)
     }
 
     @Test func `unknown keys lead to one fetch a minute`() async throws {
-        let scene = try await Scene()
-        #expect(await scene.fault(scene.token()) == nil)
+        let fixture = try await Fixture()
+        #expect(await fixture.fault(fixture.token()) == nil)
         let strangers = try (0..<20).map { _ in try SigningKey() }
         for key in strangers {
-            #expect(await scene.fault(scene.token(key)) == .token(.keyUnknown))
+            #expect(await fixture.fault(fixture.token(key)) == .token(.keyUnknown))
         }
-        #expect(scene.fetches == 1)
-        scene.clock.pass(ProviderDocuments.leastInterval)
+        #expect(fixture.fetches == 1)
+        fixture.clock.pass(ProviderDocuments.leastInterval)
         for key in strangers {
-            #expect(await scene.fault(scene.token(key)) == .token(.keyUnknown))
+            #expect(await fixture.fault(fixture.token(key)) == .token(.keyUnknown))
         }
-        #expect(scene.fetches == 2)
-        #expect(await scene.fault(scene.token()) == nil)
+        #expect(fixture.fetches == 2)
+        #expect(await fixture.fault(fixture.token()) == nil)
     }
 
     @Test func `a new key counts and an old one ends with the next fetch`() async throws {
-        let scene = try await Scene()
-        #expect(await scene.fault(scene.token()) == nil)
+        let fixture = try await Fixture()
+        #expect(await fixture.fault(fixture.token()) == nil)
         let next = try SigningKey()
-        scene.provider.publish(keys: [next.publicJWK()])
-        scene.clock.pass(ProviderDocuments.leastInterval)
-        #expect(await scene.fault(scene.token(next)) == nil)
-        #expect(await scene.fault(scene.token()) == .token(.keyUnknown))
+        fixture.provider.publish(keys: [next.publicJWK()])
+        fixture.clock.pass(ProviderDocuments.leastInterval)
+        #expect(await fixture.fault(fixture.token(next)) == nil)
+        #expect(await fixture.fault(fixture.token()) == .token(.keyUnknown))
     }
 
     @Test func `a key that was replaced under its old id is fetched, once a minute at most`()
         async throws
     {
-        let scene = try await Scene()
-        #expect(await scene.fault(scene.token()) == nil)
+        let fixture = try await Fixture()
+        #expect(await fixture.fault(fixture.token()) == nil)
         let next = try SigningKey()
-        let kid = scene.provider.key.thumbprint
-        scene.provider.publish(keys: [
+        let kid = fixture.provider.key.thumbprint
+        fixture.provider.publish(keys: [
             next.publicJWK().replacing("\"\(next.thumbprint)\"", with: "\"\(kid)\"")
         ])
         let token = TokenMint(
-            issuer: scene.provider.issuer, clientID: "web", key: next, now: scene.clock.now
+            issuer: fixture.provider.issuer, clientID: "web", key: next, now: fixture.clock.now
         ).token(header: ["kid": "\"\(kid)\""])
-        for _ in 0..<5 { #expect(await scene.fault(token) == .token(.signatureInvalid)) }
-        #expect(scene.fetches == 1)
-        scene.clock.pass(ProviderDocuments.leastInterval)
-        #expect(await scene.fault(token) == nil)
-        #expect(scene.fetches == 2)
+        for _ in 0..<5 { #expect(await fixture.fault(token) == .token(.signatureInvalid)) }
+        #expect(fixture.fetches == 1)
+        fixture.clock.pass(ProviderDocuments.leastInterval)
+        #expect(await fixture.fault(token) == nil)
+        #expect(fixture.fetches == 2)
         // Who signs by no key of the provider's makes it be asked no oftener.
         for _ in 0..<5 {
-            #expect(await scene.fault(scene.token()) == .token(.signatureInvalid))
+            #expect(await fixture.fault(fixture.token()) == .token(.signatureInvalid))
         }
-        #expect(scene.fetches == 2)
+        #expect(fixture.fetches == 2)
     }
 
     @Test func `a provider that is away is bridged for an hour, and no longer`() async throws {
-        let scene = try await Scene()
-        #expect(await scene.fault(scene.token()) == nil)
-        scene.provider.set(TestProvider.keysPath, .init(status: 500, "{}"))
-        scene.clock.pass(ProviderDocuments.freshness + 1)
-        #expect(await scene.fault(scene.token()) == nil)
-        scene.clock.pass(ProviderDocuments.lifetime)
-        #expect(isUnavailable(await scene.fault(scene.token())))
-        scene.provider.publish(keys: [scene.provider.key.publicJWK()])
-        scene.clock.pass(ProviderDocuments.intervalAfterFailure)
-        #expect(await scene.fault(scene.token()) == nil)
+        let fixture = try await Fixture()
+        #expect(await fixture.fault(fixture.token()) == nil)
+        fixture.provider.set(TestProvider.keysPath, .init(status: 500, "{}"))
+        fixture.clock.pass(ProviderDocuments.freshness + 1)
+        #expect(await fixture.fault(fixture.token()) == nil)
+        fixture.clock.pass(ProviderDocuments.lifetime)
+        #expect(isUnavailable(await fixture.fault(fixture.token())))
+        fixture.provider.publish(keys: [fixture.provider.key.publicJWK()])
+        fixture.clock.pass(ProviderDocuments.intervalAfterFailure)
+        #expect(await fixture.fault(fixture.token()) == nil)
     }
 
     @Test func `documents that are none vouch for nobody`() async throws {
@@ -149,18 +149,18 @@ import Text
             (TestProvider.keysPath, .init(String(repeating: " ", count: 300 * 1024))),
         ]
         for (path, page) in pages {
-            let scene = try await Scene()
-            scene.provider.set(path, page)
-            #expect(isUnavailable(await scene.fault(scene.token())), "\(page.body.prefix(40))")
+            let fixture = try await Fixture()
+            fixture.provider.set(path, page)
+            #expect(isUnavailable(await fixture.fault(fixture.token())), "\(page.body.prefix(40))")
         }
     }
 
     @Test func `an issuer's documents never vouch for another issuer's tokens`() async throws {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         let token = TokenMint(
-            issuer: "https://id.example", clientID: "web", key: scene.provider.key,
-            now: scene.clock.now
+            issuer: "https://id.example", clientID: "web", key: fixture.provider.key,
+            now: fixture.clock.now
         ).token()
-        #expect(await scene.fault(token) == .token(.issuerMismatch))
+        #expect(await fixture.fault(token) == .token(.issuerMismatch))
     }
 }

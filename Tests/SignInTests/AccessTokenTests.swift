@@ -9,14 +9,14 @@ import Testing
 import Text
 
 @Suite(.cleansUp) struct AccessTokenTests {
-    private struct Scene {
+    private struct Fixture {
         var service: TestService
         var tenant: TenantRow
         var user: UserRow
         var claims: AccessTokenClaims
         var token: String
 
-        static func make() async throws -> Scene {
+        static func make() async throws -> Fixture {
             let service = try await TestService.make()
             let tenant = try await service.makeTenant("acme")
             try await service.manage(
@@ -32,7 +32,7 @@ import Text
             let claims = AccessTokenClaims(
                 user: user.id, tenant: tenant.id, session: session.id, tokenID: "j",
                 client: "immich", issuedAt: now, expiresAt: now.adding(seconds: 60))
-            return Scene(
+            return Fixture(
                 service: service, tenant: tenant, user: user, claims: claims,
                 token: try await service.composition.tokens.sign(claims))
         }
@@ -43,33 +43,33 @@ import Text
     }
 
     @Test func `a token of an app that is switched off is no credential`() async throws {
-        let scene = try await Scene.make()
-        #expect(try await scene.me(scene.token).status == 200)
+        let fixture = try await Fixture.make()
+        #expect(try await fixture.me(fixture.token).status == 200)
         for (enabled, status) in [(false, 401), (true, 200)] {
-            try await scene.service.manage(
+            try await fixture.service.manage(
                 .put, "/v1/tenants/acme/clients/immich", #"{"enabled":\#(enabled)}"#)
-            let me = try await scene.me(scene.token)
+            let me = try await fixture.me(fixture.token)
             #expect(me.status == status, "\(me.text)")
-            let told = try await scene.service.send(
-                .post, "/oauth/introspect", json: "token=\(scene.token)", as: .platformOwner,
+            let told = try await fixture.service.send(
+                .post, "/oauth/introspect", json: "token=\(fixture.token)", as: .platformOwner,
                 fields: [Field("content-type", "application/x-www-form-urlencoded")])
             #expect(told.json["active"]?.bool == enabled)
         }
     }
 
     @Test func `a person in an app is a principal with the rights of their role`() async throws {
-        let scene = try await Scene.make()
-        let me = try await scene.me(scene.token)
+        let fixture = try await Fixture.make()
+        let me = try await fixture.me(fixture.token)
         #expect(me.status == 200, "\(me.text)")
         #expect(me.json["principal"]?.string == "user")
-        #expect(me.json["id"]?.string == scene.user.id.description)
-        let keys = try await scene.service.send(.get, "/.well-known/jwks.json")
+        #expect(me.json["id"]?.string == fixture.user.id.description)
+        let keys = try await fixture.service.send(.get, "/.well-known/jwks.json")
         #expect(keys.status == 200)
         #expect(keys.json["keys"]?.array?.count == 1)
         #expect(keys.json["keys"]?.array?.first?["alg"]?.string == "ES256")
         #expect(keys.json["keys"]?.array?.first?["d"] == nil)
-        let tenants = try await scene.service.send(
-            .post, "/v1/tenants", json: #"{"slug":"mine","name":"M"}"#, as: .bearer(scene.token))
+        let tenants = try await fixture.service.send(
+            .post, "/v1/tenants", json: #"{"slug":"mine","name":"M"}"#, as: .bearer(fixture.token))
         #expect(tenants.status == 403)
     }
 
@@ -77,8 +77,8 @@ import Text
     func `a token is refused once its session is over, its person suspended, or it is changed`()
         async throws
     {
-        let scene = try await Scene.make()
-        let parts = scene.token.split(separator: ".").map(String.init)
+        let fixture = try await Fixture.make()
+        let parts = fixture.token.split(separator: ".").map(String.init)
         let other = try SigningKey()
         let header = JSONValue.object([
             .init("alg", .string("ES256")), .init("typ", .string("at+jwt")),
@@ -86,21 +86,21 @@ import Text
         ])
         let forged = try JWS.sign(
             header: header.encoded(), payload: Base64URL.decode(parts[1]) ?? [], with: other)
-        var late = scene.claims
+        var late = fixture.claims
         late.expiresAt = late.issuedAt.adding(seconds: -1)
         let none = Base64URL.encode(Array(#"{"alg":"none"}"#.utf8)) + ".\(parts[1])."
         for token in [
             forged, none, "\(parts[0]).\(parts[1]).\(parts[2].reversed())",
-            try await scene.service.composition.tokens.sign(late),
+            try await fixture.service.composition.tokens.sign(late),
         ] {
-            #expect(try await scene.me(token).status == 401)
+            #expect(try await fixture.me(token).status == 401)
         }
-        let user = "/v1/tenants/acme/users/\(scene.user.id)"
-        _ = try await scene.service.send(.post, "\(user)/suspend", as: .platformOwner)
-        #expect(try await scene.me(scene.token).json["code"]?.string == "user_suspended")
-        _ = try await scene.service.send(.post, "\(user)/resume", as: .platformOwner)
-        #expect(try await scene.me(scene.token).status == 200)
-        _ = try await scene.service.send(.delete, "\(user)/sessions", as: .platformOwner)
-        #expect(try await scene.me(scene.token).status == 401)
+        let user = "/v1/tenants/acme/users/\(fixture.user.id)"
+        _ = try await fixture.service.send(.post, "\(user)/suspend", as: .platformOwner)
+        #expect(try await fixture.me(fixture.token).json["code"]?.string == "user_suspended")
+        _ = try await fixture.service.send(.post, "\(user)/resume", as: .platformOwner)
+        #expect(try await fixture.me(fixture.token).status == 200)
+        _ = try await fixture.service.send(.delete, "\(user)/sessions", as: .platformOwner)
+        #expect(try await fixture.me(fixture.token).status == 401)
     }
 }

@@ -41,70 +41,70 @@ import Text
     }
 
     @Test func `R5 a key that a key makes has its bounds and ends with it`() async throws {
-        let stage = try await RelateStage.make()
-        _ = try await stage.key()
-        let list = try await stage.service.send(
+        let fixture = try await RelateFixture.make()
+        _ = try await fixture.key()
+        let list = try await fixture.service.send(
             .get, "/v1/tenants/acme/users", as: .platformOwner)
         let user = try #require(list.json["items"]?.array?.first?["id"]?.string)
-        let maker = try await owned(stage.service, by: user, #""app","api:write""#)
-        let made = try await stage.send(
+        let maker = try await owned(fixture.service, by: user, #""app","api:write""#)
+        let made = try await fixture.send(
             .post, "/api/smtp-credentials", #"{"name":"n","scopes":["app"]}"#,
             as: "ApiKey \(maker.secret)")
         #expect(made.status == 200, "\(made.text)")
-        let free = try await owned(stage.service, by: user, #""app""#, "")
-        let rotated = try await stage.send(
+        let free = try await owned(fixture.service, by: user, #""app""#, "")
+        let rotated = try await fixture.send(
             .post, "/api/smtp-credentials/\(free.id)/rotate", as: "ApiKey \(maker.secret)")
         #expect(rotated.status == 403, "\(rotated.text)")
-        try await expectHeir(stage.service, made.json["id"]?.string, of: maker)
+        try await expectHeir(fixture.service, made.json["id"]?.string, of: maker)
     }
 
     @Test func `I16 a key that a key makes has its bounds and ends with it`() async throws {
-        let stage = try await ImmichStage.make()
-        let token = try await stage.token()
-        let made = try await stage.send(
+        let fixture = try await ImmichFixture.make()
+        let token = try await fixture.token()
+        let made = try await fixture.send(
             .post, "/api/api-keys", #"{"name":"cli","permissions":["all"]}"#, token: token)
         let id = try #require(made.json["apiKey"]?["id"]?.string)
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .patch, "/v1/tenants/acme/api-keys/\(id)",
             #"{"expires_at":"2098-01-01T00:00:00Z","rate_limit":{"per_minute":50}}"#)
-        let row = try await stage.service.send(
+        let row = try await fixture.service.send(
             .get, "/v1/tenants/acme/api-keys/\(id)", as: .platformOwner)
         let secret = try #require(made.json["secret"]?.string)
         let maker = try MadeKey(.object((row.json.members ?? []) + [.init("key", .string(secret))]))
         let own = [Field("x-api-key", secret)]
-        let heir = try await stage.send(
+        let heir = try await fixture.send(
             .post, "/api/api-keys", #"{"permissions":["user.read"]}"#, fields: own)
         #expect(heir.status == 201, "\(heir.text)")
-        let free = try await stage.send(
+        let free = try await fixture.send(
             .post, "/api/api-keys", #"{"permissions":["user.read"]}"#, token: token)
         let freeID = try #require(free.json["apiKey"]?["id"]?.string)
         for (method, path) in [(HTTP.Method.post, "/rotate"), (.put, "")] {
-            let refused = try await stage.send(
+            let refused = try await fixture.send(
                 method, "/api/api-keys/\(freeID)\(path)", method == .put ? #"{"name":"x"}"# : nil,
                 fields: own)
             #expect(refused.status == 403, "\(refused.text)")
         }
-        try await expectHeir(stage.service, heir.json["apiKey"]?["id"]?.string, of: maker)
+        try await expectHeir(fixture.service, heir.json["apiKey"]?["id"]?.string, of: maker)
     }
 
     @Test func `a key of something else is no key of an app`() async throws {
-        let stage = try await ImmichStage.make()
-        try await stage.service.manage(
+        let fixture = try await ImmichFixture.make()
+        try await fixture.service.manage(
             .put, "/v1/tenants/acme/clients/timetracker", #"{"enabled":true}"#)
-        let user = stage.user.id.description
-        let mail = try await owned(stage.service, by: user, #""smtp","users:read""#, "")
-        let reading = try await owned(stage.service, by: user, #""api:read""#, "")
+        let user = fixture.user.id.description
+        let mail = try await owned(fixture.service, by: user, #""smtp","users:read""#, "")
+        let reading = try await owned(fixture.service, by: user, #""api:read""#, "")
         let me = "/t/acme/timetracker/auth/me"
-        let refused = try await stage.service.send(.get, me, as: mail.credential)
+        let refused = try await fixture.service.send(.get, me, as: mail.credential)
         #expect(refused.status == 403, "a 401 would sign the app out: \(refused.text)")
         #expect(!refused.text.contains("ann@"))
-        #expect(try await stage.service.send(.get, me, as: reading.credential).status == 200)
+        #expect(try await fixture.service.send(.get, me, as: reading.credential).status == 200)
         let key = [Field("x-api-key", mail.secret)]
         for (method, path) in [
             (HTTP.Method.get, "/api/api-keys/me"), (.post, "/api/auth/validateToken"),
             (.get, "/api/users/me"),
         ] {
-            let answer = try await stage.send(method, path, fields: key)
+            let answer = try await fixture.send(method, path, fields: key)
             #expect(answer.status == 403, "\(path) \(answer.text)")
         }
     }

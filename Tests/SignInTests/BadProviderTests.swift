@@ -21,7 +21,7 @@ import Text
         case breaksOff
     }
 
-    private struct Scene {
+    private struct Fixture {
         let service: TestService
         let listener: ScriptedListener
         let provider: TestProvider
@@ -95,37 +95,37 @@ import Text
 
     @Test(arguments: Fault.allCases)
     func `a provider whose documents do not come begins no sign-in`(fault: Fault) async throws {
-        let scene = try await Scene(fault, knowsMetadata: false)
-        let login = try await scene.send(
+        let fixture = try await Fixture(fault, knowsMetadata: false)
+        let login = try await fixture.send(
             .get, "/timetracker/auth/login?redirect_uri=\(Self.redirect)")
         expectOnlyError(login, 503, "Failed to initiate login")
         #expect(login.first("retry-after") == "5")
-        let immich = try await scene.send(
+        let immich = try await fixture.send(
             .post, "/immich/api/oauth/authorize", #"{"redirectUri":"\#(Self.redirect)"}"#)
         expectError(immich, 503, "OAuth authentication failed")
         // A token is checked by keys that cannot be had: nobody knows whether it is good.
-        let token = scene.provider.mint(clientID: "web", now: Timestamp.systemClock()).token()
-        let exchange = try await scene.send(
+        let token = fixture.provider.mint(clientID: "web", now: Timestamp.systemClock()).token()
+        let exchange = try await fixture.send(
             .post, "/deeprecall/api/auth/exchange/google",
             #"{"id_token":"\#(token)","device_id":"mobile-1"}"#)
         expectOnlyError(exchange, 503, "Token exchange failed")
-        let profile = try await scene.send(.get, "/relate/api/profile", token: token)
+        let profile = try await fixture.send(.get, "/relate/api/profile", token: token)
         #expect(profile.status == 503 && profile.first("retry-after") == "5")
     }
 
     @Test(arguments: Fault.allCases)
     func `a provider whose endpoints do not answer ends no sign-in`(fault: Fault) async throws {
-        let scene = try await Scene(fault, knowsMetadata: true)
-        let login = try await scene.send(
+        let fixture = try await Fixture(fault, knowsMetadata: true)
+        let login = try await fixture.send(
             .get, "/timetracker/auth/login?redirect_uri=\(Self.redirect)")
         let asked = FormText(String((login.first("location") ?? "").drop { $0 != "?" }.dropFirst()))
         let state = asked.first("state") ?? ""
-        let ended = try await scene.send(
+        let ended = try await fixture.send(
             .post, "/timetracker/auth/token",
             #"{"code":"c","state":"\#(state)","redirect_uri":"\#(Self.redirect)"}"#)
         expectOnlyError(
             ended, 503, "Failed to exchange token: the provider cannot be asked; try again.")
-        let profile = try await scene.send(.get, "/relate/api/profile", token: "opaque")
+        let profile = try await fixture.send(.get, "/relate/api/profile", token: "opaque")
         #expect(profile.status == 503, "\(profile.text)")
     }
 }

@@ -28,11 +28,11 @@ import Testing
     @Test func `3,000 begun sign-ins from ten addresses leave an eleventh its own`() async throws {
         let clock = TestClock()
         clock.startMinute()
-        let scene = try await ImmichOAuthScene.make(clock: clock)
-        let service = scene.stage.service
+        let fixture = try await ImmichOAuthFixture.make(clock: clock)
+        let service = fixture.base.service
         let path =
             "/t/acme/immich/api/oauth/authorize?code_challenge_method=S256&code_challenge="
-            + ImmichOAuthScene.challenge
+            + ImmichOAuthFixture.challenge
         @Sendable func begin(_ state: String, from address: String) async throws -> Int {
             try await service.send(.get, "\(path)&state=\(state)", from: address).status
         }
@@ -55,16 +55,16 @@ import Testing
     @Test func `300 begun sign-ins by device from ten addresses leave an eleventh its own`()
         async throws
     {
-        let stage = try await DeepRecallStage.make()
-        stage.clock.startMinute()
+        let fixture = try await DeepRecallFixture.make()
+        fixture.clock.startMinute()
         let answer =
             #","user_code":"WDJB-MJHT","#
             + #""verification_uri":"https://github.com/login/device"}"#
         @Sendable func begin(_ name: String, from address: String) async throws -> Int {
-            stage.provider.set("/gh/device", .init(#"{"device_code":"\#(name)""# + answer))
-            return try await stage.service.send(
+            fixture.provider.set("/gh/device", .init(#"{"device_code":"\#(name)""# + answer))
+            return try await fixture.service.send(
                 .post, "/t/acme/deeprecall/api/auth/github/device-code",
-                json: #"{"device_id":"\#(DeepRecallStage.device)"}"#, from: address
+                json: #"{"device_id":"\#(DeepRecallFixture.device)"}"#, from: address
             ).status
         }
         for address in 1...10 {

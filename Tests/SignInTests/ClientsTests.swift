@@ -126,13 +126,13 @@ import Text
     @Test func `pages of an allowed origin read answers and refusals, others nothing`()
         async throws
     {
-        let stage = try await ImmichStage.make()
+        let fixture = try await ImmichFixture.make()
         func ask(_ path: String, _ origin: String) async throws -> TestAnswer {
-            try await stage.service.send(
-                .get, ImmichStage.mount + path, fields: [Field("origin", origin)])
+            try await fixture.service.send(
+                .get, ImmichFixture.mount + path, fields: [Field("origin", origin)])
         }
         let page = "https://photos.example"
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .post, "/v1/tenants/acme/cors-origins", #"{"origin":"\#(page)","credentials":true}"#)
         for path in ["/api/users/me", "/api/none"] {
             let answer = try await ask(path, page)

@@ -8,14 +8,14 @@ import Text
 /// Pages of other origins that a browser adds the app's cookie for: only an origin that is listed
 /// with credentials may act with it.
 @Suite(.cleansUp) struct CookieOriginTests {
-    private struct Scene {
-        let stage: ImmichStage
+    private struct Fixture {
+        let base: ImmichFixture
         let token: String
 
         init() async throws {
-            stage = try await ImmichStage.make()
-            token = try await stage.token()
-            let service = stage.service
+            base = try await ImmichFixture.make()
+            token = try await base.token()
+            let service = base.service
             let domain = try await service.manage(
                 .post, "/v1/tenants/acme/domains", #"{"domain":"acme.example"}"#)
             try await service.manage(
@@ -34,8 +34,8 @@ import Text
         func send(
             _ path: String, _ json: String? = nil, origin: String, fields: [Field] = []
         ) async throws -> TestAnswer {
-            try await stage.service.send(
-                .post, ImmichStage.mount + path, json: json,
+            try await base.service.send(
+                .post, ImmichFixture.mount + path, json: json,
                 fields: fields + [
                     Field("origin", origin), Field("cookie", "immich_access_token=\(token)"),
                     Field("sec-fetch-site", "same-site"),
@@ -43,7 +43,7 @@ import Text
         }
 
         func keys() async throws -> Int {
-            let list = try await stage.send(.get, "/api/api-keys", token: token)
+            let list = try await base.send(.get, "/api/api-keys", token: token)
             #expect(list.status == 200, "\(list.text)")
             return list.json.array?.count ?? -1
         }
@@ -54,20 +54,20 @@ import Text
     ]
 
     @Test func `an origin without credentials does not act with the cookie`() async throws {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         let key = #"{"name":"csrf","permissions":["all"]}"#
         for origin in Self.others {
             for (path, body) in [
                 ("/api/api-keys", key), ("/api/auth/logout", nil),
                 ("/api/oauth/callback", #"{"url":"https://x.example?state=s&code=c"}"#),
             ] {
-                let answer = try await scene.send(path, body, origin: origin)
+                let answer = try await fixture.send(path, body, origin: origin)
                 expectError(answer, 403, "Origin not allowed")
                 #expect(answer.first("access-control-allow-origin") == nil)
             }
         }
-        #expect(try await scene.keys() == 0)
-        let told = try await scene.stage.service.manage(
+        #expect(try await fixture.keys() == 0)
+        let told = try await fixture.base.service.manage(
             .post, "/v1/cors/evaluate",
             #"{"tenant":"acme","path":"/t/acme/immich/api/api-keys","method":"POST","#
                 + #""origin":"https://nocred.other.example","credentials":true}"#)
@@ -79,23 +79,23 @@ import Text
     @Test func `one with credentials does, and without the cookie all of them sign in by header`()
         async throws
     {
-        let scene = try await Scene()
-        let made = try await scene.send(
+        let fixture = try await Fixture()
+        let made = try await fixture.send(
             "/api/api-keys", #"{"name":"own","permissions":["all"]}"#,
             origin: "https://cred.other.example")
         #expect(made.status == 201, "\(made.text)")
         #expect(made.first("access-control-allow-credentials") == "true")
-        #expect(try await scene.keys() == 1)
+        #expect(try await fixture.keys() == 1)
         for origin in Self.others {
             // A credential in a header field is the page's own; the cookie does not count then.
-            let answer = try await scene.send(
+            let answer = try await fixture.send(
                 "/api/auth/validateToken", origin: origin,
-                fields: [Field("authorization", "Bearer \(scene.token)")])
+                fields: [Field("authorization", "Bearer \(fixture.token)")])
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer.first("access-control-allow-origin") == origin)
             #expect(answer.first("access-control-allow-credentials") == nil)
             // An empty field holds none.
-            let empty = try await scene.send(
+            let empty = try await fixture.send(
                 "/api/auth/validateToken", origin: origin, fields: [Field("x-api-key", "")])
             #expect(empty.status == 403, "\(empty.text)")
         }
@@ -104,13 +104,13 @@ import Text
     @Test func `a page without credentials is given no cookie of another person's session`()
         async throws
     {
-        let scene = try await Scene()
-        let body = #"{"email":"ann@acme.example","password":"\#(ImmichStage.password)"}"#
+        let fixture = try await Fixture()
+        let body = #"{"email":"ann@acme.example","password":"\#(ImmichFixture.password)"}"#
         for (origin, cookies) in [
             ("https://nocred.other.example", 0), ("https://cred.other.example", 3),
         ] {
-            let answer = try await scene.stage.service.send(
-                .post, "\(ImmichStage.mount)/api/auth/login", json: body,
+            let answer = try await fixture.base.service.send(
+                .post, "\(ImmichFixture.mount)/api/auth/login", json: body,
                 fields: [Field("origin", origin)])
             #expect(answer.status == 201, "\(answer.text)")
             #expect(
@@ -119,14 +119,14 @@ import Text
     }
 
     @Test func `the timetracker's cookie is held to the same`() async throws {
-        let stage = try await TimeTrackerStage.make(
+        let fixture = try await TimeTrackerFixture.make(
             settings: #"{"app_url":"https://web.acme.example"}"#)
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .post, "/v1/tenants/acme/cors-origins", #"{"origin":"https://nocred.other.example"}"#)
         for name in ["timetracker_session", "timetracker_state"] {
             for path in ["/auth/logout", "/api-keys"] {
-                let answer = try await stage.service.send(
-                    .post, TimeTrackerStage.mount + path, json: #"{"name":"csrf"}"#,
+                let answer = try await fixture.service.send(
+                    .post, TimeTrackerFixture.mount + path, json: #"{"name":"csrf"}"#,
                     fields: [
                         Field("origin", "https://nocred.other.example"),
                         Field("cookie", "\(name)=x"),
@@ -137,12 +137,12 @@ import Text
     }
 
     @Test func `a bound host's own pages act at its mount, and nobody else's do`() async throws {
-        let stage = try await ImmichStage.make()
-        let body = #"{"email":"ann@acme.example","password":"\#(ImmichStage.password)"}"#
+        let fixture = try await ImmichFixture.make()
+        let body = #"{"email":"ann@acme.example","password":"\#(ImmichFixture.password)"}"#
         func signIn(
             from origin: String, isTLS: Bool = false, at host: String = "photos.acme.example"
         ) async throws -> TestAnswer {
-            try await stage.service.send(
+            try await fixture.service.send(
                 .post, "/api/auth/login", json: body,
                 fields: [Field("host", host), Field("origin", origin)], isTLS: isTLS)
         }
@@ -163,8 +163,8 @@ import Text
                 try await signIn(from: origin, isTLS: isTLS), 403, "Origin not allowed")
         }
         // By its path the client is at our own host, where that page is a stranger.
-        let byPath = try await stage.service.send(
-            .post, "\(ImmichStage.mount)/api/auth/login", json: body,
+        let byPath = try await fixture.service.send(
+            .post, "\(ImmichFixture.mount)/api/auth/login", json: body,
             fields: [Field("origin", "https://photos.acme.example")])
         expectError(byPath, 403, "Origin not allowed")
     }

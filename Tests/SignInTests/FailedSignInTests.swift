@@ -8,92 +8,94 @@ import Text
 
 /// Why a sign-in failed before the rules were asked: told to the operator, and not to the stranger.
 @Suite(.cleansUp) struct FailedSignInTests {
-    private func list(_ stage: TimeTrackerStage, _ query: String = "") async throws -> TestAnswer {
-        try await stage.service.send(
-            .get, "/v1/tenants/acme/failed-sign-ins\(query)", as: .tenantAdmin(stage.tenant))
+    private func list(_ fixture: TimeTrackerFixture, _ query: String = "") async throws
+        -> TestAnswer
+    {
+        try await fixture.service.send(
+            .get, "/v1/tenants/acme/failed-sign-ins\(query)", as: .tenantAdmin(fixture.tenant))
     }
 
     @Test func `the reason of each failure is found by its request, and the answer keeps it`()
         async throws
     {
         let log = CapturedLog()
-        let stage = try await TimeTrackerStage.make(
+        let fixture = try await TimeTrackerFixture.make(
             settings: #"{"app_url":"https://time.acme.example"}"#, logger: log.logger)
-        try await stage.invite()
+        try await fixture.invite()
         func failed(_ answer: TestAnswer) async throws -> JSONValue {
             let id = answer.first("x-request-id") ?? ""
-            let found = try await list(stage, "?request_id=\(id)")
+            let found = try await list(fixture, "?request_id=\(id)")
             #expect(found.json["items"]?.array?.count == 1, "\(found.text)")
             return found.json["items"]?.array?.first ?? .null
         }
-        let asked = try await stage.begin()
-        stage.grant(asked, email: "x@acme.example")
-        let token = stage.provider.mint(clientID: "web", now: Timestamp.systemClock())
+        let asked = try await fixture.begin()
+        fixture.grant(asked, email: "x@acme.example")
+        let token = fixture.provider.mint(clientID: "web", now: Timestamp.systemClock())
             .token(["nonce": "\"another\""])
-        stage.provider.set("/token", .init(#"{"id_token":"\#(token)"}"#))
-        let nonce = try await stage.exchange(asked.first("state") ?? "")
+        fixture.provider.set("/token", .init(#"{"id_token":"\#(token)"}"#))
+        let nonce = try await fixture.exchange(asked.first("state") ?? "")
         #expect(nonce.status == 400 && !nonce.text.contains("nonce"), "\(nonce.text)")
         let line = try await failed(nonce)
         #expect(line["reason"]?.string == "id token: nonce_mismatch")
         #expect(line["client"]?.string == "timetracker")
         #expect(line["operation"]?.string == "POST /auth/token")
         #expect(line["ip"]?.string == "127.0.0.1")
-        let unknown = try await stage.exchange("never-begun")
+        let unknown = try await fixture.exchange("never-begun")
         #expect(try await failed(unknown)["reason"]?.string == "state_unknown")
-        let foreign = try await stage.login("?redirect_uri=https://evil.example/")
+        let foreign = try await fixture.login("?redirect_uri=https://evil.example/")
         #expect(try await failed(foreign)["reason"]?.string == "redirect_not_registered")
-        let again = try await stage.begin()
-        stage.provider.set("/token", .init(status: 502, "{}"))
-        let away = try await stage.exchange(again.first("state") ?? "")
+        let again = try await fixture.begin()
+        fixture.provider.set("/token", .init(status: 502, "{}"))
+        let away = try await fixture.exchange(again.first("state") ?? "")
         #expect(
             try await failed(away)["reason"]?.string
-                == "provider_away: \(stage.provider.issuer)/token: status 502")
+                == "provider_away: \(fixture.provider.issuer)/token: status 502")
         // The web page's way, whose answer is a redirect.
-        let begun = try await stage.login("")
-        stage.provider.set("/token", .init(status: 400, #"{"error":"invalid_grant"}"#))
-        let back = try await stage.returnToPage(begun)
+        let begun = try await fixture.login("")
+        fixture.provider.set("/token", .init(status: 400, #"{"error":"invalid_grant"}"#))
+        let back = try await fixture.returnToPage(begun)
         #expect(try await failed(back)["reason"]?.string == "token endpoint: invalid_grant")
         // Each stands in the log too, which `dev` shows at the level of its notices.
         #expect(log.lines.count { $0.contains(#""level":"notice""#) } >= 4, "\(log.text)")
-        let all = try await list(stage)
+        let all = try await list(fixture)
         #expect(all.json["items"]?.array?.count == 5, "\(all.text)")
-        #expect(try await list(stage, "?client=immich").json["items"]?.array?.isEmpty == true)
+        #expect(try await list(fixture, "?client=immich").json["items"]?.array?.isEmpty == true)
     }
 
     @Test func `what the rules refuse leaves a decision, and a wrong password leaves nothing here`()
         async throws
     {
-        let stage = try await TimeTrackerStage.make()
-        let asked = try await stage.begin()
-        stage.grant(asked, email: "stranger@else.example")
-        let refused = try await stage.exchange(asked.first("state") ?? "")
+        let fixture = try await TimeTrackerFixture.make()
+        let asked = try await fixture.begin()
+        fixture.grant(asked, email: "stranger@else.example")
+        let refused = try await fixture.exchange(asked.first("state") ?? "")
         #expect(refused.status == 403, "\(refused.text)")
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .put, "/v1/tenants/acme/clients/immich", #"{"enabled":true}"#)
-        _ = try await stage.service.send(
+        _ = try await fixture.service.send(
             .post, "/t/acme/immich/api/auth/login", json: #"{"email":"a@b.example","password":"x"}"#
         )
-        #expect(try await list(stage).json["items"]?.array?.isEmpty == true)
+        #expect(try await list(fixture).json["items"]?.array?.isEmpty == true)
     }
 
     @Test func `anybody can cause a line, so no more than so many of a minute are kept`()
         async throws
     {
         let clock = TestClock()
-        let stage = try await TimeTrackerStage.make(clock: clock)
+        let fixture = try await TimeTrackerFixture.make(clock: clock)
         for number in 0..<(FailedSignIn.mostInAMinute + 5) {
-            #expect(try await stage.exchange("never-begun-\(number)").status == 400)
+            #expect(try await fixture.exchange("never-begun-\(number)").status == 400)
         }
-        let all = try await list(stage, "?limit=100")
+        let all = try await list(fixture, "?limit=100")
         #expect(all.json["items"]?.array?.count == FailedSignIn.mostInAMinute)
         clock.advance(seconds: 60)
-        _ = try await stage.exchange("never-begun")
+        _ = try await fixture.exchange("never-begun")
         #expect(
-            try await list(stage, "?limit=100").json["items"]?.array?.count
+            try await list(fixture, "?limit=100").json["items"]?.array?.count
                 == FailedSignIn.mostInAMinute + 1)
         // Another tenant's operators see nothing of it.
-        let other = try await stage.service.makeTenant("other")
-        let foreign = try await stage.service.send(
+        let other = try await fixture.service.makeTenant("other")
+        let foreign = try await fixture.service.send(
             .get, "/v1/tenants/acme/failed-sign-ins", as: .tenantAdmin(other))
         #expect(foreign.status == 404)
     }

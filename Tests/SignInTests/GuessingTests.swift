@@ -13,16 +13,16 @@ import Text
     /// From the fifth failure on: twice as long each time, and a quarter of an hour at most.
     private static let waits = [5, 10, 20, 40, 80, 160, 320, 640]
 
-    private struct Scene {
+    private struct Fixture {
         let clock = TestClock()
-        let stage: ImmichStage
+        let base: ImmichFixture
         let replicas: [Composition?]
 
         init() async throws {
             let clock = clock
             clock.startMinute()
-            stage = try await ImmichStage.make(clock: clock)
-            replicas = [nil, try stage.service.replica()]
+            base = try await ImmichFixture.make(clock: clock)
+            replicas = [nil, try base.service.replica()]
         }
 
         /// The address of this number, of 500 networks.
@@ -34,7 +34,7 @@ import Text
             _ password: String, from address: String, at replica: Int,
             device: [Field] = [Field("devicemodel", "curl")], email: String = "ann@acme.example"
         ) async throws -> TestAnswer {
-            try await stage.service.send(
+            try await base.service.send(
                 .post, "/t/acme/immich/api/auth/login",
                 json: #"{"email":"\#(email)","password":"\#(password)"}"#, fields: device,
                 from: address, to: replicas[replica % 2])
@@ -43,7 +43,7 @@ import Text
         func pin(
             _ pin: String, _ token: String, from address: String, at replica: Int
         ) async throws -> TestAnswer {
-            try await stage.service.send(
+            try await base.service.send(
                 .post, "/t/acme/immich/api/auth/pin-code/verify",
                 json: #"{"pinCode":"\#(pin)"}"#,
                 fields: [Field("x-immich-user-token", token)], from: address,
@@ -83,33 +83,33 @@ import Text
     @Test func `500 wrong passwords from many addresses are held back, and the owner gets in`()
         async throws
     {
-        let scene = try await Scene()
-        let own = ImmichStage.device
+        let fixture = try await Fixture()
+        let own = ImmichFixture.device
         func owner(_ number: Int) async throws -> Int {
-            try await scene.signIn(
-                ImmichStage.password, from: Self.home, at: number, device: own
+            try await fixture.signIn(
+                ImmichFixture.password, from: Self.home, at: number, device: own
             ).status
         }
         #expect(try await owner(0) == 201)
-        let waits = try await scene.guess(wrong: 401) { number in
-            try await scene.signIn("guess \(number)", from: Scene.stranger(number), at: number)
+        let waits = try await fixture.guess(wrong: 401) { number in
+            try await fixture.signIn("guess \(number)", from: Fixture.stranger(number), at: number)
         } meanwhile: { number in
             #expect(try await owner(number) == 201)
             // Even the right password is not told to a stranger who has to wait.
-            let lucky = try await scene.signIn(
-                ImmichStage.password, from: Scene.stranger(number + 7), at: number)
+            let lucky = try await fixture.signIn(
+                ImmichFixture.password, from: Fixture.stranger(number + 7), at: number)
             #expect(lucky.status == 429)
         }
         expectBackOff(waits)
     }
 
     @Test func `an unknown account is held back and answered like a known one`() async throws {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         func answers(_ email: String) async throws -> [String] {
             var answers: [String] = []
             for number in 0..<8 {
-                let answer = try await scene.signIn(
-                    "guess", from: Scene.stranger(number), at: number, email: email)
+                let answer = try await fixture.signIn(
+                    "guess", from: Fixture.stranger(number), at: number, email: email)
                 let id = answer.first("x-immich-cid") ?? ""
                 answers.append("\(answer.status) \(answer.text.replacing(id, with: ""))")
             }
@@ -124,21 +124,21 @@ import Text
     @Test func `500 wrong PINs from many addresses are held back, and the owner's is taken`()
         async throws
     {
-        let scene = try await Scene()
-        let signedIn = try await scene.signIn(
-            ImmichStage.password, from: Self.home, at: 0, device: ImmichStage.device)
+        let fixture = try await Fixture()
+        let signedIn = try await fixture.signIn(
+            ImmichFixture.password, from: Self.home, at: 0, device: ImmichFixture.device)
         let token = signedIn.json["accessToken"]?.string ?? ""
-        let set = try await scene.stage.send(
+        let set = try await fixture.base.send(
             .post, "/api/auth/pin-code", #"{"pinCode":"123456"}"#, token: token)
         #expect(set.status == 204, "\(set.text)")
         func owner(_ number: Int) async throws -> Int {
-            try await scene.pin("123456", token, from: Self.home, at: number).status
+            try await fixture.pin("123456", token, from: Self.home, at: number).status
         }
         #expect(try await owner(0) == 204)
         // The token itself is stolen: it is used from everywhere.
-        let waits = try await scene.guess(wrong: 400) { number in
-            try await scene.pin(
-                "65\(1000 + number)", token, from: Scene.stranger(number), at: number)
+        let waits = try await fixture.guess(wrong: 400) { number in
+            try await fixture.pin(
+                "65\(1000 + number)", token, from: Fixture.stranger(number), at: number)
         } meanwhile: { number in
             let status = try await owner(number)
             #expect(status == 204)
@@ -149,17 +149,17 @@ import Text
     @Test func `many strangers' tries slow each other down, and shut out no right password`()
         async throws
     {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         func owner() async throws -> Int {
-            try await scene.signIn(
-                ImmichStage.password, from: Self.home, at: 0, device: ImmichStage.device
+            try await fixture.signIn(
+                ImmichFixture.password, from: Self.home, at: 0, device: ImmichFixture.device
             ).status
         }
         #expect(try await owner() == 201)
         var statuses: [Int: Int] = [:]
         for number in 0..<650 {
-            let status = try await scene.signIn(
-                "guess", from: Scene.stranger(number), at: number,
+            let status = try await fixture.signIn(
+                "guess", from: Fixture.stranger(number), at: number,
                 email: "u\(number)@acme.example"
             ).status
             statuses[status, default: 0] += 1
@@ -167,7 +167,7 @@ import Text
         #expect(statuses == [401: 650])
         #expect(try await owner() == 201)
         // The right password from a device and an address that were never seen.
-        let fresh = try await scene.signIn(ImmichStage.password, from: "198.18.0.9", at: 0)
+        let fresh = try await fixture.signIn(ImmichFixture.password, from: "198.18.0.9", at: 0)
         #expect(fresh.status == 201)
     }
 }

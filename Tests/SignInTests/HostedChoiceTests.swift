@@ -8,56 +8,56 @@ import Text
 
 /// Who is known in several places says where to go.
 @Suite(.cleansUp) struct HostedChoiceTests {
-    private typealias Scene = HostedStage
-    private typealias Jar = HostedStage.Jar
+    private typealias Fixture = HostedFixture
+    private typealias Jar = HostedFixture.Jar
 
     @Test func `who is invited by two tenants chooses, and only there becomes active`()
         async throws
     {
-        let scene = try await Scene()
-        try await scene.service.makeTenant("globex")
-        for tenant in ["acme", "globex"] { _ = try await scene.invite(tenant) }
+        let fixture = try await Fixture()
+        try await fixture.service.makeTenant("globex")
+        for tenant in ["acme", "globex"] { _ = try await fixture.invite(tenant) }
         let jar = Jar()
-        expectHostedPage(try await scene.get("/sign-in", jar), 200, "Continue with One")
-        let page = try await scene.passThrough(0, at: "/sign-in", jar)
+        expectHostedPage(try await fixture.get("/sign-in", jar), 200, "Continue with One")
+        let page = try await fixture.passThrough(0, at: "/sign-in", jar)
         expectHostedPage(page, 200, "Where do you want to go?")
         #expect(page.text.contains("Acme &amp; &lt;Sons&gt;") && page.text.contains("globex"))
-        let globex = try await scene.service.storage.tenant("globex")
+        let globex = try await fixture.service.storage.tenant("globex")
         let choice = ("tenant", globex?.id.description ?? "")
         expectHostedPage(
-            try await scene.post("/sign-in/tenant", [choice, ("token", "x")], jar), 400,
+            try await fixture.post("/sign-in/tenant", [choice, ("token", "x")], jar), 400,
             "begin again")
-        let done = try await scene.post(
+        let done = try await fixture.post(
             "/sign-in/tenant", [choice, ("token", hiddenField("token", page))], jar)
         expectHostedPage(done, 200, "You are signed up")
-        #expect(try await scene.users("globex").first?["status"]?.string == "active")
-        #expect(try await scene.users("acme").first?["status"]?.string == "pending")
+        #expect(try await fixture.users("globex").first?["status"]?.string == "active")
+        #expect(try await fixture.users("acme").first?["status"]?.string == "pending")
     }
 
     @Test func `who belongs to one tenant and is invited to another may go to either`()
         async throws
     {
-        let scene = try await Scene()
-        try await scene.service.makeTenant("globex")
-        _ = try await scene.invite()
-        _ = try await scene.passThrough(0, at: "/sign-in", Jar())
-        _ = try await scene.invite("globex")
-        let storage = scene.service.storage
+        let fixture = try await Fixture()
+        try await fixture.service.makeTenant("globex")
+        _ = try await fixture.invite()
+        _ = try await fixture.passThrough(0, at: "/sign-in", Jar())
+        _ = try await fixture.invite("globex")
+        let storage = fixture.service.storage
         let acme = try #require(try await storage.tenant("acme")).id.description
         let globex = try #require(try await storage.tenant("globex")).id.description
         for (tenant, status) in [(acme, "pending"), (globex, "active")] {
             let jar = Jar()
-            let page = try await scene.passThrough(0, at: "/sign-in", jar)
+            let page = try await fixture.passThrough(0, at: "/sign-in", jar)
             expectHostedPage(page, 200, "Where do you want to go?")
             // The own one first; what is only offered stays so until it is taken.
             let own = try #require(page.text.firstRange(of: acme), "\(page.text)")
             let offered = try #require(page.text.firstRange(of: globex), "\(page.text)")
             #expect(own.lowerBound < offered.lowerBound)
-            let done = try await scene.post(
+            let done = try await fixture.post(
                 "/sign-in/tenant", [("tenant", tenant), ("token", hiddenField("token", page))], jar)
             expectHostedPage(done, 200, "You are signed up")
-            #expect(try await scene.users("acme").first?["status"]?.string == "active")
-            #expect(try await scene.users("globex").first?["status"]?.string == status)
+            #expect(try await fixture.users("acme").first?["status"]?.string == "active")
+            #expect(try await fixture.users("globex").first?["status"]?.string == status)
         }
     }
 }

@@ -8,42 +8,42 @@ import Text
 
 /// The pages that this server shows people itself.
 @Suite(.cleansUp) struct HostedSignInTests {
-    private typealias Scene = HostedStage
-    private typealias Jar = HostedStage.Jar
-    private static let email = HostedStage.email
+    private typealias Fixture = HostedFixture
+    private typealias Jar = HostedFixture.Jar
+    private static let email = HostedFixture.email
 
     @Test func `a tenant's page has its name and its providers, and lets an invited person in`()
         async throws
     {
-        let scene = try await Scene()
-        _ = try await scene.invite()
+        let fixture = try await Fixture()
+        _ = try await fixture.invite()
         let jar = Jar()
-        let page = try await scene.get("/t/acme/sign-in", jar)
+        let page = try await fixture.get("/t/acme/sign-in", jar)
         expectHostedPage(page, 200, "Acme &amp; &lt;Sons&gt;")
-        #expect(page.text.contains("Continue with One") && page.text.contains(scene.ids[1]))
-        let done = try await scene.passThrough(0, at: "/t/acme/sign-in", jar)
+        #expect(page.text.contains("Continue with One") && page.text.contains(fixture.ids[1]))
+        let done = try await fixture.passThrough(0, at: "/t/acme/sign-in", jar)
         expectHostedPage(done, 200, "You are known as \(Self.email).")
-        #expect(try await scene.users().first?["status"]?.string == "active")
+        #expect(try await fixture.users().first?["status"]?.string == "active")
         // Nothing is begun that would sign anybody in.
         #expect(
             done.response.fields.filter { $0.name == "set-cookie" }.allSatisfy {
                 $0.value.contains("=; ")
             })
-        expectHostedPage(try await scene.get("/t/nobody/sign-in", jar), 404, "did not work")
-        _ = try await scene.service.send(
+        expectHostedPage(try await fixture.get("/t/nobody/sign-in", jar), 404, "did not work")
+        _ = try await fixture.service.send(
             .post, "/v1/tenants/acme/suspend", as: .platformOwner)
-        expectHostedPage(try await scene.get("/t/acme/sign-in", jar), 403, "suspended")
+        expectHostedPage(try await fixture.get("/t/acme/sign-in", jar), 403, "suspended")
     }
 
     @Test
     func `a tenant's pages offer the platform's providers only where one of its clients does`()
         async throws
     {
-        let scene = try await Scene()
-        let token = try await scene.invite()
+        let fixture = try await Fixture()
+        let token = try await fixture.invite()
         func offered() async throws -> [String?] {
-            let page = try await scene.get("/t/acme/sign-in", Jar())
-            let preview = try await scene.service.send(
+            let page = try await fixture.get("/t/acme/sign-in", Jar())
+            let preview = try await fixture.service.send(
                 .post, "/v1/invites/preview", json: #"{"token":"\#(token)"}"#)
             let names = preview.json["providers"]?.array?.map { $0["name"]?.string } ?? []
             #expect(names.contains("One") == page.text.contains("Continue with One"))
@@ -51,18 +51,18 @@ import Text
             return names
         }
         func name(_ client: String) async throws {
-            try await scene.service.manage(
+            try await fixture.service.manage(
                 .put, "/v1/tenants/acme/clients/immich", client)
         }
         #expect(try await offered() == ["One", "Two"])
         try await name(
-            #"{"enabled":true,"settings":{"provider":"\#(scene.ids[1])"}}"#)
+            #"{"enabled":true,"settings":{"provider":"\#(fixture.ids[1])"}}"#)
         #expect(try await offered() == ["Two"])
         try await name(#"{"enabled":false,"settings":{"provider":"oidc"}}"#)
         #expect(try await offered() == [])
-        let acme = try await scene.service.storage.tenant("acme")
-        try await scene.service.manage(
-            .patch, "/v1/providers/\(scene.ids[0])",
+        let acme = try await fixture.service.storage.tenant("acme")
+        try await fixture.service.manage(
+            .patch, "/v1/providers/\(fixture.ids[0])",
             #"{"client_tenants":{"web":"\#(acme?.id.description ?? "")"}}"#)
         #expect(try await offered() == ["One"])
     }
@@ -70,64 +70,64 @@ import Text
     @Test func `a link grant is taken from the address, and adds one sign-in of any address`()
         async throws
     {
-        let scene = try await Scene()
-        _ = try await scene.invite()
-        _ = try await scene.passThrough(0, at: "/t/acme/sign-in", Jar())
-        let user = try #require(try await scene.users().first?["id"]?.string)
-        let made = try await scene.service.manage(
+        let fixture = try await Fixture()
+        _ = try await fixture.invite()
+        _ = try await fixture.passThrough(0, at: "/t/acme/sign-in", Jar())
+        let user = try #require(try await fixture.users().first?["id"]?.string)
+        let made = try await fixture.service.manage(
             .post, "/v1/tenants/acme/users/\(user)/link-grants", "{}")
         let token = try #require(made["token"]?.string)
         #expect(made["url"]?.string == "http://gatehouse.test/sign-in#grant=\(token)")
         let jar = Jar()
-        let page = try await scene.get("/sign-in", jar)
+        let page = try await fixture.get("/sign-in", jar)
         #expect(page.text.contains("id=\"grant\""))
         expectHostedPage(
-            try await scene.post("/sign-in/grant", [("grant", "nonsense")], jar), 404, "used up")
-        let taken = try await scene.post("/sign-in/grant", [("grant", token)], jar)
+            try await fixture.post("/sign-in/grant", [("grant", "nonsense")], jar), 404, "used up")
+        let taken = try await fixture.post("/sign-in/grant", [("grant", token)], jar)
         #expect(taken.status == 303 && taken.first("location") == "/t/acme/sign-in")
-        let asked = try await scene.get("/t/acme/sign-in", jar)
+        let asked = try await fixture.get("/t/acme/sign-in", jar)
         expectHostedPage(asked, 200, "Add a sign-in")
         // Looking uses nothing up.
-        let done = try await scene.passThrough(
+        let done = try await fixture.passThrough(
             1, at: "/t/acme/sign-in", jar, email: "other@example.com")
         expectHostedPage(done, 200, "Two is added")
         #expect(jar.cookies["gatehouse_grant"] == nil)
-        let users = try await scene.users()
+        let users = try await fixture.users()
         #expect(users.count == 1 && users.first?["identities"]?.array?.count == 2)
-        _ = try await scene.post("/sign-in/grant", [("grant", token)], jar)
-        let again = try await scene.passThrough(
+        _ = try await fixture.post("/sign-in/grant", [("grant", token)], jar)
+        let again = try await fixture.passThrough(
             1, at: "/t/acme/sign-in", jar, email: "third@example.com")
         expectHostedPage(again, 404, "used up")
-        #expect(try await scene.users().first?["identities"]?.array?.count == 2)
+        #expect(try await fixture.users().first?["identities"]?.array?.count == 2)
     }
 
     @Test func `a stranger, another browser and a replay get nowhere`() async throws {
-        let scene = try await Scene()
-        _ = try await scene.invite()
-        let stranger = try await scene.passThrough(
+        let fixture = try await Fixture()
+        _ = try await fixture.invite()
+        let stranger = try await fixture.passThrough(
             0, at: "/t/acme/sign-in", Jar(), email: "eve@other.example")
         expectHostedPage(stranger, 403, "Contact your administrator (ref ")
-        let begun = try await scene.post("/t/acme/sign-in", [("provider", scene.ids[0])], Jar())
+        let begun = try await fixture.post("/t/acme/sign-in", [("provider", fixture.ids[0])], Jar())
         let asked = FormText(String((begun.first("location") ?? "").drop { $0 != "?" }.dropFirst()))
         let state = asked.first("state") ?? ""
         let other = Jar()
         for cookie in [nil, state, "\(state).x"] {
             other.cookies["gatehouse_sign_in"] = cookie
             expectHostedPage(
-                try await scene.get("/sign-in/callback?code=c&state=\(state)", other), 400,
+                try await fixture.get("/sign-in/callback?code=c&state=\(state)", other), 400,
                 "begin again")
         }
         let jar = Jar()
-        _ = try await scene.passThrough(0, at: "/t/acme/sign-in", jar)
+        _ = try await fixture.passThrough(0, at: "/t/acme/sign-in", jar)
         expectHostedPage(
-            try await scene.get("/sign-in/callback?code=c&state=\(state)", jar), 400,
+            try await fixture.get("/sign-in/callback?code=c&state=\(state)", jar), 400,
             "begin again")
         for fields in [
             [Field("sec-fetch-site", "cross-site")], [Field("sec-fetch-site", "same-site")],
         ] {
             expectHostedPage(
-                try await scene.post(
-                    "/t/acme/sign-in", [("provider", scene.ids[0])], Jar(), fields: fields), 403,
+                try await fixture.post(
+                    "/t/acme/sign-in", [("provider", fixture.ids[0])], Jar(), fields: fields), 403,
                 "another page")
         }
     }
@@ -135,61 +135,64 @@ import Text
     @Test func `a second sign-in is added once the account was proved and its owner says so`()
         async throws
     {
-        let scene = try await Scene()
-        _ = try await scene.invite()
-        _ = try await scene.passThrough(0, at: "/t/acme/sign-in", Jar())
+        let fixture = try await Fixture()
+        _ = try await fixture.invite()
+        _ = try await fixture.passThrough(0, at: "/t/acme/sign-in", Jar())
         let jar = Jar()
-        let asked = try await scene.passThrough(1, at: "/t/acme/sign-in", jar)
+        let asked = try await fixture.passThrough(1, at: "/t/acme/sign-in", jar)
         expectHostedPage(asked, 200, "Is this your account?")
         #expect(asked.text.contains("Continue with One"))
         #expect(!asked.text.contains("Continue with Two"))
         // Before it was proved nothing can be confirmed, with whatever form.
-        let early = try await scene.post(
+        let early = try await fixture.post(
             "/sign-in/link", [("token", hiddenField("token", asked))], jar)
         expectHostedPage(early, 400, "begin again")
         // The same sign-in once more is asked once more.
         expectHostedPage(
-            try await scene.passThrough(1, at: "/t/acme/sign-in", jar), 200,
+            try await fixture.passThrough(1, at: "/t/acme/sign-in", jar), 200,
             "Is this your account?")
-        let confirm = try await scene.passThrough(0, at: "/t/acme/sign-in", jar)
+        let confirm = try await fixture.passThrough(0, at: "/t/acme/sign-in", jar)
         expectHostedPage(confirm, 200, "Add Two?")
-        #expect(try await scene.users().first?["identities"]?.array?.count == 1)
+        #expect(try await fixture.users().first?["identities"]?.array?.count == 1)
         let token = hiddenField("token", confirm)
         for (sent, used) in [("x", jar), (token, Jar())] {
             expectHostedPage(
-                try await scene.post("/sign-in/link", [("token", sent)], used), 400, "begin again")
+                try await fixture.post("/sign-in/link", [("token", sent)], used), 400, "begin again"
+            )
         }
-        let done = try await scene.post("/sign-in/link", [("token", token)], jar)
+        let done = try await fixture.post("/sign-in/link", [("token", token)], jar)
         expectHostedPage(done, 200, "Two is added")
-        let users = try await scene.users()
+        let users = try await fixture.users()
         #expect(users.count == 1)
         #expect(users.first?["identities"]?.array?.count == 2)
         // From now on it leads to the same person.
         expectHostedPage(
-            try await scene.passThrough(1, at: "/t/acme/sign-in", Jar()), 200, "You are signed up")
+            try await fixture.passThrough(1, at: "/t/acme/sign-in", Jar()), 200, "You are signed up"
+        )
     }
 
     @Test func `an account with a password is proved by it`() async throws {
-        let scene = try await Scene()
-        let token = try await scene.invite()
-        let accepted = try await scene.service.send(
+        let fixture = try await Fixture()
+        let token = try await fixture.invite()
+        let accepted = try await fixture.service.send(
             .post, "/v1/invites/accept",
             json: #"{"token":"\#(token)","password":"correct horse battery","name":"Ann"}"#)
         #expect(accepted.status == 200, "\(accepted.text)")
         let jar = Jar()
-        let asked = try await scene.passThrough(0, at: "/t/acme/sign-in", jar)
+        let asked = try await fixture.passThrough(0, at: "/t/acme/sign-in", jar)
         expectHostedPage(asked, 200, "Is this your account?")
         let form = hiddenField("token", asked)
         expectHostedPage(
-            try await scene.post(
+            try await fixture.post(
                 "/sign-in/password", [("token", form), ("password", "wrong")], jar), 401,
             "do not fit")
-        let confirm = try await scene.post(
+        let confirm = try await fixture.post(
             "/sign-in/password", [("token", form), ("password", "correct horse battery")], jar)
         expectHostedPage(confirm, 200, "Add One?")
         expectHostedPage(
-            try await scene.post("/sign-in/link", [("token", hiddenField("token", confirm))], jar),
+            try await fixture.post(
+                "/sign-in/link", [("token", hiddenField("token", confirm))], jar),
             200, "One is added")
-        #expect(try await scene.users().first?["identities"]?.array?.count == 2)
+        #expect(try await fixture.users().first?["identities"]?.array?.count == 2)
     }
 }

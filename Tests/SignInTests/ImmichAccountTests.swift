@@ -12,96 +12,97 @@ import Text
     @Test func `I12 a password is changed with the old one, which ends every other session`()
         async throws
     {
-        let stage = try await ImmichStage.make()
-        let (token, other) = (try await stage.token(), try await stage.token())
+        let fixture = try await ImmichFixture.make()
+        let (token, other) = (try await fixture.token(), try await fixture.token())
         let path = "/api/auth/change-password"
         let next = "staple battery horse"
         expectError(
-            try await stage.send(
+            try await fixture.send(
                 .post, path, #"{"password":"wrong","newPassword":"\#(next)"}"#, token: token),
             400, "Wrong password")
         expectError(
-            try await stage.send(
+            try await fixture.send(
                 .post, path,
-                #"{"password":"\#(ImmichStage.password)","newPassword":"short"}"#, token: token),
+                #"{"password":"\#(ImmichFixture.password)","newPassword":"short"}"#, token: token),
             400, "The password must have at least 15 characters.")
         expectError(
-            try await stage.send(
+            try await fixture.send(
                 .post, path,
-                #"{"password":"\#(ImmichStage.password)","newPassword":"passwordpassword"}"#,
+                #"{"password":"\#(ImmichFixture.password)","newPassword":"passwordpassword"}"#,
                 token: token),
             400, "The password is among those that are guessed first; choose another.")
-        let changed = try await stage.send(
-            .post, path, #"{"password":"\#(ImmichStage.password)","newPassword":"\#(next)"}"#,
+        let changed = try await fixture.send(
+            .post, path, #"{"password":"\#(ImmichFixture.password)","newPassword":"\#(next)"}"#,
             token: token)
-        expectAnswer(changed, try await stage.wholeUser(of: stage.user.id.description))
-        #expect(try await stage.send(.get, "/api/users/me", token: token).status == 200)
+        expectAnswer(changed, try await fixture.wholeUser(of: fixture.user.id.description))
+        #expect(try await fixture.send(.get, "/api/users/me", token: token).status == 200)
         expectError(
-            try await stage.send(.get, "/api/users/me", token: other), 401, "Invalid user token")
-        #expect(try await stage.signIn().status == 401)
-        #expect(try await stage.signIn(next).status == 201)
+            try await fixture.send(.get, "/api/users/me", token: other), 401, "Invalid user token")
+        #expect(try await fixture.signIn().status == 401)
+        #expect(try await fixture.signIn(next).status == 201)
     }
 
     @Test func `I12 other sessions stay where the person wants that, and go where they do not`()
         async throws
     {
-        let stage = try await ImmichStage.make()
+        let fixture = try await ImmichFixture.make()
         let path = "/api/auth/change-password"
-        let token = try await stage.token()
-        var old = ImmichStage.password
+        let token = try await fixture.token()
+        var old = ImmichFixture.password
         for (flag, new, status) in [
             ("false", "staple battery horse", 200), ("true", "battery staple horse", 401),
         ] {
-            let other = try await stage.send(
+            let other = try await fixture.send(
                 .post, "/api/auth/login", #"{"email":"ann@acme.example","password":"\#(old)"}"#,
-                fields: ImmichStage.device
+                fields: ImmichFixture.device
             ).json["accessToken"]?.string
-            let changed = try await stage.send(
+            let changed = try await fixture.send(
                 .post, path,
                 #"{"password":"\#(old)","newPassword":"\#(new)","invalidateSessions":\#(flag)}"#,
                 token: token)
             #expect(changed.status == 200, "\(changed.text)")
-            let me = try await stage.send(.get, "/api/users/me", token: other)
+            let me = try await fixture.send(.get, "/api/users/me", token: other)
             #expect(me.status == status, "\(flag)")
-            #expect(try await stage.send(.get, "/api/users/me", token: token).status == 200)
+            #expect(try await fixture.send(.get, "/api/users/me", token: token).status == 200)
             old = new
         }
         let input = #"{"password":"\#(old)","newPassword":"a good new password","#
         expectError(
-            try await stage.send(.post, path, input + #""invalidateSessions":"no"}"#, token: token),
+            try await fixture.send(
+                .post, path, input + #""invalidateSessions":"no"}"#, token: token),
             400, "invalidateSessions must be a boolean value")
         for (body, text) in [
             (#"{"newPassword":"x"}"#, "password must be a string"),
             (#"{"password":"x"}"#, "newPassword must be a string"),
             (#"{"password":"","newPassword":"x"}"#, "password should not be empty"),
         ] {
-            expectError(try await stage.send(.post, path, body, token: token), 400, text)
+            expectError(try await fixture.send(.post, path, body, token: token), 400, text)
         }
-        expectError(try await stage.send(.post, path, "{}"), 401, "Authentication required")
+        expectError(try await fixture.send(.post, path, "{}"), 401, "Authentication required")
     }
 
     @Test func `I12 without the old password only a fresh session may set a new one`() async throws
     {
-        let stage = try await ImmichStage.make(settings: #"{"compat":"v2"}"#)
-        let token = try await stage.token()
-        let fresh = try await stage.send(
+        let fixture = try await ImmichFixture.make(settings: #"{"compat":"v2"}"#)
+        let token = try await fixture.token()
+        let fresh = try await fixture.send(
             .put, "/api/auth/change-password", #"{"password":"8letters"}"#, token: token)
-        let id = stage.user.id.description
-        expectAnswer(fresh, try await stage.wholeUser(of: id, generation: "v2"))
+        let id = fixture.user.id.description
+        expectAnswer(fresh, try await fixture.wholeUser(of: id, generation: "v2"))
         // What the released mobile app really sends.
-        let own = try await stage.send(
+        let own = try await fixture.send(
             .put, "/api/users/me", #"{"password":"9letters9"}"#, token: token)
-        expectAnswer(own, try await stage.wholeUser(of: id, generation: "v2"))
-        #expect(try await stage.signIn("9letters9").status == 201)
-        try await stage.service.storage.scope(stage.tenant.id).change(by: .system) { change in
+        expectAnswer(own, try await fixture.wholeUser(of: id, generation: "v2"))
+        #expect(try await fixture.signIn("9letters9").status == 201)
+        try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) { change in
             _ = try await change.query(
                 """
                 UPDATE sessions SET created_at = created_at - interval '5 minutes'
-                WHERE tenant_id = \(stage.tenant.id)
+                WHERE tenant_id = \(fixture.tenant.id)
                 """)
         }
         for path in ["/api/auth/change-password", "/api/users/me"] {
-            let late = try await stage.send(
+            let late = try await fixture.send(
                 .put, path, #"{"password":"another1"}"#, token: token)
             expectError(late, 400, "Sign in again to change the password")
         }
@@ -111,26 +112,26 @@ import Text
         async throws
     {
         let clock = TestClock()
-        let stage = try await ImmichStage.make(clock: clock)
-        let id = stage.user.id
-        let chosen = try await stage.service.composition.passwords.hash(
+        let fixture = try await ImmichFixture.make(clock: clock)
+        let id = fixture.user.id
+        let chosen = try await fixture.service.composition.passwords.hash(
             Array("chosen by the operator".utf8))
-        _ = try await stage.service.storage.scope(stage.tenant.id).change(by: .system) {
+        _ = try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) {
             try await $0.setPassword(chosen, of: id, keeping: .none, mustChange: true)
         }
-        let answer = try await stage.signIn("chosen by the operator")
+        let answer = try await fixture.signIn("chosen by the operator")
         #expect(answer.json["shouldChangePassword"] == .bool(true), "\(answer.text)")
         let token = answer.json["accessToken"]?.string
         expectAnswer(
-            try await stage.send(.get, "/api/users/me", token: token),
-            try await stage.wholeUser(of: id.description, mustChange: true))
+            try await fixture.send(.get, "/api/users/me", token: token),
+            try await fixture.wholeUser(of: id.description, mustChange: true))
         clock.advance(seconds: 600)
-        let changed = try await stage.send(
+        let changed = try await fixture.send(
             .put, "/api/auth/change-password", #"{"password":"staple battery horse"}"#,
             token: token)
-        expectAnswer(changed, try await stage.wholeUser(of: id.description))
+        expectAnswer(changed, try await fixture.wholeUser(of: id.description))
         expectError(
-            try await stage.send(
+            try await fixture.send(
                 .put, "/api/auth/change-password", #"{"password":"horse battery staple"}"#,
                 token: token), 400, "Sign in again to change the password")
     }
@@ -139,14 +140,14 @@ import Text
         async throws
     {
         let clock = TestClock()
-        let stage = try await ImmichStage.make(clock: clock)
-        let token = try await stage.token()
+        let fixture = try await ImmichFixture.make(clock: clock)
+        let token = try await fixture.token()
         let end = "\(clock.now.adding(seconds: 34_560_000))"
         func expectStatus(pin: Bool, isElevated: Bool, until: String = "") async throws {
             let until = until.isEmpty ? "" : #","pinExpiresAt":"\#(until)""#
             expectDate(.string(end))
             expectAnswer(
-                try await stage.send(.get, "/api/auth/status", token: token),
+                try await fixture.send(.get, "/api/auth/status", token: token),
                 #"{"pinCode":\#(pin),"password":true,"isElevated":\#(isElevated),"#
                     + #""expiresAt":"\#(end)"\#(until)}"#)
         }
@@ -154,7 +155,7 @@ import Text
         func pin(
             _ method: HTTP.Method, _ path: String, _ body: String?
         ) async throws -> TestAnswer {
-            try await stage.send(method, "/api/auth/\(path)", body, token: token)
+            try await fixture.send(method, "/api/auth/\(path)", body, token: token)
         }
         expectError(
             try await pin(.post, "pin-code/verify", #"{"pinCode":"1234"}"#), 400,
@@ -180,7 +181,7 @@ import Text
             "Wrong PIN code")
         expectEmpty(
             try await pin(.put, "pin-code", #"{"pinCode":"1234","newPinCode":"123456"}"#), 204)
-        let byPassword = #"{"password":"\#(ImmichStage.password)","newPinCode":"12345678"}"#
+        let byPassword = #"{"password":"\#(ImmichFixture.password)","newPinCode":"12345678"}"#
         expectEmpty(try await pin(.put, "pin-code", byPassword), 204)
         expectEmpty(try await pin(.post, "pin-code/verify", #"{"pinCode":"12345678"}"#), 204)
         expectError(
@@ -188,7 +189,7 @@ import Text
             "Either password or pinCode is required")
         expectError(
             try await pin(.delete, "pin-code", #"{"password":"wrong"}"#), 400, "Wrong password")
-        let body = #"{"password":"\#(ImmichStage.password)"}"#
+        let body = #"{"password":"\#(ImmichFixture.password)"}"#
         expectEmpty(try await pin(.delete, "pin-code", body), 204)
         for (method, path) in [
             (HTTP.Method.delete, "pin-code"), (.put, "pin-code"), (.post, "session/unlock"),
@@ -215,26 +216,27 @@ import Text
             (.get, "status"),
         ] {
             expectError(
-                try await stage.send(method, "/api/auth/\(path)", method == .get ? nil : "{}"), 401,
+                try await fixture.send(method, "/api/auth/\(path)", method == .get ? nil : "{}"),
+                401,
                 "Authentication required")
         }
     }
 
     @Test func `strangers' guesses hold strangers back, not the owner's device`() async throws {
-        let stage = try await ImmichStage.make()
-        #expect(try await stage.signIn().status == 201)
+        let fixture = try await ImmichFixture.make()
+        #expect(try await fixture.signIn().status == 201)
         let stranger = [Field("devicemodel", "curl")]
         var statuses: [Int] = []
         for _ in 0..<8 {
-            statuses.append(try await stage.signIn("guess", fields: stranger).status)
+            statuses.append(try await fixture.signIn("guess", fields: stranger).status)
         }
         #expect(statuses.prefix(4) == [401, 401, 401, 401])
         #expect(statuses.last == 429)
-        let locked = try await stage.signIn(fields: stranger)
+        let locked = try await fixture.signIn(fields: stranger)
         #expect(locked.status == 429 && locked.first("retry-after") != nil)
-        #expect(try await stage.signIn().status == 201)
+        #expect(try await fixture.signIn().status == 201)
         let unknown = { (name: String) in
-            try await stage.send(
+            try await fixture.send(
                 .post, "/api/auth/login", #"{"email":"\#(name)@acme.example","password":"x"}"#,
                 fields: stranger
             ).status

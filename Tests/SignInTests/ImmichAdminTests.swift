@@ -7,7 +7,7 @@ import Text
 
 /// The first admin, as the app's own tests know them, and what `users/me` changes.
 @Suite(.cleansUp) struct ImmichAdminTests {
-    private struct Scene {
+    private struct Fixture {
         static let mount = "/t/fresh/immich"
         let service: TestService
         let clock = TestClock()
@@ -39,8 +39,8 @@ import Text
     func `the first admin is in lower case, and is told to change the password until it is done`(
         _ compat: String
     ) async throws {
-        let scene = try await Scene(compat)
-        let made = try await scene.send(
+        let fixture = try await Fixture(compat)
+        let made = try await fixture.send(
             .post, "/api/auth/admin-sign-up",
             #"{"email":"aDmIn@IMMICH.cloud","password":"correct horse battery","name":"A"}"#)
         #expect(made.status == 201, "\(made.text)")
@@ -50,7 +50,7 @@ import Text
             #expect(answer.json["storageLabel"]?.string == "admin", "\(answer.text)")
         }
         expectFresh(made, true)
-        let login = try await scene.signIn()
+        let login = try await fixture.signIn()
         let token = login.json["accessToken"]?.string ?? ""
         expectAnswer(
             login,
@@ -58,39 +58,39 @@ import Text
                 + #""userEmail":"admin@immich.cloud","name":"A","isAdmin":true,"#
                 + #""shouldChangePassword":true,"profileImagePath":"","isOnboarded":false}"#,
             status: 201)
-        expectFresh(try await scene.send(.get, "/api/users/me", token: token), true)
+        expectFresh(try await fixture.send(.get, "/api/users/me", token: token), true)
         // The hint lets nobody change the password later without the old one.
-        scene.clock.advance(seconds: 600)
+        fixture.clock.advance(seconds: 600)
         expectError(
-            try await scene.send(
+            try await fixture.send(
                 .put, "/api/users/me", #"{"password":"another horse battery"}"#, token: token),
             400, "Sign in again to change the password")
-        let changed = try await scene.send(
+        let changed = try await fixture.send(
             .post, "/api/auth/change-password",
             #"{"password":"correct horse battery","newPassword":"another horse battery"}"#,
             token: token)
         expectFresh(changed, false)
         let onboarding = "/api/users/me/onboarding"
         expectAnswer(
-            try await scene.send(.get, onboarding, token: token), #"{"isOnboarded":false}"#)
+            try await fixture.send(.get, onboarding, token: token), #"{"isOnboarded":false}"#)
         expectAnswer(
-            try await scene.send(.put, onboarding, #"{"isOnboarded":true}"#, token: token),
+            try await fixture.send(.put, onboarding, #"{"isOnboarded":true}"#, token: token),
             #"{"isOnboarded":true}"#)
-        let again = try await scene.signIn("another horse battery")
+        let again = try await fixture.signIn("another horse battery")
         #expect(again.json["shouldChangePassword"] == .bool(false), "\(again.text)")
         #expect(again.json["isOnboarded"] == .bool(true), "\(again.text)")
         expectFresh(
-            try await scene.send(
+            try await fixture.send(
                 .get, "/api/users/me", token: again.json["accessToken"]?.string ?? ""), false)
     }
 
     @Test func `PUT users me takes what it can do, all or nothing, and says what it cannot`()
         async throws
     {
-        let stage = try await ImmichStage.make()
-        let token = try await stage.token()
+        let fixture = try await ImmichFixture.make()
+        let token = try await fixture.token()
         func put(_ json: String) async throws -> TestAnswer {
-            try await stage.send(.put, "/api/users/me", json, token: token)
+            try await fixture.send(.put, "/api/users/me", json, token: token)
         }
         for (member, text) in [
             (#""email":null"#, "email must be a string"),
@@ -111,13 +111,13 @@ import Text
             let name = member.hasPrefix(#""name"#) ? "" : #""name":"Half","#
             expectError(try await put("{\(name)\(member)}"), 400, text)
         }
-        let before = try await stage.send(.get, "/api/users/me", token: token)
+        let before = try await fixture.send(.get, "/api/users/me", token: token)
         #expect(before.json["name"]?.string == "Ann", "\(before.text)")
         // The app sends its whole form, also what has not changed.
         let done = try await put(
             #"{"name":"Anna","email":"ANN@acme.example","avatarColor":"blue"}"#)
         #expect(done.status == 200, "\(done.text)")
-        for answer in [done, try await stage.send(.get, "/api/users/me", token: token)] {
+        for answer in [done, try await fixture.send(.get, "/api/users/me", token: token)] {
             #expect(answer.json["name"]?.string == "Anna")
             #expect(answer.json["email"]?.string == "ann@acme.example")
             #expect(answer.json["avatarColor"]?.string == "blue")
@@ -127,8 +127,8 @@ import Text
     }
 
     @Test func `the older apps read a list of what is wrong with a body`() async throws {
-        let scene = try await Scene("v2")
-        let answer = try await scene.send(
+        let fixture = try await Fixture("v2")
+        let answer = try await fixture.send(
             .post, "/api/auth/login", #"{"email":"no address","password":"x"}"#)
         #expect(answer.status == 400)
         #expect(
@@ -138,13 +138,13 @@ import Text
     }
 
     @Test func `who signs out while suspended is signed out when that ends`() async throws {
-        let stage = try await ImmichStage.make()
-        let token = try await stage.token()
-        let user = "/v1/tenants/acme/users/\(stage.user.id)"
-        _ = try await stage.service.send(.post, "\(user)/suspend", as: .platformOwner)
-        let out = try await stage.send(.post, "/api/auth/logout", token: token)
+        let fixture = try await ImmichFixture.make()
+        let token = try await fixture.token()
+        let user = "/v1/tenants/acme/users/\(fixture.user.id)"
+        _ = try await fixture.service.send(.post, "\(user)/suspend", as: .platformOwner)
+        let out = try await fixture.send(.post, "/api/auth/logout", token: token)
         #expect(out.status == 200, "\(out.text)")
-        _ = try await stage.service.send(.post, "\(user)/resume", as: .platformOwner)
-        #expect(try await stage.send(.get, "/api/users/me", token: token).status == 401)
+        _ = try await fixture.service.send(.post, "\(user)/resume", as: .platformOwner)
+        #expect(try await fixture.send(.get, "/api/users/me", token: token).status == 401)
     }
 }

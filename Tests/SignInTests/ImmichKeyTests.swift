@@ -37,18 +37,18 @@ import Text
         async throws
     {
         let clock = TestClock()
-        let stage = try await ImmichStage.make(clock: clock)
-        let token = try await stage.token()
+        let fixture = try await ImmichFixture.make(clock: clock)
+        let token = try await fixture.token()
         func send(
             _ method: HTTP.Method, _ path: String, _ body: String? = nil
         ) async throws -> TestAnswer {
-            try await stage.send(method, "/api/api-keys\(path)", body, token: token)
+            try await fixture.send(method, "/api/api-keys\(path)", body, token: token)
         }
         let made = try await send(.post, "", #"{"name":"cli","permissions":["user.read"]}"#)
         expectCreated(made, "cli", ["user.read"])
         let id = made.json["id"]?.string ?? ""
         let key = [Field("x-api-key", made.json["secret"]?.string ?? "")]
-        let own = try await stage.send(.get, "/api/api-keys/me", fields: key)
+        let own = try await fixture.send(.get, "/api/api-keys/me", fields: key)
         expectAnswer(own, "{\(members(made.json, "cli", ["user.read"]))}")
         expectAnswer(try await send(.get, "/\(id)"), own.text)
         expectAnswer(try await send(.get, ""), "[\(own.text)]")
@@ -63,7 +63,7 @@ import Text
         let rotated = try await send(.post, "/\(id)/rotate")
         expectCreated(rotated, "again", ["user.read", "all"])
         #expect(rotated.json["id"]?.string == id)
-        try await ImmichStage.set(stage.service, stage.tenant, #"{"compat":"v2"}"#)
+        try await ImmichFixture.set(fixture.service, fixture.tenant, #"{"compat":"v2"}"#)
         expectCreated(
             try await send(.post, "", #"{"permissions":["all"]}"#), "API Key", ["all"],
             flattens: false)
@@ -77,47 +77,47 @@ import Text
             #expect(answer.status == 400)
             #expect(answer.json["message"] == .array([.string(text)]), "\(answer.text)")
         }
-        expectError(try await stage.send(.get, "/api/api-keys"), 401, "Authentication required")
+        expectError(try await fixture.send(.get, "/api/api-keys"), 401, "Authentication required")
         expectError(
-            try await stage.send(.get, "/api/api-keys/me", token: token), 403, "Forbidden")
+            try await fixture.send(.get, "/api/api-keys/me", token: token), 403, "Forbidden")
     }
 
     @Test func `I16 keys of the app are keys of the core, never wider than their maker`()
         async throws
     {
-        let stage = try await ImmichStage.make()
-        let token = try await stage.token()
-        let made = try await stage.send(
+        let fixture = try await ImmichFixture.make()
+        let token = try await fixture.token()
+        let made = try await fixture.send(
             .post, "/api/api-keys", #"{"name":"cli","permissions":["user.read","apiKey.create"]}"#,
             token: token)
         let secret = try #require(made.json["secret"]?.string)
         let id = try #require(made.json["apiKey"]?["id"]?.string)
         let key = [Field("x-api-key", secret)]
-        #expect(try await stage.send(.get, "/api/users/me", fields: key).status == 200)
+        #expect(try await fixture.send(.get, "/api/users/me", fields: key).status == 200)
         expectError(
-            try await stage.send(.get, "/api/api-keys", fields: key), 403,
+            try await fixture.send(.get, "/api/api-keys", fields: key), 403,
             "Missing required permission: apiKey.read")
         expectError(
-            try await stage.send(
+            try await fixture.send(
                 .post, "/api/api-keys", #"{"permissions":["all"]}"#, fields: key),
             400, "Cannot grant permissions you do not have")
         expectError(
-            try await stage.send(
+            try await fixture.send(
                 .post, "/api/api-keys", #"{"permissions":["users:write"]}"#, token: token),
             400, "each value in permissions must be a permission")
         expectError(
-            try await stage.send(.get, "/api/auth/status", fields: key), 403, "Forbidden")
-        let rotated = try await stage.send(.post, "/api/api-keys/\(id)/rotate", token: token)
+            try await fixture.send(.get, "/api/auth/status", fields: key), 403, "Forbidden")
+        let rotated = try await fixture.send(.post, "/api/api-keys/\(id)/rotate", token: token)
         #expect(rotated.status == 201 && rotated.json["secret"]?.string != secret)
         expectError(
-            try await stage.send(.get, "/api/users/me", fields: key), 401, "Invalid API key")
-        expectEmpty(try await stage.send(.delete, "/api/api-keys/\(id)", token: token), 204)
+            try await fixture.send(.get, "/api/users/me", fields: key), 401, "Invalid API key")
+        expectEmpty(try await fixture.send(.delete, "/api/api-keys/\(id)", token: token), 204)
         for (method, path) in [
             (HTTP.Method.delete, id), (.get, id), (.put, id), (.post, "\(id)/rotate"),
             (.get, "no-id"), (.delete, UUID.random().description),
         ] {
             expectError(
-                try await stage.send(
+                try await fixture.send(
                     method, "/api/api-keys/\(path)", method == .put ? "{}" : nil, token: token),
                 400, "API Key not found")
         }
@@ -126,27 +126,27 @@ import Text
     @Test func `I16 all of this app is neither a right at the tenant nor another app's key`()
         async throws
     {
-        let stage = try await ImmichStage.make()
-        let token = try await stage.token()
-        let made = try await stage.send(
+        let fixture = try await ImmichFixture.make()
+        let token = try await fixture.token()
+        let made = try await fixture.send(
             .post, "/api/api-keys", #"{"name":"tool","permissions":["all"]}"#, token: token)
         let tool = [Field("x-api-key", try #require(made.json["secret"]?.string))]
-        let managing = try await stage.service.send(
+        let managing = try await fixture.service.send(
             .post, "/v1/tenants/acme/api-keys",
             json: #"{"name":"m","scopes":["users:write"],"#
-                + #""owner":{"type":"user","id":"\#(stage.user.id)"}}"#, as: .platformOwner)
+                + #""owner":{"type":"user","id":"\#(fixture.user.id)"}}"#, as: .platformOwner)
         #expect(managing.status == 201, "\(managing.text)")
         let id = try #require(managing.json["id"]?.string)
         expectError(
-            try await stage.send(.post, "/api/api-keys/\(id)/rotate", fields: tool), 400,
+            try await fixture.send(.post, "/api/api-keys/\(id)/rotate", fields: tool), 400,
             "Cannot grant permissions you do not have")
         #expect(
-            try await stage.send(.post, "/api/api-keys/\(id)/rotate", token: token).status == 403)
+            try await fixture.send(.post, "/api/api-keys/\(id)/rotate", token: token).status == 403)
         expectError(
-            try await stage.send(
+            try await fixture.send(
                 .post, "/api/api-keys", #"{"permissions":["smtp"]}"#, fields: tool),
             400, "Cannot grant permissions you do not have")
-        let own = try await stage.send(
+        let own = try await fixture.send(
             .post, "/api/api-keys", #"{"permissions":["all","asset.read"]}"#, fields: tool)
         #expect(own.status == 201, "\(own.text)")
     }

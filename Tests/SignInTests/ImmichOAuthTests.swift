@@ -9,24 +9,24 @@ import Text
 
 /// Sign-in at a provider of our own, as the mobile app drives it: the app holds the verifier.
 @Suite(.cleansUp) struct ImmichOAuthTests {
-    private typealias Scene = ImmichOAuthScene
-    private static let verifier = Scene.verifier
-    private static let challenge = Scene.challenge
-    private static let redirect = Scene.redirect
+    private typealias Fixture = ImmichOAuthFixture
+    private static let verifier = Fixture.verifier
+    private static let challenge = Fixture.challenge
+    private static let redirect = Fixture.redirect
 
     @Test func `I7 I9 an invited person signs in, with state, nonce and the app's own challenge`()
         async throws
     {
-        let scene = try await Scene.make()
-        try await scene.invite("new@acme.example")
-        let asked = try await scene.begin("state-000001")
+        let fixture = try await Fixture.make()
+        try await fixture.invite("new@acme.example")
+        let asked = try await fixture.begin("state-000001")
         #expect(asked.first("client_id") == "web" && asked.first("state") == "state-000001")
         #expect(asked.first("redirect_uri") == Self.redirect)
         #expect(asked.first("code_challenge") == Self.challenge)
         #expect(asked.first("code_challenge_method") == "S256")
         #expect(asked.first("scope") == "openid profile email")
-        scene.grant(asked.first("nonce") ?? "")
-        let answer = try await scene.end("state-000001")
+        fixture.grant(asked.first("nonce") ?? "")
+        let answer = try await fixture.end("state-000001")
         let token = answer.json["accessToken"]?.string ?? ""
         let id = answer.json["userId"]?.string ?? ""
         expectRandomUUID(.string(id))
@@ -37,34 +37,34 @@ import Text
                 + #""profileImagePath":"","isOnboarded":true}"#, status: 201)
         expectCookies(answer, token: token, type: "oauth")
         expectAnswer(
-            try await scene.stage.send(.get, "/api/users/me", token: token),
-            try await scene.stage.wholeUser(of: id, oauth: "new@acme.example"))
+            try await fixture.base.send(.get, "/api/users/me", token: token),
+            try await fixture.base.wholeUser(of: id, oauth: "new@acme.example"))
         // A state is good once.
-        expectError(try await scene.end("state-000001"), 400, "OAuth authentication failed")
+        expectError(try await fixture.end("state-000001"), 400, "OAuth authentication failed")
         // The same person again is the same user.
-        let again = try await scene.begin("state-000002")
-        scene.grant(again.first("nonce") ?? "")
-        let second = try await scene.end("state-000002")
+        let again = try await fixture.begin("state-000002")
+        fixture.grant(again.first("nonce") ?? "")
+        let second = try await fixture.end("state-000002")
         #expect(second.json["userId"] == answer.json["userId"])
     }
 
     @Test func `I8 the older apps' address comes back too, and the newer's is led on to`()
         async throws
     {
-        let scene = try await Scene.make()
-        try await scene.invite("new@acme.example")
+        let fixture = try await Fixture.make()
+        try await fixture.invite("new@acme.example")
         let older = "immich://oauth-callback"
-        let asked = try await scene.begin(
+        let asked = try await fixture.begin(
             "state-older", redirect: "&redirect_uri=immich%3A%2F%2Foauth-callback")
         #expect(asked.first("redirect_uri") == older)
-        scene.grant(asked.first("nonce") ?? "")
-        let done = try await scene.end("state-older", at: older)
+        fixture.grant(asked.first("nonce") ?? "")
+        let done = try await fixture.end("state-older", at: older)
         #expect(done.status == 201, "\(done.text)")
-        let form = FormText(scene.provider.lastBody(of: "/token"))
+        let form = FormText(fixture.provider.lastBody(of: "/token"))
         #expect(form.first("redirect_uri") == older && form.first("code") == "c0de")
         #expect(form.first("code_verifier") == Self.verifier)
         for query in ["?code=a&state=b%20c&iss=x", ""] {
-            let back = try await scene.stage.send(.get, "/api/oauth/mobile-redirect\(query)")
+            let back = try await fixture.base.send(.get, "/api/oauth/mobile-redirect\(query)")
             expectEmpty(back, 307)
             #expect(back.first("location") == "app.immich:///oauth-callback\(query)")
         }
@@ -74,10 +74,10 @@ import Text
     func `I7 I9 the newer app posts its challenge, and its state is held against the answer's`()
         async throws
     {
-        let scene = try await Scene.make()
-        try await scene.invite("new@acme.example")
+        let fixture = try await Fixture.make()
+        try await fixture.invite("new@acme.example")
         for (sent, status) in [("another-state", 400), ("state-posted", 201)] {
-            let begun = try await scene.stage.send(
+            let begun = try await fixture.base.send(
                 .post, "/api/oauth/authorize",
                 #"{"redirectUri":"\#(Self.redirect)","state":"state-posted","#
                     + #""codeChallenge":"\#(Self.challenge)"}"#)
@@ -89,8 +89,8 @@ import Text
             let cookies = begun.response.fields.filter { $0.name == "set-cookie" }
             #expect(cookies.count == 1)
             #expect(cookies.first?.value.hasPrefix("immich_oauth_state=state-posted; ") == true)
-            scene.grant(asked.first("nonce") ?? "")
-            let done = try await scene.stage.send(
+            fixture.grant(asked.first("nonce") ?? "")
+            let done = try await fixture.base.send(
                 .post, "/api/oauth/callback",
                 #"{"url":"\#(Self.redirect)?code=c0de&state=state-posted","#
                     + #""state":"\#(sent)","codeVerifier":"\#(Self.verifier)"}"#)
@@ -98,7 +98,7 @@ import Text
                 expectError(done, 400, "OAuth authentication failed")
                 // Nothing was used up: the right one may still come.
                 let path = "/api/oauth/callback"
-                let right = try await scene.stage.send(
+                let right = try await fixture.base.send(
                     .post, path,
                     #"{"url":"\#(Self.redirect)?code=c0de&state=state-posted","#
                         + #""codeVerifier":"\#(Self.verifier)"}"#)
@@ -111,13 +111,13 @@ import Text
 
     @Test func `I7 I9 a sign-in that began ten minutes ago is over`() async throws {
         let clock = TestClock()
-        let scene = try await Scene.make(clock: clock)
-        try await scene.invite("new@acme.example")
+        let fixture = try await Fixture.make(clock: clock)
+        try await fixture.invite("new@acme.example")
         for (state, seconds) in [("state-in-time", Int64(599)), ("state-late", 600)] {
-            let asked = try await scene.begin(state)
+            let asked = try await fixture.begin(state)
             clock.advance(seconds: seconds)
-            scene.grant(asked.first("nonce") ?? "", at: clock.now)
-            let answer = try await scene.end(state)
+            fixture.grant(asked.first("nonce") ?? "", at: clock.now)
+            let answer = try await fixture.end(state)
             if seconds == 600 {
                 expectError(answer, 400, "OAuth authentication failed")
             } else {
@@ -129,7 +129,7 @@ import Text
     @Test func `I7 what does not begin a sign-in is told, the missing provider before all`()
         async throws
     {
-        let stage = try await ImmichStage.make()
+        let disabled = try await ImmichFixture.make()
         let path = "/api/oauth/authorize"
         let refused: [(HTTP.Method, String, String?)] = [
             (.get, path, nil), (.get, "\(path)?code_challenge_method=plain", nil),
@@ -139,9 +139,9 @@ import Text
             (.post, "/api/oauth/callback", #"{"url":"x?state=s&code=c"}"#),
         ]
         for (method, path, body) in refused {
-            expectError(try await stage.send(method, path, body), 400, "OAuth is not enabled")
+            expectError(try await disabled.send(method, path, body), 400, "OAuth is not enabled")
         }
-        let scene = try await Scene.make()
+        let fixture = try await Fixture.make()
         let plain = "code_challenge_method must be S256"
         let redirect = "The redirect address is not registered for this client."
         let texts: [(HTTP.Method, String, String?, String)] = [
@@ -163,72 +163,73 @@ import Text
             (.post, "", #"{"redirectUri":"app.immich:///oauth-callback/"}"#, redirect),
         ]
         for (method, query, body, text) in texts {
-            expectError(try await scene.stage.send(method, path + query, body), 400, text)
+            expectError(try await fixture.base.send(method, path + query, body), 400, text)
         }
     }
 
     @Test func `I9 what does not fit is refused with one text, and the state is used up`()
         async throws
     {
-        let scene = try await Scene.make()
-        try await scene.invite("new@acme.example")
+        let fixture = try await Fixture.make()
+        try await fixture.invite("new@acme.example")
         let failed = "OAuth authentication failed"
-        expectError(try await scene.end("never-begun"), 400, failed)
+        expectError(try await fixture.end("never-begun"), 400, failed)
         let wrong = String(Self.verifier.reversed())
-        scene.grant(try await scene.begin("state-verifier").first("nonce") ?? "")
-        expectError(try await scene.end("state-verifier", wrong), 400, failed)
-        expectError(try await scene.end("state-verifier"), 400, failed)
-        scene.grant(try await scene.begin("state-missing").first("nonce") ?? "")
+        fixture.grant(try await fixture.begin("state-verifier").first("nonce") ?? "")
+        expectError(try await fixture.end("state-verifier", wrong), 400, failed)
+        expectError(try await fixture.end("state-verifier"), 400, failed)
+        fixture.grant(try await fixture.begin("state-missing").first("nonce") ?? "")
         expectError(
-            try await scene.end("state-missing", nil), 400, "OAuth state is missing")
+            try await fixture.end("state-missing", nil), 400, "OAuth state is missing")
         let named = #"{"url":"\#(Self.redirect)?code=c&state=state-named","state":"state-named"}"#
         expectError(
-            try await scene.stage.send(.post, "/api/oauth/callback", named), 400,
+            try await fixture.base.send(.post, "/api/oauth/callback", named), 400,
             "OAuth code verifier is missing")
-        _ = try await scene.begin("state-nonce")
-        scene.grant("another nonce")
-        expectError(try await scene.end("state-nonce"), 400, failed)
-        scene.grant(try await scene.begin("state-mixup").first("nonce") ?? "")
+        _ = try await fixture.begin("state-nonce")
+        fixture.grant("another nonce")
+        expectError(try await fixture.end("state-nonce"), 400, failed)
+        fixture.grant(try await fixture.begin("state-mixup").first("nonce") ?? "")
         expectError(
-            try await scene.end("state-mixup", query: "&iss=https%3A%2F%2Fevil.example"), 400,
+            try await fixture.end("state-mixup", query: "&iss=https%3A%2F%2Fevil.example"), 400,
             failed)
-        _ = try await scene.begin("state-error")
-        expectError(try await scene.end("state-error", query: "&error=access_denied"), 400, failed)
-        _ = try await scene.begin("state-code")
-        scene.provider.set("/token", .init(status: 400, #"{"error":"invalid_grant"}"#))
-        expectError(try await scene.end("state-code"), 400, failed)
-        _ = try await scene.begin("state-away")
-        scene.provider.set("/token", .init(status: 500, "no"))
-        expectError(try await scene.end("state-away"), 503, failed)
-        let noState = try await scene.stage.send(
+        _ = try await fixture.begin("state-error")
+        expectError(
+            try await fixture.end("state-error", query: "&error=access_denied"), 400, failed)
+        _ = try await fixture.begin("state-code")
+        fixture.provider.set("/token", .init(status: 400, #"{"error":"invalid_grant"}"#))
+        expectError(try await fixture.end("state-code"), 400, failed)
+        _ = try await fixture.begin("state-away")
+        fixture.provider.set("/token", .init(status: 500, "no"))
+        expectError(try await fixture.end("state-away"), 503, failed)
+        let noState = try await fixture.base.send(
             .post, "/api/oauth/callback", #"{"url":"app.immich:///oauth-callback?code=c"}"#)
         expectError(noState, 400, "OAuth state is missing")
         expectError(
-            try await scene.stage.send(.post, "/api/oauth/callback", "{}"), 400,
+            try await fixture.base.send(.post, "/api/oauth/callback", "{}"), 400,
             "url must be a string")
     }
 
     @Test func `I9 nobody who is not invited, whose address is another's, or who has none`()
         async throws
     {
-        let scene = try await Scene.make()
-        scene.grant(
-            try await scene.begin("state-stranger").first("nonce") ?? "",
+        let fixture = try await Fixture.make()
+        fixture.grant(
+            try await fixture.begin("state-stranger").first("nonce") ?? "",
             email: "stranger@other.example")
         expectError(
-            try await scene.end("state-stranger"), 400, "OAuth authentication failed")
+            try await fixture.end("state-stranger"), 400, "OAuth authentication failed")
         // Ann has a password: her provider's identity is not linked by the address alone.
-        scene.grant(
-            try await scene.begin("state-link").first("nonce") ?? "", email: "ann@acme.example")
-        expectError(try await scene.end("state-link"), 400, "OAuth authentication failed")
-        let nonce = try await scene.begin("state-empty").first("nonce") ?? ""
-        let token = scene.provider.mint(clientID: "web", now: Timestamp.systemClock()).token(
+        fixture.grant(
+            try await fixture.begin("state-link").first("nonce") ?? "", email: "ann@acme.example")
+        expectError(try await fixture.end("state-link"), 400, "OAuth authentication failed")
+        let nonce = try await fixture.begin("state-empty").first("nonce") ?? ""
+        let token = fixture.provider.mint(clientID: "web", now: Timestamp.systemClock()).token(
             ["nonce": "\"\(nonce)\"", "email": nil])
-        scene.provider.set("/token", .init(#"{"id_token":"\#(token)"}"#))
+        fixture.provider.set("/token", .init(#"{"id_token":"\#(token)"}"#))
         expectError(
-            try await scene.end("state-empty"), 400,
+            try await fixture.end("state-empty"), 400,
             "OAuth profile does not have an email address")
-        let decisions = try await scene.stage.service.send(
+        let decisions = try await fixture.base.service.send(
             .get, "/v1/tenants/acme/provisioning/decisions", as: .platformOwner)
         #expect(decisions.json["items"]?.array?.count == 3)
     }
@@ -236,10 +237,10 @@ import Text
     @Test func `I7 I9 the web page leaves the verifier to the server and is bound by its cookie`()
         async throws
     {
-        let scene = try await Scene.make()
-        try await scene.invite("new@acme.example")
+        let fixture = try await Fixture.make()
+        try await fixture.invite("new@acme.example")
         let body = #"{"redirectUri":"\#(Self.redirect)"}"#
-        let begun = try await scene.stage.send(.post, "/api/oauth/authorize", body)
+        let begun = try await fixture.base.send(.post, "/api/oauth/authorize", body)
         expectAnswer(begun, #"{"url":"\#(begun.json["url"]?.string ?? "")"}"#, status: 201)
         let query = FormText(
             String((begun.json["url"]?.string ?? "").drop { $0 != "?" }.dropFirst()))
@@ -253,7 +254,7 @@ import Text
             #expect(cookie.contains("; Max-Age=600; Path=/t/acme/immich; Expires="))
             #expect(cookie.hasSuffix(" GMT; HttpOnly; SameSite=Lax"))
         }
-        scene.grant(query.first("nonce") ?? "")
+        fixture.grant(query.first("nonce") ?? "")
         let url = "{\"url\":\"\(Self.redirect)?code=c&state=\(state)\"}"
         // Whoever saw the way back, and so the state, does not have the other cookie.
         for (cookie, text) in [
@@ -261,19 +262,19 @@ import Text
             ("; immich_oauth_code_verifier=", "OAuth code verifier is missing"),
             ("; immich_oauth_code_verifier=x", "OAuth authentication failed"),
         ] {
-            let forged = try await scene.stage.send(
+            let forged = try await fixture.base.send(
                 .post, "/api/oauth/callback", url,
                 fields: [Field("cookie", "immich_oauth_state=\(state)\(cookie)")])
             expectError(forged, 400, text)
         }
         let both = cookies.map { String($0.prefix { $0 != ";" }) }.joined(separator: "; ")
-        let done = try await scene.stage.send(
+        let done = try await fixture.base.send(
             .post, "/api/oauth/callback", url, fields: [Field("cookie", both)])
         #expect(done.status == 201, "\(done.text)")
-        let other = try await scene.stage.send(.post, "/api/oauth/authorize", body)
+        let other = try await fixture.base.send(.post, "/api/oauth/authorize", body)
         let second = FormText(
             String((other.json["url"]?.string ?? "").drop { $0 != "?" }.dropFirst()))
-        let unbound = try await scene.stage.send(
+        let unbound = try await fixture.base.send(
             .post, "/api/oauth/callback",
             "{\"url\":\"\(Self.redirect)?code=c&state=\(second.first("state") ?? "")\"}")
         expectError(unbound, 400, "OAuth state is missing")

@@ -8,22 +8,22 @@ import Testing
     @Test func `I1 the well-known document leads to the API, and without the client there is none`()
         async throws
     {
-        let stage = try await ImmichStage.make()
-        let known = try await stage.send(.get, "/.well-known/immich")
+        let fixture = try await ImmichFixture.make()
+        let known = try await fixture.send(.get, "/.well-known/immich")
         expectAnswer(known, #"{"api":{"endpoint":"/api"}}"#)
         #expect(known.first("access-control-allow-origin") == "*")
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .put, "/v1/tenants/acme/clients/immich", #"{"enabled":false}"#)
         expectError(
-            try await stage.send(.get, "/.well-known/immich"), 404, "There is no such path.")
+            try await fixture.send(.get, "/.well-known/immich"), 404, "There is no such path.")
     }
 
     @Test func `I2 a ping is answered to anybody's page`() async throws {
-        let stage = try await ImmichStage.make()
-        let ping = try await stage.send(.get, "/api/server/ping")
+        let fixture = try await ImmichFixture.make()
+        let ping = try await fixture.send(.get, "/api/server/ping")
         expectAnswer(ping, #"{"res":"pong"}"#)
         #expect(ping.first("access-control-allow-origin") == "*")
-        let anywhere = try await stage.service.send(
+        let anywhere = try await fixture.service.send(
             .get, "/t/acme/immich/api/server/ping",
             fields: [Field("origin", "https://any.example")])
         #expect(anywhere.status == 200)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `I3 the version is a setting, else that of the apps' generation`() async throws {
-        let stage = try await ImmichStage.make()
+        let fixture = try await ImmichFixture.make()
         for (settings, text) in [
             ("{}", #"{"major":3,"minor":0,"patch":0,"prerelease":null}"#),
             (#"{"compat":"v2"}"#, #"{"major":2,"minor":0,"patch":0}"#),
@@ -44,16 +44,16 @@ import Testing
                 #"{"major":3,"minor":1,"patch":4,"prerelease":null}"#
             ),
         ] {
-            try await ImmichStage.set(stage.service, stage.tenant, settings)
-            expectAnswer(try await stage.send(.get, "/api/server/version"), text)
+            try await ImmichFixture.set(fixture.service, fixture.tenant, settings)
+            expectAnswer(try await fixture.send(.get, "/api/server/version"), text)
         }
     }
 
     @Test func `I4 every feature is there, and what is not served is false`() async throws {
-        let stage = try await ImmichStage.make()
+        let fixture = try await ImmichFixture.make()
         func expectFeatures(oauth: Bool, password: Bool) async throws {
             expectAnswer(
-                try await stage.send(.get, "/api/server/features"),
+                try await fixture.send(.get, "/api/server/features"),
                 #"{"configFile":false,"duplicateDetection":false,"email":false,"#
                     + #""facialRecognition":false,"importFaces":false,"map":false,"#
                     + #""oauth":\#(oauth),"oauthAutoLaunch":false,"ocr":false,"#
@@ -62,16 +62,16 @@ import Testing
                     + #""smartSearch":false,"trash":false}"#)
         }
         try await expectFeatures(oauth: false, password: true)
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .post, "/v1/providers",
             #"{"kind":"oidc","name":"P","issuer":"https://idp.example","client_id":"web","#
                 + #""email_trust":"verified_claim"}"#)
-        try await ImmichStage.set(stage.service, stage.tenant, #"{"password_login":false}"#)
+        try await ImmichFixture.set(fixture.service, fixture.tenant, #"{"password_login":false}"#)
         try await expectFeatures(oauth: true, password: false)
     }
 
     @Test func `I5 the configuration names the address that the person typed`() async throws {
-        let stage = try await ImmichStage.make()
+        let fixture = try await ImmichFixture.make()
         func expectConfig(
             domain: String, isInitialized: Bool, button: String, _ answer: TestAnswer
         ) {
@@ -85,23 +85,23 @@ import Testing
         }
         expectConfig(
             domain: "http://gatehouse.test/t/acme/immich", isInitialized: true,
-            button: "Login with OAuth", try await stage.send(.get, "/api/server/config"))
+            button: "Login with OAuth", try await fixture.send(.get, "/api/server/config"))
         expectConfig(
             domain: "http://photos.acme.example", isInitialized: true, button: "Login with OAuth",
-            try await stage.service.send(
+            try await fixture.service.send(
                 .get, "/api/server/config", fields: [Field("host", "photos.acme.example")]))
-        try await stage.service.makeTenant("fresh")
-        try await stage.service.manage(
+        try await fixture.service.makeTenant("fresh")
+        try await fixture.service.manage(
             .put, "/v1/tenants/fresh/clients/immich",
             #"{"enabled":true,"settings":{"admin_sign_up":true,"button_text":"Enter"}}"#)
         expectConfig(
             domain: "http://gatehouse.test/t/fresh/immich", isInitialized: false, button: "Enter",
-            try await stage.service.send(.get, "/t/fresh/immich/api/server/config"))
+            try await fixture.service.send(.get, "/t/fresh/immich/api/server/config"))
     }
 
     @Test func `a page asks before each call, also on a path that is not served`() async throws {
-        let stage = try await ImmichStage.make()
-        try await stage.expectPreflights([
+        let fixture = try await ImmichFixture.make()
+        try await fixture.expectPreflights([
             (.post, "/api/auth/login"), (.get, "/api/oauth/authorize"),
             (.post, "/api/oauth/authorize"), (.post, "/api/oauth/callback"),
             (.get, "/api/users/me"), (.put, "/api/users/me"), (.post, "/api/auth/logout"),
@@ -121,8 +121,8 @@ import Testing
             "/.well-known/immich", "/api/server/ping", "/api/server/version",
             "/api/server/features", "/api/server/config",
         ] {
-            let asked = try await stage.service.send(
-                .options, ImmichStage.mount + path,
+            let asked = try await fixture.service.send(
+                .options, ImmichFixture.mount + path,
                 fields: [
                     Field("origin", "https://any.example"),
                     Field("access-control-request-method", "GET"),
@@ -133,7 +133,7 @@ import Testing
             #expect(asked.first("access-control-max-age") == "600")
         }
         for path in ["/api/assets/1", "/api/timeline/buckets"] {
-            expectError(try await stage.send(.get, path), 404, "There is no such path.")
+            expectError(try await fixture.send(.get, path), 404, "There is no such path.")
         }
     }
 }

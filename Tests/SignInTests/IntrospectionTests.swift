@@ -13,7 +13,7 @@ import Text
 @Suite(.cleansUp) struct IntrospectionTests {
     private static let inactive = #"{"active":false}"#
 
-    private struct Scene {
+    private struct Fixture {
         var service: TestService
         var tenant: TenantRow
         var user: UserRow
@@ -21,7 +21,7 @@ import Text
         /// An access token and an opaque one, each with a session of its own.
         var tokens: [String]
 
-        static func make(_ service: TestService, _ tenant: TenantRow) async throws -> Scene {
+        static func make(_ service: TestService, _ tenant: TenantRow) async throws -> Fixture {
             try await service.manage(
                 .put, "/v1/tenants/acme/clients/immich", #"{"enabled":true}"#)
             let user = try await service.makeUser(
@@ -38,7 +38,7 @@ import Text
                 user: user.id, tenant: tenant.id, session: sessions[0].id, tokenID: "j",
                 client: "immich", issuedAt: now, expiresAt: now.adding(seconds: 60))
             let signed = try await service.composition.tokens.sign(claims)
-            return Scene(
+            return Fixture(
                 service: service, tenant: tenant, user: user, claims: claims,
                 tokens: [signed, opaque])
         }
@@ -72,12 +72,12 @@ import Text
     @Test func `an app's token is told with its person, its client and its times`() async throws {
         let clock = TestClock()
         let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
-        let scene = try await Scene.make(service, tenant)
+        let fixture = try await Fixture.make(service, tenant)
         let now = Int(clock.now.microseconds / 1_000_000)
-        for token in scene.tokens {
+        for token in fixture.tokens {
             let told = try await Self.introspected(token, service, as: .tenantAdmin(tenant))
             #expect(told["active"]?.bool == true, "\(told)")
-            #expect(told["sub"]?.string == scene.user.id.description)
+            #expect(told["sub"]?.string == fixture.user.id.description)
             #expect(told["tenant_id"]?.string == tenant.id.description)
             #expect(told["username"]?.string == "ann@acme.example")
             #expect(told["client_id"]?.string == "immich")
@@ -94,30 +94,30 @@ import Text
     {
         let clock = TestClock()
         let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
-        let scene = try await Scene.make(service, tenant)
-        let user = "/users/\(scene.user.id)"
-        #expect(try await scene.areActive() == [true, true])
-        try await scene.asPlatform(.post, "\(user)/suspend")
-        #expect(try await scene.areActive() == [false, false])
-        try await scene.asPlatform(.post, "\(user)/resume")
-        #expect(try await scene.areActive() == [true, true])
-        try await scene.asPlatform(.post, "/suspend")
-        #expect(try await scene.areActive() == [false, false])
-        try await scene.asPlatform(.post, "/resume")
-        #expect(try await scene.areActive() == [true, true])
+        let fixture = try await Fixture.make(service, tenant)
+        let user = "/users/\(fixture.user.id)"
+        #expect(try await fixture.areActive() == [true, true])
+        try await fixture.asPlatform(.post, "\(user)/suspend")
+        #expect(try await fixture.areActive() == [false, false])
+        try await fixture.asPlatform(.post, "\(user)/resume")
+        #expect(try await fixture.areActive() == [true, true])
+        try await fixture.asPlatform(.post, "/suspend")
+        #expect(try await fixture.areActive() == [false, false])
+        try await fixture.asPlatform(.post, "/resume")
+        #expect(try await fixture.areActive() == [true, true])
         clock.advance(seconds: 60)
-        #expect(try await scene.areActive() == [false, false])
+        #expect(try await fixture.areActive() == [false, false])
         clock.advance(seconds: -60)
-        try await scene.asPlatform(.delete, "\(user)/sessions")
-        #expect(try await scene.areActive() == [false, false])
+        try await fixture.asPlatform(.delete, "\(user)/sessions")
+        #expect(try await fixture.areActive() == [false, false])
     }
 
     @Test func `another tenant, and a caller without the right, is told nothing`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
-        let scene = try await Scene.make(service, tenant)
+        let fixture = try await Fixture.make(service, tenant)
         let other = try await service.makeTenant("other")
-        for token in scene.tokens {
-            for who in [TestService.Credential.tenantAdmin(other), .bearer(scene.tokens[0])] {
+        for token in fixture.tokens {
+            for who in [TestService.Credential.tenantAdmin(other), .bearer(fixture.tokens[0])] {
                 let answer = try await Self.introspected(token, service, as: who)
                 #expect(String(decoding: answer.encoded(), as: UTF8.self) == Self.inactive)
             }
@@ -126,19 +126,19 @@ import Text
 
     @Test func `a forged, a mixed and a misdirected token are not active`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
-        let scene = try await Scene.make(service, tenant)
+        let fixture = try await Fixture.make(service, tenant)
         let other = try await service.makeTenant("other")
-        let parts = scene.tokens[0].split(separator: ".").map(String.init)
+        let parts = fixture.tokens[0].split(separator: ".").map(String.init)
         let forger = try SigningKey()
         let header = JSONValue.object([
             .init("alg", .string("ES256")), .init("typ", .string("at+jwt")),
             .init("kid", .string(forger.thumbprint)),
         ])
-        var misdirected = scene.claims
+        var misdirected = fixture.claims
         misdirected.client = "relate"
-        var moved = scene.claims
+        var moved = fixture.claims
         moved.tenant = other.id
-        var lent = scene.claims
+        var lent = fixture.claims
         lent.user = UUID.random()
         let tokens = service.composition.tokens
         for token in [
@@ -151,7 +151,7 @@ import Text
             try await tokens.sign(
                 JSONValue(parsing: Base64URL.decode(parts[1]) ?? []), type: "JWT"),
             TenantToken.make(locator: tenant.locator),
-            other.locator + scene.tokens[1].dropFirst(6), "x", ".", "gate_live_x",
+            other.locator + fixture.tokens[1].dropFirst(6), "x", ".", "gate_live_x",
         ] {
             let answer = try await Self.introspected(token, service)
             #expect(String(decoding: answer.encoded(), as: UTF8.self) == Self.inactive)

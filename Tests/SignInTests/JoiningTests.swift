@@ -16,7 +16,7 @@ import Text
         Field("sec-fetch-site", "same-origin"), Field("x-gatehouse-console", "1"),
     ]
 
-    private struct Scene {
+    private struct Fixture {
         let service: TestService
         let log: CapturedLog
         let provider: RealProvider
@@ -93,111 +93,111 @@ import Text
     @Test func `an invited person signs in, on another server than began it, and is in once`()
         async throws
     {
-        let scene = try await Scene()
-        let (_, token) = try await scene.invite()
-        let seen = try await scene.service.send(
+        let fixture = try await Fixture()
+        let (_, token) = try await fixture.invite()
+        let seen = try await fixture.service.send(
             .post, "/v1/invites/preview", json: #"{"token":"\#(token)"}"#)
         #expect(
             seen.json["providers"]
                 == .array([
                     .object([
-                        .init("id", .string(scene.id)), .init("name", .string("Canaille")),
+                        .init("id", .string(fixture.id)), .init("name", .string("Canaille")),
                         .init("kind", .string("oidc")),
                     ])
                 ]))
-        let other = try scene.service.replica()
-        let pass = try await scene.pass(token, as: "person1")
-        #expect(try await scene.items("invites").first?["status"]?.string == "pending")
-        let done = try await scene.end(pass, to: other)
+        let other = try fixture.service.replica()
+        let pass = try await fixture.pass(token, as: "person1")
+        #expect(try await fixture.items("invites").first?["status"]?.string == "pending")
+        let done = try await fixture.end(pass, to: other)
         #expect(done.status == 200 && done.text.contains("You are signed up"), "\(done.text)")
         #expect(done.text.contains("You are known as \(Self.address)."))
-        let users = try await scene.items("users")
+        let users = try await fixture.items("users")
         #expect(users.count == 1)
         #expect(users.first?["status"]?.string == "active")
         #expect(users.first?["role"]?.string == "manager")
-        #expect(try await scene.items("invites").first?["status"]?.string == "accepted")
-        #expect(try await scene.actions().filter { $0 == "invite.accepted" }.count == 1)
+        #expect(try await fixture.items("invites").first?["status"]?.string == "accepted")
+        #expect(try await fixture.actions().filter { $0 == "invite.accepted" }.count == 1)
 
         // The way back goes nowhere twice, and the invite begins nothing any more.
-        #expect(try await scene.end(pass).text.contains("begin again"))
-        let late = try await scene.begin(token)
+        #expect(try await fixture.end(pass).text.contains("begin again"))
+        let late = try await fixture.begin(token)
         #expect(late.status == 404 && late.json["code"]?.string == "invite_unknown")
-        let shown = try await scene.service.send(
+        let shown = try await fixture.service.send(
             .post, "/v1/invites/preview", json: #"{"token":"\#(token)"}"#)
         #expect(shown.status == 404)
-        #expect(!scene.log.text.contains(token))
+        #expect(!fixture.log.text.contains(token))
     }
 
     @Test func `another verified address is refused, and the invite waits`() async throws {
-        let scene = try await Scene()
-        let (_, token) = try await scene.invite()
-        let refused = try await scene.end(try await scene.pass(token, as: "person2"))
+        let fixture = try await Fixture()
+        let (_, token) = try await fixture.invite()
+        let refused = try await fixture.end(try await fixture.pass(token, as: "person2"))
         #expect(refused.status == 403, "\(refused.text)")
         #expect(refused.text.contains("The invite is for another address."))
         #expect(!refused.text.contains(Self.address))
-        let decision = try await scene.items("provisioning/decisions").first
+        let decision = try await fixture.items("provisioning/decisions").first
         #expect(decision?["reason"]?.string == "invite_email_mismatch")
-        #expect(try await scene.items("invites").first?["status"]?.string == "pending")
-        #expect(try await scene.items("users").first?["status"]?.string == "pending")
+        #expect(try await fixture.items("invites").first?["status"]?.string == "pending")
+        #expect(try await fixture.items("users").first?["status"]?.string == "pending")
         // Its own address still gets in.
-        let done = try await scene.end(try await scene.pass(token, as: "person1"))
+        let done = try await fixture.end(try await fixture.pass(token, as: "person1"))
         #expect(done.status == 200, "\(done.text)")
     }
 
     @Test func `two browsers at once make one person, and the other is told`() async throws {
-        let scene = try await Scene()
-        let (_, token) = try await scene.invite()
-        let other = try scene.service.replica()
-        let first = try await scene.pass(token, as: "person1")
-        let second = try await scene.pass(token, as: "person1", to: other)
-        async let one = scene.end(first)
-        async let two = scene.end(second, to: other)
+        let fixture = try await Fixture()
+        let (_, token) = try await fixture.invite()
+        let other = try fixture.service.replica()
+        let first = try await fixture.pass(token, as: "person1")
+        let second = try await fixture.pass(token, as: "person1", to: other)
+        async let one = fixture.end(first)
+        async let two = fixture.end(second, to: other)
         for answer in [try await one, try await two] {
             #expect(answer.status == 200, "\(answer.text)")
         }
-        let users = try await scene.items("users")
+        let users = try await fixture.items("users")
         #expect(users.count == 1 && users.first?["identities"]?.array?.count == 1)
-        #expect(try await scene.actions().filter { $0 == "invite.accepted" }.count == 1)
+        #expect(try await fixture.actions().filter { $0 == "invite.accepted" }.count == 1)
     }
 
     @Test func `an invite that was taken back on the way lets nobody in by another rule`()
         async throws
     {
-        let scene = try await Scene()
-        let (id, token) = try await scene.invite()
-        let pass = try await scene.pass(token, as: "person1")
-        try await scene.service.manage(
+        let fixture = try await Fixture()
+        let (id, token) = try await fixture.invite()
+        let pass = try await fixture.pass(token, as: "person1")
+        try await fixture.service.manage(
             .post, "/v1/tenants/acme/invites/\(id)/revoke", "{}")
-        try await scene.service.manage(
+        try await fixture.service.manage(
             .post, "/v1/tenants/acme/users", #"{"email":"\#(Self.address)"}"#)
-        let refused = try await scene.end(pass)
+        let refused = try await fixture.end(pass)
         #expect(refused.status == 403 || refused.status == 409 || refused.status == 410)
         #expect(refused.text.contains("The invite was taken back."), "\(refused.text)")
-        #expect(try await scene.items("users").first?["status"]?.string == "pending")
+        #expect(try await fixture.items("users").first?["status"]?.string == "pending")
     }
 
     @Test func `another browser, another site's page and another provider get nowhere`()
         async throws
     {
-        let scene = try await Scene()
-        let (_, token) = try await scene.invite()
-        let pass = try await scene.pass(token, as: "person1")
-        let stolen = try await scene.service.send(.get, pass.way)
+        let fixture = try await Fixture()
+        let (_, token) = try await fixture.invite()
+        let pass = try await fixture.pass(token, as: "person1")
+        let stolen = try await fixture.service.send(.get, pass.way)
         #expect(stolen.status == 400 && stolen.text.contains("begin again"))
         for site in ["cross-site", "same-site", "none"] {
-            let answer = try await scene.begin(token, fields: [Field("sec-fetch-site", site)])
+            let answer = try await fixture.begin(token, fields: [Field("sec-fetch-site", site)])
             #expect(answer.status == 403, "\(site)")
         }
-        let unknown = try await scene.begin(token, at: UUID.random().description)
+        let unknown = try await fixture.begin(token, at: UUID.random().description)
         #expect(unknown.status == 400, "\(unknown.text)")
-        let wrong = try await scene.begin(String(token.reversed()))
+        let wrong = try await fixture.begin(String(token.reversed()))
         #expect(wrong.status == 404, "\(wrong.text)")
         // Its page, asked for by whatever looks at links, changes nothing.
         for method in [HTTP.Method.get, .head] {
-            _ = try await scene.service.send(method, "/invite")
+            _ = try await fixture.service.send(method, "/invite")
         }
-        #expect(try await scene.items("invites").first?["status"]?.string == "pending")
+        #expect(try await fixture.items("invites").first?["status"]?.string == "pending")
         // The browser that began ends it still.
-        #expect(try await scene.end(pass).status == 200)
+        #expect(try await fixture.end(pass).status == 200)
     }
 }

@@ -11,37 +11,37 @@ import Testing
     }
 
     private static func send(
-        _ event: Event, _ person: Somebody, _ scene: OneIdentityScene
+        _ event: Event, _ person: Somebody, _ fixture: OneIdentityFixture
     ) async throws -> TestAnswer {
         switch event {
         case .signUp:
             try await hook(
                 "pre-signup",
-                OneIdentityScene.event(
-                    person, "PreSignUp_SignUp", isNative: true, isVerified: false), scene)
+                OneIdentityFixture.event(
+                    person, "PreSignUp_SignUp", isNative: true, isVerified: false), fixture)
         case .confirmation:
-            try await hook("post-confirmation", confirmation(person), scene)
+            try await hook("post-confirmation", confirmation(person), fixture)
         case .token:
-            try await signIn(scene.nativeToken(person, userName: person.name), scene)
+            try await signIn(fixture.nativeToken(person, userName: person.name), fixture)
         }
     }
 
     private static func hook(
-        _ name: String, _ json: String, _ scene: OneIdentityScene
+        _ name: String, _ json: String, _ fixture: OneIdentityFixture
     ) async throws -> TestAnswer {
-        try await scene.service.send(
+        try await fixture.service.send(
             .post, "/v1/hooks/\(name)/cognito", json: json, as: .platformOwner)
     }
 
     private static func signIn(
-        _ token: String, _ scene: OneIdentityScene, _ json: String = "{}"
+        _ token: String, _ fixture: OneIdentityFixture, _ json: String = "{}"
     ) async throws -> TestAnswer {
-        try await scene.service.send(
+        try await fixture.service.send(
             .post, "/v1/provisioning/sign-in", json: json, as: .bearer(token))
     }
 
     private static func confirmation(_ person: Somebody, isVerified: Bool = true) -> String {
-        OneIdentityScene.event(
+        OneIdentityFixture.event(
             person, "PostConfirmation_ConfirmSignUp", isNative: true, isVerified: isVerified)
     }
 
@@ -49,19 +49,19 @@ import Testing
     func `sign-up, confirmation and first token in every order, each twice, are one user`(
         expected: Expected
     ) async throws {
-        let scene = try await OneIdentityScene()
+        let fixture = try await OneIdentityFixture()
         for (number, order) in orders(of: Event.allCases).enumerated() {
             let person = Somebody(expected: expected, name: "native\(number)")
-            try await scene.expect(person)
+            try await fixture.expect(person)
             for event in order + order {
-                let first = try await Self.send(event, person, scene)
-                let again = try await Self.send(event, person, scene)
+                let first = try await Self.send(event, person, fixture)
+                let again = try await Self.send(event, person, fixture)
                 let comment = Comment(rawValue: "\(order) \(event): \(first.text)")
                 #expect(first.status == 200, comment)
                 switch event {
                 case .signUp:
                     // Whether anything is known of the person already is not to be seen.
-                    let event = OneIdentityScene.event(
+                    let event = OneIdentityFixture.event(
                         person, "PreSignUp_SignUp", isNative: true, isVerified: false)
                     let flags =
                         ["Confirm"].map { #""auto\#($0)User":false"# }
@@ -80,7 +80,7 @@ import Testing
                     #expect(again.json["user"]?["id"] == first.json["user"]?["id"], comment)
                 }
             }
-            let found = try await scene.one(person)
+            let found = try await fixture.one(person)
             let accepted = expected == .invited ? 1 : 0
             #expect(found.active == 1 && found.identities == 1, "\(order)")
             #expect(found.accepted == accepted && found.audited == accepted, "\(order)")
@@ -89,22 +89,22 @@ import Testing
 
     @Test func `U13 a user name that is another's sub lets nobody in as that person`() async throws
     {
-        let scene = try await OneIdentityScene()
+        let fixture = try await OneIdentityFixture()
         let ann = Somebody(expected: .invited, name: "ann")
-        try await scene.expect(ann)
-        for event in Event.allCases { _ = try await Self.send(event, ann, scene) }
-        let found = try await scene.one(ann)
+        try await fixture.expect(ann)
+        for event in Event.allCases { _ = try await Self.send(event, ann, fixture) }
+        let found = try await fixture.one(ann)
         #expect(found.active == 1 && found.identities == 1)
         // The name is the person's choice; `sub` is the pool's word.
         let eve = Somebody(expected: .domainMatched, name: "6f9c1d0e-ann")
-        let token = scene.nativeToken(eve, userName: eve.name, sub: "eve-1")
-        let answer = try await Self.signIn(token, scene, #"{"tenant":"acme"}"#)
+        let token = fixture.nativeToken(eve, userName: eve.name, sub: "eve-1")
+        let answer = try await Self.signIn(token, fixture, #"{"tenant":"acme"}"#)
         #expect(answer.json["user"]?["email"]?.string == eve.email, "\(answer.text)")
-        #expect(try await scene.one(ann).identities == 1)
+        #expect(try await fixture.one(ann).identities == 1)
         // Ann still is who she is, by her name and by her `sub` alone.
         for userName in [ann.name, nil] {
-            let token = scene.nativeToken(ann, userName: userName)
-            let back = try await Self.signIn(token, scene)
+            let token = fixture.nativeToken(ann, userName: userName)
+            let back = try await Self.signIn(token, fixture)
             #expect(back.json["user"]?["email"]?.string == ann.email, "\(back.text)")
             #expect(back.json["outcome"]?.string == "existing", "\(back.text)")
         }
@@ -113,77 +113,77 @@ import Testing
     @Test func `an unproved confirmation binds the sub alone, and a proof under it completes`()
         async throws
     {
-        let scene = try await OneIdentityScene()
+        let fixture = try await OneIdentityFixture()
         let ann = Somebody(expected: .invited, name: "ann")
-        try await scene.expect(ann)
-        _ = try await Self.send(.signUp, ann, scene)
+        try await fixture.expect(ann)
+        _ = try await Self.send(.signUp, ann, fixture)
         // A phone, or an operator, confirmed the user: the mailbox is nobody's yet.
         let event = Self.confirmation(ann, isVerified: false)
         for _ in 0..<2 {
-            #expect(try await Self.hook("post-confirmation", event, scene).text == event)
+            #expect(try await Self.hook("post-confirmation", event, fixture).text == event)
         }
-        let unproved = scene.nativeToken(ann, userName: nil, isVerified: false)
-        let refused = try await Self.signIn(unproved, scene)
+        let unproved = fixture.nativeToken(ann, userName: nil, isVerified: false)
+        let refused = try await Self.signIn(unproved, fixture)
         #expect(refused.json["reason"]?.string == "email_unverified", "\(refused.text)")
-        var found = try await scene.one(ann)
+        var found = try await fixture.one(ann)
         #expect(found.active == 0 && found.identities == 0 && found.accepted == 0)
-        #expect(try await scene.count("reservations") == 1)
-        let proved = scene.nativeToken(ann, userName: nil)
-        let answer = try await Self.signIn(proved, scene)
+        #expect(try await fixture.count("reservations") == 1)
+        let proved = fixture.nativeToken(ann, userName: nil)
+        let answer = try await Self.signIn(proved, fixture)
         #expect(answer.json["outcome"]?.string == "linked", "\(answer.text)")
-        found = try await scene.one(ann)
+        found = try await fixture.one(ann)
         #expect(found.active == 1 && found.identities == 1 && found.accepted == 1)
-        #expect(try await scene.count("reservations") == 0)
+        #expect(try await fixture.count("reservations") == 0)
         // It is the identity that the pool's events name by its user name.
-        let known = try await Self.send(.token, ann, scene)
+        let known = try await Self.send(.token, ann, fixture)
         #expect(known.json["outcome"]?.string == "existing", "\(known.text)")
         #expect(known.json["identity_id"] == answer.json["identity_id"])
     }
 
     @Test func `U12 a user made in the vendor's console is in with the first token`() async throws {
-        let scene = try await OneIdentityScene()
+        let fixture = try await OneIdentityFixture()
         for (number, expected) in Expected.allCases.enumerated() {
             let person = Somebody(expected: expected, name: "made\(number)")
-            try await scene.expect(person)
-            let event = OneIdentityScene.event(
+            try await fixture.expect(person)
+            let event = OneIdentityFixture.event(
                 person, "PreSignUp_AdminCreateUser", isNative: true)
-            #expect(try await Self.hook("pre-signup", event, scene).status == 200)
-            #expect(try await scene.one(person).active == 0)
-            let token = try await Self.send(.token, person, scene)
+            #expect(try await Self.hook("pre-signup", event, fixture).status == 200)
+            #expect(try await fixture.one(person).active == 0)
+            let token = try await Self.send(.token, person, fixture)
             #expect(token.json["user"]?["role"]?.string == expected.role, "\(token.text)")
-            let found = try await scene.one(person)
+            let found = try await fixture.one(person)
             #expect(found.active == 1 && found.identities == 1)
             #expect(found.accepted == (expected == .invited ? 1 : 0))
         }
-        #expect(try await scene.count("reservations") == 0)
+        #expect(try await fixture.count("reservations") == 0)
     }
 
     @Test func `of the sign-ins that a pool has linked the first that is known is the person`()
         async throws
     {
-        let scene = try await OneIdentityScene()
+        let fixture = try await OneIdentityFixture()
         let ann = Somebody(expected: .invited, name: "ann")
-        try await scene.expect(ann)
-        let first = try await scene.pass(ann, .token)
+        try await fixture.expect(ann)
+        let first = try await fixture.pass(ann, .token)
         #expect(first.json["outcome"]?.string == "linked", "\(first.text)")
         let names = [("Okta", "77"), ("Google", ann.subject)].map {
             #"{"providerName":"\#($0)","userId":"\#($1)"}"#
         }
         for order in orders(of: names) {
             let answer = try await Self.signIn(
-                scene.nativeToken(ann, userName: "Okta_77", identities: order), scene)
+                fixture.nativeToken(ann, userName: "Okta_77", identities: order), fixture)
             #expect(answer.json["outcome"]?.string == "existing", "\(answer.text)")
             #expect(answer.json["identity_id"] == first.json["identity_id"])
         }
         // None is known: it is the first.
         let bob = Somebody(expected: .domainMatched, name: "bob")
         let answer = try await Self.signIn(
-            scene.nativeToken(
+            fixture.nativeToken(
                 bob, userName: "Okta_78",
                 identities: [
                     #"{"providerName":"Okta","userId":"78"}"#,
                     #"{"providerName":"Google","userId":"79"}"#,
-                ]), scene)
+                ]), fixture)
         #expect(answer.json["outcome"]?.string == "created", "\(answer.text)")
         let identity = answer.json["user"]?["identities"]?.array?.first
         #expect(identity?["subject"]?.string == "78", "\(answer.text)")

@@ -9,13 +9,13 @@ import Testing
     func `one Google account is one identity of one user, whichever door is the first`(
         expected: Expected
     ) async throws {
-        let scene = try await OneIdentityScene()
+        let fixture = try await OneIdentityFixture()
         for first in EntryPoint.allCases {
             let person = Somebody(expected: expected, name: "\(first)".lowercased())
-            try await scene.expect(person)
+            try await fixture.expect(person)
             let entryPoints = [first] + EntryPoint.allCases.filter { $0 != first } + [first]
             for (turn, entryPoint) in entryPoints.enumerated() {
-                let answer = try await scene.pass(person, entryPoint)
+                let answer = try await fixture.pass(person, entryPoint)
                 let comment = Comment(rawValue: "\(first), \(entryPoint): \(answer.text)")
                 #expect((200...201).contains(answer.status), comment)
                 #expect(answer.first("x-amz-function-error") == nil, comment)
@@ -25,10 +25,10 @@ import Testing
                     continue
                 }
                 // The very first door lets the person in; no later one makes up for it.
-                let found = try await scene.one(person)
+                let found = try await fixture.one(person)
                 #expect(found.active == 1 && found.identities == 1, comment)
             }
-            try await Self.expectOne(person, scene)
+            try await Self.expectOne(person, fixture)
         }
     }
 
@@ -38,17 +38,17 @@ import Testing
     }
 
     private static func send(
-        _ event: Event, _ person: Somebody, _ scene: OneIdentityScene
+        _ event: Event, _ person: Somebody, _ fixture: OneIdentityFixture
     ) async throws -> TestAnswer {
         switch event {
-        case .cognitoHook: try await scene.pass(person, .cognitoHook)
-        case .preSignUpHook: try await scene.pass(person, .preSignUpHook)
-        case .token: try await scene.pass(person, .poolToken)
+        case .cognitoHook: try await fixture.pass(person, .cognitoHook)
+        case .preSignUpHook: try await fixture.pass(person, .preSignUpHook)
+        case .token: try await fixture.pass(person, .poolToken)
         case .confirmation:
             // Cognito confirms federated users too, under the same name.
-            try await scene.service.send(
+            try await fixture.service.send(
                 .post, "/v1/hooks/post-confirmation/cognito",
-                json: OneIdentityScene.event(person, "PostConfirmation_ConfirmSignUp"),
+                json: OneIdentityFixture.event(person, "PostConfirmation_ConfirmSignUp"),
                 as: .platformOwner)
         }
     }
@@ -57,28 +57,28 @@ import Testing
     func `the events of one sign-in, repeated and in every order, have one effect and one answer`(
         expected: Expected
     ) async throws {
-        let scene = try await OneIdentityScene()
+        let fixture = try await OneIdentityFixture()
         for (number, order) in orders(of: Event.allCases).enumerated() {
             let person = Somebody(expected: expected, name: "person\(number)")
-            try await scene.expect(person)
+            try await fixture.expect(person)
             var user: JSONValue?
             var isIn = false
             for event in order + order {
-                let first = try await Self.send(event, person, scene)
-                let again = try await Self.send(event, person, scene)
+                let first = try await Self.send(event, person, fixture)
+                let again = try await Self.send(event, person, fixture)
                 let comment = Comment(rawValue: "\(order) \(event): \(first.text)")
                 #expect(first.status == 200 && again.status == 200, comment)
                 switch event {
                 case .cognitoHook:
                     // The same whoever came before, and whatever that decided.
-                    let sent = OneIdentityScene.event(person).dropLast(#"{}}"#.utf8.count)
+                    let sent = OneIdentityFixture.event(person).dropLast(#"{}}"#.utf8.count)
                     let flags =
                         #"{"autoConfirmUser":false,"autoVerifyEmail":false,"#
                         + #""autoVerifyPhone":false}}"#
                     #expect(first.text == sent + flags && again.text == first.text, comment)
                     isIn = true
                 case .confirmation:
-                    let sent = OneIdentityScene.event(person, "PostConfirmation_ConfirmSignUp")
+                    let sent = OneIdentityFixture.event(person, "PostConfirmation_ConfirmSignUp")
                     #expect(first.text == sent && again.text == sent, comment)
                 case .preSignUpHook, .token:
                     let due = expected == .domainMatched ? "created" : "linked"
@@ -89,14 +89,14 @@ import Testing
                     user = first.json["user"]?["id"]
                     isIn = true
                 }
-                #expect(try await scene.one(person).active == (isIn ? 1 : 0), comment)
+                #expect(try await fixture.one(person).active == (isIn ? 1 : 0), comment)
             }
-            try await Self.expectOne(person, scene)
+            try await Self.expectOne(person, fixture)
         }
     }
 
-    private static func expectOne(_ person: Somebody, _ scene: OneIdentityScene) async throws {
-        let users = try await scene.service.send(
+    private static func expectOne(_ person: Somebody, _ fixture: OneIdentityFixture) async throws {
+        let users = try await fixture.service.send(
             .get, "/v1/tenants/acme/users?q=\(person.email)", as: .platformOwner)
         let all = try #require(users.json["items"]?.array)
         #expect(all.count == 1, "\(users.text)")
@@ -104,9 +104,9 @@ import Testing
         let identities = try #require(all.first?["identities"]?.array)
         #expect(identities.count == 1, "\(users.text)")
         #expect(identities.first?["provider"]?.string == "google")
-        #expect(identities.first?["issuer"]?.string == OneIdentityScene.google)
+        #expect(identities.first?["issuer"]?.string == OneIdentityFixture.google)
         #expect(identities.first?["subject"]?.string == person.subject)
-        let found = try await scene.one(person)
+        let found = try await fixture.one(person)
         let accepted = person.expected == .invited ? 1 : 0
         #expect(found.accepted == accepted)
         #expect(found.audited == accepted)

@@ -10,7 +10,7 @@ import Text
 
 /// Apps that are clients of their own at a provider: one public and one with a secret, at one issuer.
 @Suite(.cleansUp) struct OwnClientTests {
-    private struct Scene {
+    private struct Fixture {
         static let redirect = "timetracker://oauth/callback"
         let service: TestService
         let tenant: TenantRow
@@ -44,7 +44,7 @@ import Text
                 .get, "/t/acme/timetracker/auth/login?redirect_uri=\(Self.redirect)")
             #expect(begun.status == 302, "\(begun.text)")
             guard begun.status == 302 else { return begun }
-            let asked = TimeTrackerStage.query(of: begun)
+            let asked = TimeTrackerFixture.query(of: begun)
             #expect(asked.first("client_id") == "tracker")
             let token = provider.mint(clientID: client, now: Timestamp.systemClock())
                 .token(["nonce": "\"\(asked.first("nonce") ?? "")\""])
@@ -59,24 +59,25 @@ import Text
     @Test func `a public app and one with a secret share an issuer, each with its own tokens`()
         async throws
     {
-        let scene = try await Scene()
-        let set = try await scene.set("timetracker", #""client_id":"tracker","secret":"sh-h""#)
+        let fixture = try await Fixture()
+        let set = try await fixture.set("timetracker", #""client_id":"tracker","secret":"sh-h""#)
         #expect(set.status == 200, "\(set.text)")
         #expect(set.json["secret_set"] == .bool(true))
         #expect(!set.text.contains("sh-h"))
-        try await scene.set("relate", #""client_id":"mail""#)
-        let config = try await scene.service.send(.get, "/t/acme/relate/config/config.json")
+        try await fixture.set("relate", #""client_id":"mail""#)
+        let config = try await fixture.service.send(.get, "/t/acme/relate/config/config.json")
         #expect(config.json["oidcClientId"]?.string == "mail", "\(config.text)")
-        let answer = try await scene.signIn("tracker")
+        let answer = try await fixture.signIn("tracker")
         #expect(answer.status == 200, "\(answer.text)")
         #expect(
-            scene.provider.lastCredential(of: "/token") == "Basic dHJhY2tlcjpzaC1o")
+            fixture.provider.lastCredential(of: "/token") == "Basic dHJhY2tlcjpzaC1o")
         // Each mount takes its own client's tokens alone, not even the provider's.
-        #expect(try await scene.signIn("mail").status == 400)
-        #expect(try await scene.signIn("web").status == 400)
+        #expect(try await fixture.signIn("mail").status == 400)
+        #expect(try await fixture.signIn("web").status == 400)
         for (client, status) in [("mail", 200), ("tracker", 401), ("web", 401)] {
-            let token = scene.provider.mint(clientID: client, now: Timestamp.systemClock()).token()
-            let profile = try await scene.service.send(
+            let token = fixture.provider.mint(clientID: client, now: Timestamp.systemClock())
+                .token()
+            let profile = try await fixture.service.send(
                 .get, "/t/acme/relate/api/profile",
                 fields: [Field("authorization", "Bearer \(token)")])
             #expect(profile.status == status, "\(client) \(profile.text)")
@@ -86,77 +87,78 @@ import Text
     @Test func `the secret is shown to nobody, kept while nothing moves, and sent nowhere else`()
         async throws
     {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         for settings in [
             #""secret":"s""#, #""client_id":"tracker","secret":"s","provider":"github""#,
         ] {
-            let refused = try await scene.set("timetracker", settings)
+            let refused = try await fixture.set("timetracker", settings)
             #expect(refused.status == 422, "\(refused.text)")
             #expect(
                 refused.json["errors"]?.array?.first?["pointer"]?.string == "/settings/secret")
         }
-        try await scene.set("timetracker", #""client_id":"tracker","secret":"sh-h""#)
-        let list = try await scene.service.send(
-            .get, "/v1/tenants/acme/clients", as: .tenantAdmin(scene.tenant))
-        let audit = try await scene.service.send(
-            .get, "/v1/tenants/acme/audit-events", as: .tenantAdmin(scene.tenant))
+        try await fixture.set("timetracker", #""client_id":"tracker","secret":"sh-h""#)
+        let list = try await fixture.service.send(
+            .get, "/v1/tenants/acme/clients", as: .tenantAdmin(fixture.tenant))
+        let audit = try await fixture.service.send(
+            .get, "/v1/tenants/acme/audit-events", as: .tenantAdmin(fixture.tenant))
         #expect(!list.text.contains("sh-h") && !audit.text.contains("sh-h"))
         #expect(audit.text.contains("client.secret_changed"))
-        let sealed = try await scene.service.storage.app.read(
+        let sealed = try await fixture.service.storage.app.read(
             "SELECT encode(sealed, 'escape') FROM client_secrets")
         #expect(try !sealed[0].get(0, as: String.self).contains("sh-h"))
         // What GET gave may be sent back, and keeps it.
-        let kept = try await scene.set("timetracker", #""client_id":"tracker","token_seconds":60"#)
+        let kept = try await fixture.set(
+            "timetracker", #""client_id":"tracker","token_seconds":60"#)
         #expect(kept.json["secret_set"] == .bool(true), "\(kept.text)")
-        #expect(try await scene.signIn("tracker").status == 200)
+        #expect(try await fixture.signIn("tracker").status == 200)
         // Whoever moves the provider's endpoint is sent no secret that they could not read.
         let thief =
-            #"{"endpoints":{"token_endpoint":"\#(scene.provider.issuer)/thief"},"secret":null}"#
-        try await scene.service.manage(.patch, "/v1/providers/\(scene.providerID)", thief)
-        let moved = try await scene.service.send(
-            .get, "/t/acme/timetracker/auth/login?redirect_uri=\(Scene.redirect)")
+            #"{"endpoints":{"token_endpoint":"\#(fixture.provider.issuer)/thief"},"secret":null}"#
+        try await fixture.service.manage(.patch, "/v1/providers/\(fixture.providerID)", thief)
+        let moved = try await fixture.service.send(
+            .get, "/t/acme/timetracker/auth/login?redirect_uri=\(Fixture.redirect)")
         #expect(moved.status == 400, "\(moved.text)")
-        #expect(scene.provider.fetches(of: "/thief") == 0)
-        let failed = try await scene.service.send(
-            .get, "/v1/tenants/acme/failed-sign-ins", as: .tenantAdmin(scene.tenant))
+        #expect(fixture.provider.fetches(of: "/thief") == 0)
+        let failed = try await fixture.service.send(
+            .get, "/v1/tenants/acme/failed-sign-ins", as: .tenantAdmin(fixture.tenant))
         #expect(
             failed.json["items"]?.array?.first?["reason"]?.string
                 == "the provider has changed since the client's secret was set: set it again",
             "\(failed.text)")
-        let cleared = try await scene.set("timetracker", #""client_id":"tracker""#)
+        let cleared = try await fixture.set("timetracker", #""client_id":"tracker""#)
         #expect(cleared.json["secret_set"] == .bool(false), "\(cleared.text)")
-        try await scene.set("timetracker", #""client_id":"tracker","secret":"again""#)
+        try await fixture.set("timetracker", #""client_id":"tracker","secret":"again""#)
         for settings in [#""client_id":"other""#, #""client_id":"tracker","secret":null"#] {
-            let gone = try await scene.set("timetracker", settings)
+            let gone = try await fixture.set("timetracker", settings)
             #expect(gone.json["secret_set"] == .bool(false), "\(settings)")
         }
     }
 
     @Test func `userinfo may be signed, and then only by the provider and for us`() async throws {
-        let scene = try await Scene()
-        try await scene.service.manage(
-            .patch, "/v1/providers/\(scene.providerID)",
-            #"{"endpoints":{"userinfo_endpoint":"\#(scene.provider.issuer)/userinfo"},"#
+        let fixture = try await Fixture()
+        try await fixture.service.manage(
+            .patch, "/v1/providers/\(fixture.providerID)",
+            #"{"endpoints":{"userinfo_endpoint":"\#(fixture.provider.issuer)/userinfo"},"#
                 + #""secret":"of the provider"}"#)
-        try await scene.set("timetracker", #""client_id":"tracker""#)
+        try await fixture.set("timetracker", #""client_id":"tracker""#)
         func signIn(_ info: String, type: String = "application/jwt") async throws -> Int {
-            let begun = try await scene.service.send(
-                .get, "/t/acme/timetracker/auth/login?redirect_uri=\(Scene.redirect)")
-            let asked = TimeTrackerStage.query(of: begun)
-            let token = scene.provider.mint(clientID: "tracker", now: Timestamp.systemClock())
+            let begun = try await fixture.service.send(
+                .get, "/t/acme/timetracker/auth/login?redirect_uri=\(Fixture.redirect)")
+            let asked = TimeTrackerFixture.query(of: begun)
+            let token = fixture.provider.mint(clientID: "tracker", now: Timestamp.systemClock())
                 .token([
                     "nonce": "\"\(asked.first("nonce") ?? "")\"", "email": nil,
                     "email_verified": nil,
                 ])
-            scene.provider.set("/token", .init(#"{"id_token":"\#(token)","access_token":"a"}"#))
-            scene.provider.set("/userinfo", .init(type: type, info))
-            return try await scene.service.send(
+            fixture.provider.set("/token", .init(#"{"id_token":"\#(token)","access_token":"a"}"#))
+            fixture.provider.set("/userinfo", .init(type: type, info))
+            return try await fixture.service.send(
                 .post, "/t/acme/timetracker/auth/token",
                 json: #"{"code":"c","state":"\#(asked.first("state") ?? "")","#
-                    + #""redirect_uri":"\#(Scene.redirect)"}"#
+                    + #""redirect_uri":"\#(Fixture.redirect)"}"#
             ).status
         }
-        let mint = scene.provider.mint(clientID: "tracker", now: Timestamp.systemClock())
+        let mint = fixture.provider.mint(clientID: "tracker", now: Timestamp.systemClock())
         // Another person's is not ours to read: without an address a stranger is nobody here.
         let another = try await signIn(mint.token(["sub": "\"person-2\""]))
         #expect(another == 403)
@@ -164,11 +166,11 @@ import Text
         #expect(try await signIn(mint.token(timeless)) == 200)
         #expect(try await signIn(mint.token(), type: "application/jwt;charset=utf-8") == 200)
         let stranger = TokenMint(
-            issuer: scene.provider.issuer, clientID: "tracker", key: try .init(), now: mint.now)
+            issuer: fixture.provider.issuer, clientID: "tracker", key: try .init(), now: mint.now)
         for bad in [
             mint.token(["iss": "\"https://other.example\""]), mint.token(["aud": "\"web\""]),
             mint.token(["iss": nil]), mint.token(["aud": nil]), mint.token(["exp": "1"]),
-            stranger.token(header: ["kid": "\"\(scene.provider.key.thumbprint)\""]),
+            stranger.token(header: ["kid": "\"\(fixture.provider.key.thumbprint)\""]),
             mint.token(header: ["alg": "\"none\""]), "no token",
         ] {
             #expect(try await signIn(bad) == 400, "\(bad)")

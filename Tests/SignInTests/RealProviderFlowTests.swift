@@ -7,47 +7,47 @@ import Text
 
 /// Every app's way through a real OpenID provider, and what must not get through.
 @Suite(.serialized, .cleansUp) struct RealProviderFlowTests {
-    private typealias Stage = RealProviderStage
+    private typealias Fixture = RealProviderFixture
 
     @Test
     func `T2 each app signs its person in by code and PKCE, and the provider leads back to it`()
         async throws
     {
-        let stage = try await Stage.make()
-        let immich = try await stage.endImmich(
-            stage.immichReturn("state-immich", as: "person1"), state: "state-immich")
+        let fixture = try await Fixture.make()
+        let immich = try await fixture.endImmich(
+            fixture.immichReturn("state-immich", as: "person1"), state: "state-immich")
         #expect(immich.status == 201, "\(immich.text)")
         #expect(immich.json["userEmail"]?.string == "person1@example.com")
 
-        let caught = try await stage.timetrackerReturn(as: "person2")
-        #expect(caught.hasPrefix("\(Stage.timetracker)?"), "\(caught)")
-        for name in ["code", "state"] { #expect(!Stage.value(name, in: caught).isEmpty) }
-        let timetracker = try await stage.endTimetracker(caught)
+        let caught = try await fixture.timetrackerReturn(as: "person2")
+        #expect(caught.hasPrefix("\(Fixture.timetracker)?"), "\(caught)")
+        for name in ["code", "state"] { #expect(!Fixture.value(name, in: caught).isEmpty) }
+        let timetracker = try await fixture.endTimetracker(caught)
         #expect(timetracker.status == 200, "\(timetracker.text)")
         #expect(timetracker.json["user"]?["fullName"]?.string == "Person 2")
 
-        let begun = try await stage.send(.get, "/timetracker/auth/login")
+        let begun = try await fixture.send(.get, "/timetracker/auth/login")
         let cookie = String((begun.first("set-cookie") ?? "").prefix { $0 != ";" })
-        let way = try stage.provider.authorize(begun.first("location") ?? "", as: "person3")
-        let back = try await stage.send(
+        let way = try fixture.provider.authorize(begun.first("location") ?? "", as: "person3")
+        let back = try await fixture.send(
             .get, "/timetracker/auth/callback?" + way.drop { $0 != "?" }.dropFirst(),
             fields: [Field("cookie", cookie)])
         #expect(back.first("location") == "https://time.acme.example/auth/callback?success=true")
         let session = String((back.first("set-cookie") ?? "").prefix { $0 != ";" })
-        let me = try await stage.send(
+        let me = try await fixture.send(
             .get, "/timetracker/auth/me", fields: [Field("cookie", session)])
         #expect(me.json["email"]?.string == "person3@example.com", "\(me.text)")
 
-        let config = try await stage.send(.get, "/relate/config/config.json").json
-        #expect(config["oidcAuthority"]?.string == stage.provider.issuer)
-        let mail = try stage.provider.tokens(
+        let config = try await fixture.send(.get, "/relate/config/config.json").json
+        #expect(config["oidcAuthority"]?.string == fixture.provider.issuer)
+        let mail = try fixture.provider.tokens(
             config["oidcRedirectUri"]?.string ?? "", as: "person4")
-        let profile = try await stage.send(
+        let profile = try await fixture.send(
             .get, "/relate/api/profile", token: mail["access_token"]?.string)
         #expect(profile.json["email"]?.string == "person4@example.com", "\(profile.text)")
 
-        let google = try stage.provider.tokens(as: "person5")
-        let exchanged = try await stage.send(
+        let google = try fixture.provider.tokens(as: "person5")
+        let exchanged = try await fixture.send(
             .post, "/deeprecall/api/auth/exchange/google",
             #"{"id_token":"\#(google["id_token"]?.string ?? "")","device_id":"mobile-1"}"#)
         #expect(exchanged.status == 200, "\(exchanged.text)")
@@ -57,67 +57,67 @@ import Text
     @Test func `a code, a state and a verifier fit together once, and nothing else does`()
         async throws
     {
-        let stage = try await Stage.make()
+        let fixture = try await Fixture.make()
         let failed = "OAuth authentication failed"
         let over = "OIDC session not found or expired. Initiate login again."
         let unproved = "Failed to exchange token: the provider's answer could not be verified."
 
         // Wrong verifier; then the right one is too late.
-        let first = try await stage.immichReturn("state-000001", as: "person1")
+        let first = try await fixture.immichReturn("state-000001", as: "person1")
         expectError(
-            try await stage.endImmich(
+            try await fixture.endImmich(
                 first, state: "state-000001", verifier: String(repeating: "w", count: 43)),
             400, failed)
-        expectError(try await stage.endImmich(first, state: "state-000001"), 400, failed)
+        expectError(try await fixture.endImmich(first, state: "state-000001"), 400, failed)
         // Another state than the one that came back.
-        let second = try await stage.immichReturn("state-000002", as: "person1")
-        expectError(try await stage.endImmich(second, state: "state-000001"), 400, failed)
+        let second = try await fixture.immichReturn("state-000002", as: "person1")
+        expectError(try await fixture.endImmich(second, state: "state-000001"), 400, failed)
         // Signed in; the state replayed.
-        let done = try await stage.endImmich(second, state: "state-000002")
+        let done = try await fixture.endImmich(second, state: "state-000002")
         #expect(done.status == 201, "\(done.text) \(second)")
-        expectError(try await stage.endImmich(second, state: "state-000002"), 400, failed)
+        expectError(try await fixture.endImmich(second, state: "state-000002"), 400, failed)
         // The code replayed under a state of its own: the provider knows it as used.
-        _ = try await stage.beginImmich("state-000003")
+        _ = try await fixture.beginImmich("state-000003")
         let replayed = second.replacing("state-000002", with: "state-000003")
-        expectError(try await stage.endImmich(replayed, state: "state-000003"), 400, failed)
+        expectError(try await fixture.endImmich(replayed, state: "state-000003"), 400, failed)
         // An answer that says it is another issuer's.
-        let third = try await stage.immichReturn("state-000004", as: "person1")
-        let issuer = Stage.value("iss", in: third)
-        #expect(issuer == stage.provider.issuer)
+        let third = try await fixture.immichReturn("state-000004", as: "person1")
+        let issuer = Fixture.value("iss", in: third)
+        #expect(issuer == fixture.provider.issuer)
         let mixed = third.replacing(FormText.escape(issuer), with: "https%3A%2F%2Fevil.example")
         #expect(mixed != third)
-        expectError(try await stage.endImmich(mixed, state: "state-000004"), 400, failed)
+        expectError(try await fixture.endImmich(mixed, state: "state-000004"), 400, failed)
 
         // The server holds the verifier: a code that another sign-in was given does not fit.
-        let own = try await stage.timetrackerReturn(as: "person2")
-        let other = try await stage.timetrackerReturn(as: "person3")
+        let own = try await fixture.timetrackerReturn(as: "person2")
+        let other = try await fixture.timetrackerReturn(as: "person3")
         expectOnlyError(
-            try await stage.endTimetracker(
-                code: Stage.value("code", in: other), state: Stage.value("state", in: own)),
+            try await fixture.endTimetracker(
+                code: Fixture.value("code", in: other), state: Fixture.value("state", in: own)),
             400, unproved)
-        expectOnlyError(try await stage.endTimetracker(own), 400, over)
+        expectOnlyError(try await fixture.endTimetracker(own), 400, over)
         expectOnlyError(
-            try await stage.endTimetracker(code: "c", state: "never-begun"), 400, over)
-        let good = try await stage.timetrackerReturn(as: "person3")
-        #expect(try await stage.endTimetracker(good).status == 200)
-        expectOnlyError(try await stage.endTimetracker(good), 400, over)
+            try await fixture.endTimetracker(code: "c", state: "never-begun"), 400, over)
+        let good = try await fixture.timetrackerReturn(as: "person3")
+        #expect(try await fixture.endTimetracker(good).status == 200)
+        expectOnlyError(try await fixture.endTimetracker(good), 400, over)
         // The redirect address is the one that it began with.
-        let moved = try await stage.timetrackerReturn(as: "person3")
+        let moved = try await fixture.timetrackerReturn(as: "person3")
         expectOnlyError(
-            try await stage.endTimetracker(
-                code: Stage.value("code", in: moved), state: Stage.value("state", in: moved),
+            try await fixture.endTimetracker(
+                code: Fixture.value("code", in: moved), state: Fixture.value("state", in: moved),
                 redirect: "timetracker://oauth/other"), 400, over)
     }
 
     @Test func `an address that is not registered is never redirected to`() async throws {
-        let stage = try await Stage.make()
+        let fixture = try await Fixture.make()
         for redirect in [
             "https://evil.example/", "app.immich:///oauth-callback2", "app.immich:/oauth-callback",
             "APP.immich:///oauth-callback", "app.immich:///oauth-callback?x=1", "",
         ] {
-            let begun = try await stage.beginImmich("state-000001", redirect: redirect)
+            let begun = try await fixture.beginImmich("state-000001", redirect: redirect)
             #expect(begun.status == 400, "\(redirect) \(begun.text)")
-            let login = try await stage.send(
+            let login = try await fixture.send(
                 .get, "/timetracker/auth/login?redirect_uri=\(FormText.escape(redirect))")
             #expect(login.status == 400 && login.first("location") == nil, "\(redirect)")
         }
@@ -127,31 +127,31 @@ import Text
         async throws
     {
         let clock = TestClock()
-        let stage = try await Stage.make(clock: clock)
-        let first = try await stage.endTimetracker(stage.timetrackerReturn(as: "person2"))
-        let tokens = try stage.provider.tokens(as: "person2")
-        let pending = try await stage.timetrackerReturn(as: "person2")
-        let waiting = try await stage.immichReturn("state-away", as: "person2")
-        try stage.provider.halt()
-        let refused = try await stage.endTimetracker(pending)
+        let fixture = try await Fixture.make(clock: clock)
+        let first = try await fixture.endTimetracker(fixture.timetrackerReturn(as: "person2"))
+        let tokens = try fixture.provider.tokens(as: "person2")
+        let pending = try await fixture.timetrackerReturn(as: "person2")
+        let waiting = try await fixture.immichReturn("state-away", as: "person2")
+        try fixture.provider.halt()
+        let refused = try await fixture.endTimetracker(pending)
         expectOnlyError(
             refused, 503,
             "Failed to exchange token: the provider cannot be asked; try again.")
         #expect(refused.first("retry-after") == "5")
         expectError(
-            try await stage.endImmich(waiting, state: "state-away"), 503,
+            try await fixture.endImmich(waiting, state: "state-away"), 503,
             "OAuth authentication failed")
         // What was issued goes on: it asks no provider.
         let token = first.json["access_token"]?.string
-        #expect(try await stage.send(.get, "/timetracker/auth/me", token: token).status == 200)
-        try stage.provider.resume()
+        #expect(try await fixture.send(.get, "/timetracker/auth/me", token: token).status == 200)
+        try fixture.provider.resume()
         // Keys are asked for again after a minute at the soonest.
         clock.advance(seconds: 61)
-        let second = try await stage.endTimetracker(stage.timetrackerReturn(as: "person2"))
+        let second = try await fixture.endTimetracker(fixture.timetrackerReturn(as: "person2"))
         #expect(second.status == 200, "\(second.text)")
         #expect(second.json["user"] == first.json["user"])
         // The key that is gone signs nobody in.
-        let old = try await stage.send(
+        let old = try await fixture.send(
             .get, "/relate/api/profile", token: tokens["access_token"]?.string)
         #expect(old.status == 401)
     }

@@ -24,28 +24,28 @@ import Text
     }
 
     @Test func `R6 the mobile app changes its token for a key and lives by that`() async throws {
-        let stage = try await RelateStage.make()
+        let fixture = try await RelateFixture.make()
         var key = ""
         for platform in ["ios", "Android", "WINDOWS", "macOS", "web"] {
-            let made = try await stage.send(
+            let made = try await fixture.send(
                 .post, "\(Self.path)/mobile",
                 #"{"deviceName":"Pixel 9","platform":"\#(platform)"}"#, as: "Bearer opaque")
             expectCreated(made, "Mobile App - Pixel 9 (\(platform.lowercased()))", ["app"])
             key = made.json["apiKey"]?.string ?? ""
         }
         for credential in ["ApiKey \(key)", "apikey \(key)", "Bearer \(key)"] {
-            let me = try await stage.send(.get, "/api/profile", as: credential)
+            let me = try await fixture.send(.get, "/api/profile", as: credential)
             #expect(me.json["email"]?.string == "ann@acme.example", "\(me.text)")
         }
         let long = String(repeating: "é", count: 120)
-        let cut = try await stage.send(
+        let cut = try await fixture.send(
             .post, "\(Self.path)/mobile", #"{"deviceName":"\#(long)","platform":"web"}"#,
             as: "Bearer opaque")
         expectCreated(cut, "Mobile App - " + String(repeating: "é", count: 87), ["app"])
     }
 
     @Test func `R5 R6 what is missing or wrong is said in the app's words`() async throws {
-        let stage = try await RelateStage.make()
+        let fixture = try await RelateFixture.make()
         for (body, text) in [
             ("{}", "DeviceName is required"),
             (#"{"deviceName":" ","platform":"ios"}"#, "DeviceName is required"),
@@ -55,7 +55,7 @@ import Text
                 "Invalid platform: BeOS. Valid platforms are: ios, android, windows, macos, web"
             ),
         ] {
-            let answer = try await stage.send(
+            let answer = try await fixture.send(
                 .post, "\(Self.path)/mobile", body, as: "Bearer opaque")
             expectOnlyError(answer, 400, text)
         }
@@ -69,48 +69,49 @@ import Text
             ),
         ] {
             expectOnlyError(
-                try await stage.send(.post, Self.path, body, as: "Bearer opaque"), 400, text)
+                try await fixture.send(.post, Self.path, body, as: "Bearer opaque"), 400, text)
         }
-        expectBare401(try await stage.send(.post, Self.path, "{}"))
-        expectBare401(try await stage.send(.post, "\(Self.path)/mobile", "{}", as: "Bearer gate_x"))
+        expectBare401(try await fixture.send(.post, Self.path, "{}"))
+        expectBare401(
+            try await fixture.send(.post, "\(Self.path)/mobile", "{}", as: "Bearer gate_x"))
     }
 
     @Test func `R5 a key has all of the tenant's scopes unless fewer are asked for`() async throws {
-        let stage = try await RelateStage.make()
+        let fixture = try await RelateFixture.make()
         for scopes in ["", #","scopes":null"#, #","scopes":[]"#] {
-            let answer = try await stage.send(
+            let answer = try await fixture.send(
                 .post, Self.path, #"{"name":"All"\#(scopes)}"#, as: "Bearer opaque")
             expectCreated(answer, "All", Self.all)
         }
         let longest = String(repeating: "n", count: 100)
         expectCreated(
-            try await stage.send(
+            try await fixture.send(
                 .post, Self.path, #"{"name":"\#(longest)"}"#, as: "Bearer opaque"), longest,
             Self.all)
-        let some = try await stage.send(
+        let some = try await fixture.send(
             .post, Self.path, #"{"name":"Mail","scopes":["imap","smtp"]}"#, as: "Bearer opaque")
         expectCreated(some, "Mail", ["imap", "smtp"])
         // A key gives only what it has, and a mail key manages nothing.
         let mail = "ApiKey \(some.json["apiKey"]?.string ?? "")"
-        #expect(try await stage.send(.get, Self.path, as: mail).status == 403)
-        let phone = "ApiKey \(try await stage.key().text)"
-        let beyond = try await stage.send(.post, Self.path, #"{"name":"More"}"#, as: phone)
+        #expect(try await fixture.send(.get, Self.path, as: mail).status == 403)
+        let phone = "ApiKey \(try await fixture.key().text)"
+        let beyond = try await fixture.send(.post, Self.path, #"{"name":"More"}"#, as: phone)
         #expect(beyond.status == 403, "\(beyond.text)")
-        let within = try await stage.send(
+        let within = try await fixture.send(
             .post, Self.path, #"{"name":"Same","scopes":["app"]}"#, as: phone)
         expectCreated(within, "Same", ["app"])
         // None of them is a right at the management API.
-        let management = try await stage.service.send(
+        let management = try await fixture.service.send(
             .get, "/v1/tenants/acme/users", as: .bearer(some.json["apiKey"]?.string ?? ""))
         #expect(management.status == 403)
     }
 
     @Test func `R7 the list has the living keys and where to connect`() async throws {
-        let stage = try await RelateStage.make(
+        let fixture = try await RelateFixture.make(
             settings: #"{"smtp":{"server":"smtp.acme.example","port":2587,"secure_port":2465}}"#)
-        let key = try await stage.key()
-        let other = try await stage.key("web")
-        let answer = try await stage.send(.get, Self.path, as: "ApiKey \(key.text)")
+        let key = try await fixture.key()
+        let other = try await fixture.key("web")
+        let answer = try await fixture.send(.get, Self.path, as: "ApiKey \(key.text)")
         let items = try #require(answer.json["keys"]?.array)
         let created = items.map { $0["createdAt"] }
         for date in created { expectDate(date) }
@@ -131,79 +132,79 @@ import Text
                 + #""createdAt":"\#(created[1]?.string ?? "")","#
                 + #""lastUsedAt":"\#(used?.string ?? "")","isActive":true,"#
                 + #""scopes":["app"]}]}"#)
-        expectBare401(try await stage.send(.get, Self.path))
+        expectBare401(try await fixture.send(.get, Self.path))
     }
 
     @Test func `R7 a key of another tenant is not known here, good or not`() async throws {
-        let stage = try await RelateStage.make()
-        let key = try await stage.key()
-        try await stage.service.makeTenant("other")
-        try await stage.service.manage(
+        let fixture = try await RelateFixture.make()
+        let key = try await fixture.key()
+        try await fixture.service.makeTenant("other")
+        try await fixture.service.manage(
             .put, "/v1/tenants/other/clients/relate", #"{"enabled":true}"#)
         for _ in 0..<2 {
-            let answer = try await stage.service.send(
+            let answer = try await fixture.service.send(
                 .get, "/t/other/relate\(Self.path)",
                 fields: [Field("authorization", "ApiKey \(key.text)")])
             expectNotFound(answer)
-            try await stage.service.manage(
+            try await fixture.service.manage(
                 .post, "/v1/tenants/acme/api-keys/\(key.id)/revoke", "{}")
         }
     }
 
     @Test func `R8 a key is revoked once, and then is not there`() async throws {
-        let stage = try await RelateStage.make()
-        let (phone, tablet) = (try await stage.key(), try await stage.key("web"))
+        let fixture = try await RelateFixture.make()
+        let (phone, tablet) = (try await fixture.key(), try await fixture.key("web"))
         let credential = "ApiKey \(phone.text)"
         // The app sends a content type with no body.
         let json = [Field("content-type", "application/json")]
         func delete(_ id: String) async throws -> TestAnswer {
-            try await stage.send(.delete, "\(Self.path)/\(id)", as: credential, fields: json)
+            try await fixture.send(.delete, "\(Self.path)/\(id)", as: credential, fields: json)
         }
         expectEmpty(try await delete(tablet.id), 204)
-        expectBare401(try await stage.send(.get, Self.path, as: "ApiKey \(tablet.text)"))
+        expectBare401(try await fixture.send(.get, Self.path, as: "ApiKey \(tablet.text)"))
         for id in [tablet.id, UUID.random().description, "no-guid"] {
             expectNotFound(try await delete(id))
         }
-        let list = try await stage.send(.get, Self.path, as: credential)
+        let list = try await fixture.send(.get, Self.path, as: credential)
         #expect(list.json["connectionInfo"]?["activeKeyCount"]?.int == 1)
     }
 
     @Test func `R9 a rotated key has a new secret, and the old one ends at once`() async throws {
-        let stage = try await RelateStage.make()
-        let key = try await stage.key()
-        let answer = try await stage.send(
+        let fixture = try await RelateFixture.make()
+        let key = try await fixture.key()
+        let answer = try await fixture.send(
             .post, "\(Self.path)/\(key.id)/rotate", as: "ApiKey \(key.text)")
         expectCreated(answer, "Mobile App - Ann's phone (ios)", ["app"])
         #expect(answer.json["id"]?.string == key.id)
-        expectBare401(try await stage.send(.get, Self.path, as: "ApiKey \(key.text)"))
+        expectBare401(try await fixture.send(.get, Self.path, as: "ApiKey \(key.text)"))
         let fresh = "ApiKey \(answer.json["apiKey"]?.string ?? "")"
-        #expect(try await stage.send(.get, Self.path, as: fresh).status == 200)
+        #expect(try await fixture.send(.get, Self.path, as: fresh).status == 200)
         for id in [UUID.random().description, "no-guid"] {
-            expectNotFound(try await stage.send(.post, "\(Self.path)/\(id)/rotate", as: fresh))
+            expectNotFound(try await fixture.send(.post, "\(Self.path)/\(id)/rotate", as: fresh))
         }
-        expectBare401(try await stage.send(.post, "\(Self.path)/\(key.id)/rotate"))
+        expectBare401(try await fixture.send(.post, "\(Self.path)/\(key.id)/rotate"))
     }
 
     @Test func `R8 R9 another person's key is not there, whoever asks`() async throws {
-        let stage = try await RelateStage.make()
-        let ann = try await stage.key()
-        try await stage.inviteBob()
-        let bob = "ApiKey \(try await stage.key().text)"
-        expectNotFound(try await stage.send(.delete, "\(Self.path)/\(ann.id)", as: bob))
-        expectNotFound(try await stage.send(.post, "\(Self.path)/\(ann.id)/rotate", as: bob))
-        let list = try await stage.send(.get, Self.path, as: bob)
+        let fixture = try await RelateFixture.make()
+        let ann = try await fixture.key()
+        try await fixture.inviteBob()
+        let bob = "ApiKey \(try await fixture.key().text)"
+        expectNotFound(try await fixture.send(.delete, "\(Self.path)/\(ann.id)", as: bob))
+        expectNotFound(try await fixture.send(.post, "\(Self.path)/\(ann.id)/rotate", as: bob))
+        let list = try await fixture.send(.get, Self.path, as: bob)
         #expect(list.json["keys"]?.array?.count == 1)
     }
 
     @Test func `the desktop's page may ask before each call`() async throws {
-        let stage = try await RelateStage.make()
-        try await stage.expectPreflights([
+        let fixture = try await RelateFixture.make()
+        try await fixture.expectPreflights([
             (.get, "/api/profile"), (.get, Self.path), (.post, Self.path),
             (.post, "\(Self.path)/mobile"), (.delete, "\(Self.path)/1"),
             (.post, "\(Self.path)/1/rotate"), (.get, "/api/emails"),
         ])
-        expectNotFound(try await stage.send(.get, "/api/emails"))
-        let evil = try await stage.service.send(
+        expectNotFound(try await fixture.send(.get, "/api/emails"))
+        let evil = try await fixture.service.send(
             .get, "/t/acme/relate\(Self.path)", fields: [Field("origin", "https://evil.example")])
         expectOnlyError(evil, 403, "Origin not allowed")
     }

@@ -13,29 +13,29 @@ import Text
     func `R1 discovery is JSON that any origin may read, and a client that is off is not there`()
         async throws
     {
-        let stage = try await RelateStage.make(
+        let fixture = try await RelateFixture.make(
             settings: #"{"imap":{"server":"imap.acme.example","port":143,"secure_port":993}}"#)
         // The base address may end in a slash.
         for path in ["/api/discovery", "//api/discovery"] {
-            let discovery = try await stage.send(.get, path)
+            let discovery = try await fixture.send(.get, path)
             expectAnswer(
                 discovery,
                 #"{"version":"1.0.0","apiVersion":"v1","oidcEnabled":true,"#
                     + #""features":["imap","api-keys","oidc"]}"#)
             #expect(discovery.first("access-control-allow-origin") == "*")
         }
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .put, "/v1/tenants/acme/clients/relate", #"{"enabled":false}"#)
         for path in ["/api/discovery", "/config/config.json"] {
-            expectNotFound(try await stage.send(.get, path))
+            expectNotFound(try await fixture.send(.get, path))
         }
     }
 
     @Test func `R10 the person changes the shown name, and no address`() async throws {
-        let stage = try await RelateStage.make()
+        let fixture = try await RelateFixture.make()
         let token = "Bearer opaque"
         func put(_ json: String) async throws -> TestAnswer {
-            try await stage.send(.put, Self.profile, json, as: token)
+            try await fixture.send(.put, Self.profile, json, as: token)
         }
         let renamed = try await put(#"{"displayName":"Ann Other"}"#)
         #expect(renamed.status == 200, "\(renamed.text)")
@@ -54,7 +54,7 @@ import Text
         ] {
             expectOnlyError(try await put(json), 400, text)
         }
-        let seen = try await stage.send(.get, Self.profile, as: token)
+        let seen = try await fixture.send(.get, Self.profile, as: token)
         #expect(seen.json["displayName"]?.string == "Ann Other")
     }
 
@@ -64,11 +64,11 @@ import Text
         for (settings, scope) in [
             ("{}", "openid profile email"), (#"{"oidc_scope":"openid email"}"#, "openid email"),
         ] {
-            let stage = try await RelateStage.make(settings: settings)
-            let config = try await stage.send(.get, "/config/config.json")
+            let fixture = try await RelateFixture.make(settings: settings)
+            let config = try await fixture.send(.get, "/config/config.json")
             expectAnswer(
                 config,
-                #"{"oidcAuthority":"\#(stage.provider.issuer)","oidcClientId":"mail","#
+                #"{"oidcAuthority":"\#(fixture.provider.issuer)","oidcClientId":"mail","#
                     + #""oidcRedirectUri":"relate-mail://auth/callback","oidcScope":"\#(scope)"}"#)
             #expect(config.first("cache-control") == "public, max-age=300")
             #expect(config.first("access-control-allow-origin") == "*")
@@ -100,8 +100,8 @@ import Text
     @Test func `R4 a token that only the provider can read is asked after, and shows the person`()
         async throws
     {
-        let stage = try await RelateStage.make()
-        let answer = try await stage.send(.get, Self.profile, as: "bearer opaque")
+        let fixture = try await RelateFixture.make()
+        let answer = try await fixture.send(.get, Self.profile, as: "bearer opaque")
         let (id, created) = (answer.json["id"], answer.json["createdAt"])
         let last = answer.json["lastLoginAt"]
         expectRandomUUID(id)
@@ -112,66 +112,66 @@ import Text
             #"{"id":"\#(id?.string ?? "")","email":"ann@acme.example","displayName":"Ann","#
                 + #""createdAt":"\#(created?.string ?? "")","#
                 + #""lastLoginAt":"\#(last?.string ?? "")","additionalAddresses":[]}"#)
-        let again = try await stage.send(.get, Self.profile, as: "Bearer opaque")
+        let again = try await fixture.send(.get, Self.profile, as: "Bearer opaque")
         #expect(again.json["id"] == answer.json["id"])
-        #expect(stage.provider.fetches(of: "/introspect") == 2)
+        #expect(fixture.provider.fetches(of: "/introspect") == 2)
         // A person of whom the provider knows no name.
-        try await stage.inviteBob()
-        let bob = try await stage.send(.get, Self.profile, as: "Bearer another")
+        try await fixture.inviteBob()
+        let bob = try await fixture.send(.get, Self.profile, as: "Bearer another")
         #expect(bob.status == 200 && bob.json["displayName"] == .null, "\(bob.text)")
-        expectBare401(try await stage.send(.get, Self.profile))
+        expectBare401(try await fixture.send(.get, Self.profile))
     }
 
     @Test func `R4 a fault of ours is one text, whatever it was`() async throws {
-        let stage = try await RelateStage.make()
-        let key = try await stage.key()
-        let database = stage.service.database
+        let fixture = try await RelateFixture.make()
+        let key = try await fixture.key()
+        let database = fixture.service.database
         let owner = database.client(as: database.owner)
         _ = try await owner.query("REVOKE SELECT ON users FROM gatehouse_app")
         expectOnlyError(
-            try await stage.send(.get, Self.profile, as: "ApiKey \(key.text)"), 500,
+            try await fixture.send(.get, Self.profile, as: "ApiKey \(key.text)"), 500,
             "An unexpected error occurred")
     }
 
     @Test func `R4 one address brings 300 tokens of its provider a minute`() async throws {
         let clock = TestClock()
-        let stage = try await RelateStage.make(clock: clock)
+        let fixture = try await RelateFixture.make(clock: clock)
         clock.startMinute()
-        stage.provider.set("/introspect", .init(#"{"active":false}"#))
-        for _ in 0..<300 { _ = try await stage.send(.get, Self.profile, as: "Bearer opaque") }
-        let held = try await stage.send(.get, Self.profile, as: "Bearer opaque")
+        fixture.provider.set("/introspect", .init(#"{"active":false}"#))
+        for _ in 0..<300 { _ = try await fixture.send(.get, Self.profile, as: "Bearer opaque") }
+        let held = try await fixture.send(.get, Self.profile, as: "Bearer opaque")
         expectOnlyError(held, 429, "Too many tries; wait 60 seconds.")
         #expect(held.first("retry-after") == "60")
-        #expect(stage.provider.fetches(of: "/introspect") == 300)
+        #expect(fixture.provider.fetches(of: "/introspect") == 300)
         clock.advance(seconds: 60)
-        expectBare401(try await stage.send(.get, Self.profile, as: "Bearer opaque"))
+        expectBare401(try await fixture.send(.get, Self.profile, as: "Bearer opaque"))
     }
 
     @Test func `R10 addresses are not changed here, and an allowed page may read that`()
         async throws
     {
-        let stage = try await RelateStage.make()
-        let key = "ApiKey \(try await stage.key().text)"
+        let fixture = try await RelateFixture.make()
+        let key = "ApiKey \(try await fixture.key().text)"
         let calls: [(HTTP.Method, String, String?)] = [
             (.post, "\(Self.profile)/addresses", #"{"address":"a@acme.example"}"#),
             (.delete, "\(Self.profile)/addresses/\(UUID.random())", nil),
         ]
         for (method, path, body) in calls {
-            expectNotFound(try await stage.send(method, path, body, as: key))
+            expectNotFound(try await fixture.send(method, path, body, as: key))
         }
-        try await stage.expectPreflights(calls.map { ($0.0, $0.1) })
+        try await fixture.expectPreflights(calls.map { ($0.0, $0.1) })
     }
 
     @Test func `R4 a signed token is checked by the provider's keys, and the address asked for`()
         async throws
     {
-        let stage = try await RelateStage.make(introspects: false)
+        let fixture = try await RelateFixture.make(introspects: false)
         for token in [
-            stage.signedToken(), stage.signedToken(header: ["typ": "\"at+jwt\""]),
-            stage.signedToken(["azp": nil, "client_id": "\"mail\""]),
-            stage.signedToken(["azp": nil, "aud": "\"mail\""]),
+            fixture.signedToken(), fixture.signedToken(header: ["typ": "\"at+jwt\""]),
+            fixture.signedToken(["azp": nil, "client_id": "\"mail\""]),
+            fixture.signedToken(["azp": nil, "aud": "\"mail\""]),
         ] {
-            let answer = try await stage.send(.get, Self.profile, as: "Bearer \(token)")
+            let answer = try await fixture.send(.get, Self.profile, as: "Bearer \(token)")
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer.json["email"]?.string == "ann@acme.example")
         }
@@ -180,85 +180,85 @@ import Text
     @Test func `R4 a token of another client, of nobody, too old or made up is an empty 401`()
         async throws
     {
-        let stage = try await RelateStage.make(introspects: false)
+        let fixture = try await RelateFixture.make(introspects: false)
         let now = Timestamp.systemClock().microseconds / 1_000_000
         for token in [
-            stage.signedToken(["azp": "\"other\""]),
-            stage.signedToken(["azp": nil, "client_id": "\"other\"", "aud": "\"mail\""]),
-            stage.signedToken(["azp": nil]), stage.signedToken(["exp": "\(now - 3600)"]),
-            stage.signedToken(["iss": "\"https://evil.example\""]),
-            stage.signedToken(["sub": nil]), stage.signedToken() + "x", "opaque", "a.b.c",
+            fixture.signedToken(["azp": "\"other\""]),
+            fixture.signedToken(["azp": nil, "client_id": "\"other\"", "aud": "\"mail\""]),
+            fixture.signedToken(["azp": nil]), fixture.signedToken(["exp": "\(now - 3600)"]),
+            fixture.signedToken(["iss": "\"https://evil.example\""]),
+            fixture.signedToken(["sub": nil]), fixture.signedToken() + "x", "opaque", "a.b.c",
         ] {
-            expectBare401(try await stage.send(.get, Self.profile, as: "Bearer \(token)"))
+            expectBare401(try await fixture.send(.get, Self.profile, as: "Bearer \(token)"))
         }
-        expectBare401(try await stage.send(.get, Self.profile))
+        expectBare401(try await fixture.send(.get, Self.profile))
         // An address of another person's userinfo is not taken.
-        stage.provider.set(
+        fixture.provider.set(
             "/userinfo",
             .init(#"{"sub":"bob","email":"ann@acme.example","email_verified":true}"#))
-        let other = try await stage.send(
-            .get, Self.profile, as: "Bearer \(stage.signedToken())")
+        let other = try await fixture.send(
+            .get, Self.profile, as: "Bearer \(fixture.signedToken())")
         #expect(other.status == 403, "\(other.text)")
     }
 
     @Test func `what the provider says of a token decides`() async throws {
-        let stage = try await RelateStage.make()
+        let fixture = try await RelateFixture.make()
         for page in [
             #"{"active":false}"#, #"{"active":true,"sub":"ann-1","client_id":"other"}"#,
             #"{"active":true,"sub":"ann-1"}"#, #"{"active":true,"client_id":"mail"}"#,
             #"{"active":"true","sub":"ann-1","client_id":"mail"}"#,
             #"{"active":true,"sub":"ann-1","client_id":"other","aud":"mail"}"#,
         ] {
-            stage.provider.set("/introspect", .init(page))
-            expectBare401(try await stage.send(.get, Self.profile, as: "Bearer opaque"))
+            fixture.provider.set("/introspect", .init(page))
+            expectBare401(try await fixture.send(.get, Self.profile, as: "Bearer opaque"))
         }
-        stage.provider.set("/introspect", .init(status: 500, "no"))
-        let away = try await stage.send(.get, Self.profile, as: "Bearer opaque")
+        fixture.provider.set("/introspect", .init(status: 500, "no"))
+        let away = try await fixture.send(.get, Self.profile, as: "Bearer opaque")
         #expect(away.status == 503 && away.json["error"]?.string != nil)
         #expect(away.first("retry-after") == "5")
     }
 
     @Test func `a person whom nobody invited, and a suspended one, are told 403`() async throws {
-        let stage = try await RelateStage.make()
-        stage.provider.set(
+        let fixture = try await RelateFixture.make()
+        fixture.provider.set(
             "/userinfo",
             .init(#"{"sub":"ann-1","email":"eve@other.example","email_verified":true}"#))
-        let stranger = try await stage.send(.get, Self.profile, as: "Bearer opaque")
+        let stranger = try await fixture.send(.get, Self.profile, as: "Bearer opaque")
         #expect(stranger.status == 403 && stranger.json.members?.count == 1, "\(stranger.text)")
-        stage.know(client: "mail")
-        let me = try await stage.send(.get, Self.profile, as: "Bearer opaque")
+        fixture.know(client: "mail")
+        let me = try await fixture.send(.get, Self.profile, as: "Bearer opaque")
         let user = me.json["id"]?.string ?? ""
-        _ = try await stage.service.send(
+        _ = try await fixture.service.send(
             .post, "/v1/tenants/acme/users/\(user)/suspend", as: .platformOwner)
-        let suspended = try await stage.send(.get, Self.profile, as: "Bearer opaque")
+        let suspended = try await fixture.send(.get, Self.profile, as: "Bearer opaque")
         #expect(suspended.status == 403, "\(suspended.text)")
     }
 
     @Test func `one token is one sign-in, however often the app comes with it`() async throws {
-        let stage = try await RelateStage.make()
+        let fixture = try await RelateFixture.make()
         func decisions() async throws -> [String?] {
-            let answer = try await stage.service.send(
+            let answer = try await fixture.service.send(
                 .get, "/v1/tenants/acme/provisioning/decisions?sort=created_at",
                 as: .platformOwner)
             return (answer.json["items"]?.array ?? []).map { $0["outcome"]?.string }
         }
         for _ in 0..<3 {
-            let profile = try await stage.send(.get, "/api/profile", as: "Bearer opaque")
+            let profile = try await fixture.send(.get, "/api/profile", as: "Bearer opaque")
             #expect(profile.status == 200, "\(profile.text)")
         }
-        _ = try await stage.key()
+        _ = try await fixture.key()
         #expect(try await decisions() == ["linked"])
         // The next time the provider gives another token.
-        let again = try await stage.send(.get, "/api/profile", as: "Bearer another")
+        let again = try await fixture.send(.get, "/api/profile", as: "Bearer another")
         #expect(again.status == 200)
         #expect(try await decisions() == ["linked", "existing"])
         // Who is suspended meanwhile is refused with the token that was good.
-        let users = try await stage.service.send(
+        let users = try await fixture.service.send(
             .get, "/v1/tenants/acme/users", as: .platformOwner)
         let id = users.json["items"]?.array?.first?["id"]?.string ?? ""
-        try await stage.service.manage(.post, "/v1/tenants/acme/users/\(id)/suspend", "{}")
+        try await fixture.service.manage(.post, "/v1/tenants/acme/users/\(id)/suspend", "{}")
         for _ in 0..<2 {
-            let refused = try await stage.send(.get, "/api/profile", as: "Bearer opaque")
+            let refused = try await fixture.send(.get, "/api/profile", as: "Bearer opaque")
             #expect(refused.status == 403)
         }
         #expect(try await decisions() == ["linked", "existing", "refused"])

@@ -10,23 +10,23 @@ import Text
 @Suite(.cleansUp) struct SignedOutTokenTests {
     @Test func `W4 a token from before the person was signed out everywhere is over`() async throws
     {
-        let stage = try await ThinkWorkStage.make()
-        try await stage.addPool()
-        let token = try await stage.join("ann@acme.example")
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
+        let token = try await fixture.join("ann@acme.example")
         let path = "/api/auth/me"
-        let me = try await stage.send(.get, path, token: token)
+        let me = try await fixture.send(.get, path, token: token)
         let id = try #require(me.json["userId"]?.string)
-        let ended = try await stage.service.send(
+        let ended = try await fixture.service.send(
             .delete, "/v1/tenants/acme/users/\(id)/sessions", as: .platformOwner)
         #expect(ended.status == 204)
         for path in [path, "/api/auth/enrollment/auto-link"] {
             let method: HTTP.Method = path.hasSuffix("me") ? .get : .post
             expectOnlyError(
-                try await stage.send(method, path, token: token), 401, "Unauthorized")
+                try await fixture.send(method, path, token: token), 401, "Unauthorized")
         }
         let soon = Int64(Timestamp.systemClock().microseconds / 1_000_000 + 5)
-        let newer = stage.token("ann@acme.example", ["auth_time": "\(soon)"])
-        #expect(try await stage.send(.get, path, token: newer).json["userId"]?.string == id)
+        let newer = fixture.token("ann@acme.example", ["auth_time": "\(soon)"])
+        #expect(try await fixture.send(.get, path, token: newer).json["userId"]?.string == id)
     }
 
     /// Ends all sessions of the user; the second from which on tokens are refused.
@@ -46,17 +46,17 @@ import Text
         async throws
     {
         let clock = TestClock()
-        let stage = try await RelateStage.make(clock: clock)
+        let fixture = try await RelateFixture.make(clock: clock)
         func profile(_ times: String, _ token: String) async throws -> TestAnswer {
-            stage.provider.set(
+            fixture.provider.set(
                 "/introspect",
                 .init(#"{"active":true,"sub":"ann-1","client_id":"mail"\#(times)}"#))
-            return try await stage.send(.get, "/api/profile", as: "Bearer \(token)")
+            return try await fixture.send(.get, "/api/profile", as: "Bearer \(token)")
         }
         let first = try await profile("", "one")
         #expect(first.status == 200, "\(first.text)")
         let cut = try await signOutEverywhere(
-            first.json["id"]?.string, stage.service, clock)
+            first.json["id"]?.string, fixture.service, clock)
         // One that does not say when it was given may be from before.
         for (number, times) in [
             "", #","iat":\#(cut)"#, #","iat":\#(cut + 2),"auth_time":\#(cut)"#,
@@ -69,23 +69,23 @@ import Text
     }
 
     @Test func `D1 an id token from before is told as any that is not good`() async throws {
-        let stage = try await DeepRecallStage.make()
-        try await stage.invite("ann@acme.example")
+        let fixture = try await DeepRecallFixture.make()
+        try await fixture.invite("ann@acme.example")
         func exchange(_ claims: [String: String?]) async throws -> TestAnswer {
-            try await stage.exchange(
-                "google", #"{"id_token":"\#(stage.googleToken(claims))","device_id":"d"}"#)
+            try await fixture.exchange(
+                "google", #"{"id_token":"\#(fixture.googleToken(claims))","device_id":"d"}"#)
         }
         let first = try await exchange([:])
         let user = first.json["user"]?["id"]?.string
         let own = first.json["app_jwt"]?.string
-        let cut = try await signOutEverywhere(user, stage.service, stage.clock)
+        let cut = try await signOutEverywhere(user, fixture.service, fixture.clock)
         for claims in [
             ["iat": "\(cut)"], ["iat": "\(cut + 2)", "auth_time": "\(cut)"],
         ] as [[String: String?]] {
             expectOnlyError(try await exchange(claims), 401, "Token exchange failed")
         }
         expectOnlyError(
-            try await stage.send(.get, "/api/user/status", token: own), 401,
+            try await fixture.send(.get, "/api/user/status", token: own), 401,
             "Authentication required")
         let newer = try await exchange(["iat": "\(cut + 1)"])
         #expect(newer.json["user"]?["id"]?.string == user, "\(newer.text)")
@@ -95,20 +95,20 @@ import Text
         async throws
     {
         let clock = TestClock()
-        let scene = try await ImmichOAuthScene.make(clock: clock)
-        try await scene.invite("new@acme.example")
+        let fixture = try await ImmichOAuthFixture.make(clock: clock)
+        try await fixture.invite("new@acme.example")
         func signIn(_ state: String, _ times: [String: String?] = [:]) async throws -> TestAnswer {
-            let asked = try await scene.begin(state)
-            scene.provider.grant(asked, "new@acme.example", times, at: clock.now)
-            return try await scene.end(state)
+            let asked = try await fixture.begin(state)
+            fixture.provider.grant(asked, "new@acme.example", times, at: clock.now)
+            return try await fixture.end(state)
         }
         let first = try await signIn("state-first")
         #expect(first.status == 201, "\(first.text)")
         let user = first.json["userId"]?.string
-        let cut = try await signOutEverywhere(user, scene.stage.service, clock)
+        let cut = try await signOutEverywhere(user, fixture.base.service, clock)
         let token = first.json["accessToken"]?.string
         expectError(
-            try await scene.stage.send(.get, "/api/users/me", token: token), 401,
+            try await fixture.base.send(.get, "/api/users/me", token: token), 401,
             "Invalid user token")
         expectError(
             try await signIn("state-before", ["auth_time": "\(cut)"]), 401, "Invalid user token")
@@ -118,20 +118,20 @@ import Text
 
     @Test func `T3 T4 a sign-in from before is 401, as is the session that it had`() async throws {
         let clock = TestClock()
-        let stage = try await TimeTrackerStage.make(clock: clock)
-        try await stage.invite()
+        let fixture = try await TimeTrackerFixture.make(clock: clock)
+        try await fixture.invite()
         func signIn(_ times: [String: String?] = [:]) async throws -> TestAnswer {
-            let asked = try await stage.begin()
-            stage.provider.grant(asked, TimeTrackerStage.address, times, at: clock.now)
-            return try await stage.exchange(asked.first("state") ?? "")
+            let asked = try await fixture.begin()
+            fixture.provider.grant(asked, TimeTrackerFixture.address, times, at: clock.now)
+            return try await fixture.exchange(asked.first("state") ?? "")
         }
         let first = try await signIn()
         #expect(first.status == 200, "\(first.text)")
         let user = first.json["user"]?["id"]?.string
-        let cut = try await signOutEverywhere(user, stage.service, clock)
+        let cut = try await signOutEverywhere(user, fixture.service, clock)
         let over = "The session is over; sign in again."
         expectOnlyError(
-            try await stage.send(
+            try await fixture.send(
                 .get, "/auth/me", token: first.json["access_token"]?.string), 401, over)
         expectOnlyError(try await signIn(["auth_time": "\(cut)"]), 401, over)
         let newer = try await signIn(["auth_time": "\(cut + 1)"])

@@ -17,65 +17,65 @@ import Text
     @Test func `W6 a link grant adds the pool's sign-in once, and each refusal has its outcome`()
         async throws
     {
-        let stage = try await ThinkWorkStage.make()
-        try await stage.addPool()
-        let first = try await stage.join("ann@acme.example")
-        let bob = try await stage.join("bob@acme.example")
-        let me = try await stage.send(.get, "/api/auth/me", token: first)
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
+        let first = try await fixture.join("ann@acme.example")
+        let bob = try await fixture.join("bob@acme.example")
+        let me = try await fixture.send(.get, "/api/auth/me", token: first)
         let user = try #require(me.json["userId"]?.string)
         func grant() async throws -> String {
-            let made = try await stage.service.send(
+            let made = try await fixture.service.send(
                 .post, "/v1/tenants/acme/users/\(user)/link-grants",
-                as: .tenantAdmin(stage.tenant))
+                as: .tenantAdmin(fixture.tenant))
             return try #require(made.json["token"]?.string, "\(made.text)")
         }
         let token = try await grant()
-        let second = stage.token("ann.private@mail.example")
+        let second = fixture.token("ann.private@mail.example")
         for (json, outcome) in [
             (Self.body("nonsense"), "invalid_grant"),
             (Self.body(token, challenge: "1234567a"), "invalid_challenge"),
         ] {
             expectAnswer(
-                try await stage.send(.post, Self.path, json, token: second),
+                try await fixture.send(.post, Self.path, json, token: second),
                 #"{"outcome":"\#(outcome)"}"#, status: 400)
         }
         expectOnlyError(
-            try await stage.send(.post, Self.path, "{}", token: second), 400,
+            try await fixture.send(.post, Self.path, "{}", token: second), 400,
             "Invalid enrollment request")
         expectAnswer(
-            try await stage.send(.post, Self.path, Self.body(token), token: bob),
+            try await fixture.send(.post, Self.path, Self.body(token), token: bob),
             #"{"outcome":"identity_conflict"}"#, status: 409)
         for _ in 0..<2 {
             expectAnswer(
-                try await stage.send(.post, Self.path, Self.body(token), token: second),
+                try await fixture.send(.post, Self.path, Self.body(token), token: second),
                 #"{"outcome":"consumed"}"#)
         }
-        let linked = try await stage.send(.get, "/api/auth/me", token: second)
+        let linked = try await fixture.send(.get, "/api/auth/me", token: second)
         #expect(linked.json["userId"]?.string == user, "\(linked.text)")
         expectAnswer(
-            try await stage.send(
-                .post, Self.path, Self.body(token), token: stage.token("third@mail.example")),
+            try await fixture.send(
+                .post, Self.path, Self.body(token), token: fixture.token("third@mail.example")),
             #"{"outcome":"already_consumed"}"#, status: 400)
-        #expect(try await stage.send(.post, Self.path, Self.body(token)).status == 401)
+        #expect(try await fixture.send(.post, Self.path, Self.body(token)).status == 401)
     }
 
     @Test func `who made a grant cannot use it for an own address, and the audit says so`()
         async throws
     {
-        let stage = try await ThinkWorkStage.make()
-        try await stage.addPool()
-        let first = try await stage.join("ann@acme.example")
-        let me = try await stage.send(.get, "/api/auth/me", token: first)
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
+        let first = try await fixture.join("ann@acme.example")
+        let me = try await fixture.send(.get, "/api/auth/me", token: first)
         let user = try #require(me.json["userId"]?.string)
-        let made = try await stage.service.send(
-            .post, "/v1/tenants/acme/users/\(user)/link-grants", as: .tenantAdmin(stage.tenant))
+        let made = try await fixture.service.send(
+            .post, "/v1/tenants/acme/users/\(user)/link-grants", as: .tenantAdmin(fixture.tenant))
         let token = try #require(made.json["token"]?.string)
-        let own = "owner-\(stage.tenant.id)@operators.example"
+        let own = "owner-\(fixture.tenant.id)@operators.example"
         expectAnswer(
-            try await stage.send(
-                .post, Self.path, Self.body(token), token: stage.token(own)),
+            try await fixture.send(
+                .post, Self.path, Self.body(token), token: fixture.token(own)),
             #"{"outcome":"invalid_grant"}"#, status: 400)
-        let events = try await stage.service.send(
+        let events = try await fixture.service.send(
             .get, "/v1/tenants/acme/audit-events?action=link_grant.refused", as: .platformOwner)
         #expect(events.json["items"]?.array?.count == 1, "\(events.text)")
     }

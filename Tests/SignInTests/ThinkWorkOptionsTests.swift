@@ -8,12 +8,12 @@ import Testing
     @Test func `W5 the options are the pool's providers, and without a sure pool none`()
         async throws
     {
-        let stage = try await ThinkWorkStage.make(settings: #"{"password":true}"#)
+        let fixture = try await ThinkWorkFixture.make(settings: #"{"password":true}"#)
         let path = "/api/auth/options?platform=mobile&host=acme.thinkwork.example"
         let nothing = #"{"password":{"enabled":false},"oauthOptions":[]}"#
-        expectAnswer(try await stage.send(.get, path), nothing)
-        try await stage.addPool()
-        let answer = try await stage.send(.get, path)
+        expectAnswer(try await fixture.send(.get, path), nothing)
+        try await fixture.addPool()
+        let answer = try await fixture.send(.get, path)
         // The app shows Google and Microsoft alone; what it would drop is not offered.
         expectAnswer(
             answer,
@@ -26,24 +26,25 @@ import Testing
         #expect(answer.first("access-control-allow-origin") == "*")
         for platform in ["web", "desktop", "cli"] {
             #expect(
-                try await stage.send(.get, "/api/auth/options?platform=\(platform)").status == 200)
+                try await fixture.send(.get, "/api/auth/options?platform=\(platform)").status == 200
+            )
         }
         expectOnlyError(
-            try await stage.send(.get, "/api/auth/options?platform=tv"), 400,
+            try await fixture.send(.get, "/api/auth/options?platform=tv"), 400,
             "platform must be web, mobile, desktop or cli")
         // Of two pools neither is surely meant.
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .post, "/v1/providers",
             #"{"kind":"cognito","name":"Other","issuer":"eu-central-1_xyz","client_id":"web","#
                 + #""email_trust":"verified_claim"}"#)
-        expectAnswer(try await stage.send(.get, path), nothing)
+        expectAnswer(try await fixture.send(.get, path), nothing)
     }
 
     @Test func `W5 each option is in the app's own words, by the kind behind the upstream`()
         async throws
     {
-        let stage = try await ThinkWorkStage.make()
-        let made = try await stage.addPool()
+        let fixture = try await ThinkWorkFixture.make()
+        let made = try await fixture.addPool()
         let microsoft = "https://login.microsoftonline.com"
         let upstreams = [
             #"{"name":"Google"}"#,
@@ -55,11 +56,11 @@ import Testing
             #"{"name":"hub","kind":"github","issuer":"https://github.com"}"#,
         ]
         let id = made.json["id"]?.string ?? ""
-        let set = try await stage.service.send(
+        let set = try await fixture.service.send(
             .patch, "/v1/providers/\(id)",
             json: #"{"upstreams":[\#(upstreams.joined(separator: ","))]}"#, as: .platformOwner)
         #expect(set.status == 200, "\(set.text)")
-        let answer = try await stage.send(.get, "/api/auth/options?platform=mobile")
+        let answer = try await fixture.send(.get, "/api/auth/options?platform=mobile")
         let options = answer.json["oauthOptions"]?.array ?? []
         func all(_ name: String) -> [String] { options.map { $0[name]?.string ?? "" } }
         #expect(all("key") == ["google", "corp", "corp-2", "workspace", "entra-acme"])

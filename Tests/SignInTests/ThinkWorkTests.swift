@@ -9,13 +9,13 @@ import Text
 /// Thinkwork's web, mobile and service callers against a Cognito pool of our own making.
 @Suite(.cleansUp) struct ThinkWorkTests {
     @Test func `W4 who is signed in, with the token bare or with its scheme`() async throws {
-        let stage = try await ThinkWorkStage.make()
-        try await stage.addPool()
-        let token = try await stage.join("ann@acme.example", role: "admin")
-        let users = try await stage.service.send(
-            .get, "/v1/tenants/acme/users", as: .tenantAdmin(stage.tenant))
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
+        let token = try await fixture.join("ann@acme.example", role: "admin")
+        let users = try await fixture.service.send(
+            .get, "/v1/tenants/acme/users", as: .tenantAdmin(fixture.tenant))
         let id = try #require(users.json["items"]?.array?.first?["id"]?.string)
-        let tenant = stage.tenant.id.description
+        let tenant = fixture.tenant.id.description
         let me =
             #"{"email":"ann@acme.example","userId":"\#(id)","tenantId":"\#(tenant)","#
             + #""role":"admin","name":"Ann","tenantSelectionRequired":false,"#
@@ -27,7 +27,7 @@ import Text
             ("/api/auth/me?tenantId=\(tenant)", Field("authorization", token)),
             ("/api/auth/me?tenantId=acme", Field("authorization", token)),
         ] {
-            let answer = try await stage.send(.get, path, fields: [field])
+            let answer = try await fixture.send(.get, path, fields: [field])
             expectAnswer(answer, me)
             #expect(answer.first("cache-control") == "no-store")
         }
@@ -36,18 +36,18 @@ import Text
             ("x-thinkwork-tenant-id", tenant, "00000000-0000-4000-8000-000000000000"),
             ("x-tenant-slug", "acme", "other"), ("x-thinkwork-tenant-slug", "acme", "other"),
         ] {
-            let own = try await stage.send(
+            let own = try await fixture.send(
                 .get, "/api/auth/me", token: token, fields: [Field(header, value)])
             expectAnswer(own, me)
-            let other = try await stage.send(
+            let other = try await fixture.send(
                 .get, "/api/auth/me", token: token, fields: [Field(header, foreign)])
             expectOnlyError(other, 404, "There is no such tenant.")
         }
         expectOnlyError(
-            try await stage.send(.get, "/api/auth/me?tenantId=other", token: token), 404,
+            try await fixture.send(.get, "/api/auth/me?tenantId=other", token: token), 404,
             "There is no such tenant.")
         for method in [HTTP.Method.post, .put, .delete] {
-            let answer = try await stage.send(method, "/api/auth/me", token: token)
+            let answer = try await fixture.send(method, "/api/auth/me", token: token)
             expectOnlyError(answer, 405, "\(method.rawValue) is not served here.")
             #expect(answer.first("allow") == "GET, HEAD, OPTIONS")
         }
@@ -56,30 +56,30 @@ import Text
     @Test func `W4 a person without a living row is told which, and nothing is written`()
         async throws
     {
-        let stage = try await ThinkWorkStage.make()
-        try await stage.addPool()
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
         func me(_ token: String) async throws -> JSONValue {
-            let answer = try await stage.send(.get, "/api/auth/me", token: token)
+            let answer = try await fixture.send(.get, "/api/auth/me", token: token)
             #expect(answer.status == 200, "\(answer.text)")
             return answer.json
         }
         expectAnswer(
-            try await stage.send(
-                .get, "/api/auth/me", token: stage.token("eve@other.example")),
+            try await fixture.send(
+                .get, "/api/auth/me", token: fixture.token("eve@other.example")),
             #"{"email":"eve@other.example","userId":null,"tenantId":null,"role":null,"#
                 + #""name":"Ann","tenantSelectionRequired":false,"availableTenants":[],"#
                 + #""migrationRequired":false,"note":"user_not_bootstrapped"}"#)
-        try await stage.invite("ann@acme.example")
-        #expect(try await me(stage.token())["note"]?.string == "user_not_bootstrapped")
-        let decisions = try await stage.service.send(
+        try await fixture.invite("ann@acme.example")
+        #expect(try await me(fixture.token())["note"]?.string == "user_not_bootstrapped")
+        let decisions = try await fixture.service.send(
             .get, "/v1/tenants/acme/provisioning/decisions", as: .platformOwner)
         #expect(decisions.json["items"] == .array([]))
-        let token = try await stage.join("bob@acme.example")
+        let token = try await fixture.join("bob@acme.example")
         let id = try #require(try await me(token)["userId"]?.string)
-        _ = try await stage.service.send(
+        _ = try await fixture.service.send(
             .post, "/v1/tenants/acme/users/\(id)/suspend", as: .platformOwner)
         expectAnswer(
-            try await stage.send(.get, "/api/auth/me", token: token),
+            try await fixture.send(.get, "/api/auth/me", token: token),
             #"{"email":"bob@acme.example","userId":null,"tenantId":null,"role":null,"#
                 + #""name":"Ann","tenantSelectionRequired":false,"availableTenants":[],"#
                 + #""migrationRequired":false,"note":"tenant_membership_inactive"}"#)
@@ -88,16 +88,16 @@ import Text
     @Test func `W4 W7 W8 a token that is not the pool's, not an id token or not ours is 401`()
         async throws
     {
-        let stage = try await ThinkWorkStage.make()
-        try await stage.addPool()
-        _ = try await stage.join("ann@acme.example")
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
+        _ = try await fixture.join("ann@acme.example")
         let bad = [
-            "x", "a.b.c", stage.token("ann@acme.example", ["token_use": "\"access\""]),
-            stage.token("ann@acme.example", ["aud": "\"other\""]),
-            stage.token("ann@acme.example", ["exp": "1000"]),
-            stage.token(
-                "ann@acme.example", ["iss": "\"https://evil.example/\(ThinkWorkStage.pool)\""]),
-            String(stage.token().dropLast(4)) + "AAAA",
+            "x", "a.b.c", fixture.token("ann@acme.example", ["token_use": "\"access\""]),
+            fixture.token("ann@acme.example", ["aud": "\"other\""]),
+            fixture.token("ann@acme.example", ["exp": "1000"]),
+            fixture.token(
+                "ann@acme.example", ["iss": "\"https://evil.example/\(ThinkWorkFixture.pool)\""]),
+            String(fixture.token().dropLast(4)) + "AAAA",
         ]
         for token in bad {
             for (method, path) in [
@@ -105,7 +105,7 @@ import Text
                 (.post, "/api/tenants/acme/invites"),
             ] {
                 expectOnlyError(
-                    try await stage.send(method, path, token: token), 401, "Unauthorized")
+                    try await fixture.send(method, path, token: token), 401, "Unauthorized")
             }
         }
         for (method, path) in [
@@ -113,10 +113,10 @@ import Text
             (.post, "/api/tenants/acme/invites"),
         ] {
             expectOnlyError(
-                try await stage.send(method, path), 401, "Authentication required")
+                try await fixture.send(method, path), 401, "Authentication required")
         }
-        let two = try await stage.send(
-            .get, "/api/auth/me", token: stage.token(), fields: [Field("x-api-key", "k")])
+        let two = try await fixture.send(
+            .get, "/api/auth/me", token: fixture.token(), fields: [Field("x-api-key", "k")])
         expectOnlyError(two, 400, "Two different credentials: send one.")
     }
 
@@ -124,17 +124,17 @@ import Text
         async throws
     {
         let log = CapturedLog()
-        let stage = try await ThinkWorkStage.make(logger: log.logger)
-        try await stage.addPool()
+        let fixture = try await ThinkWorkFixture.make(logger: log.logger)
+        try await fixture.addPool()
         let mint = TokenMint(
-            issuer: "\(stage.provider.issuer)/\(ThinkWorkStage.pool)", clientID: "web",
-            key: stage.provider.key, now: Timestamp.systemClock())
+            issuer: "\(fixture.provider.issuer)/\(ThinkWorkFixture.pool)", clientID: "web",
+            key: fixture.provider.key, now: Timestamp.systemClock())
         // What no header line can hold is not sent.
         let tokens = mint.hostile(ahead: 3600).filter { token in
             !token.text.isEmpty && token.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
         }
         for token in tokens {
-            let answer = try await stage.send(.get, "/api/auth/me", token: token.text)
+            let answer = try await fixture.send(.get, "/api/auth/me", token: token.text)
             #expect(answer.status == 401, "\(token)")
             #expect(answer.text == #"{"error":"Unauthorized"}"#, "\(token)")
         }
@@ -145,20 +145,20 @@ import Text
     @Test func `W7 auto-link takes up what waits for the person, and lets in nobody else`()
         async throws
     {
-        let stage = try await ThinkWorkStage.make()
-        try await stage.addPool()
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
         func link(_ token: String) async throws -> TestAnswer {
-            try await stage.send(.post, "/api/auth/enrollment/auto-link", token: token)
+            try await fixture.send(.post, "/api/auth/enrollment/auto-link", token: token)
         }
-        let token = try await stage.join("ann@acme.example")
+        let token = try await fixture.join("ann@acme.example")
         expectAnswer(try await link(token), #"{"outcome":"already_linked"}"#)
         expectAnswer(
-            try await link(stage.token("eve@other.example")), #"{"outcome":"not_linked"}"#)
-        try await stage.invite("bob@acme.example")
-        let unproved = stage.token("bob@acme.example", ["email_verified": "\"false\""])
+            try await link(fixture.token("eve@other.example")), #"{"outcome":"not_linked"}"#)
+        try await fixture.invite("bob@acme.example")
+        let unproved = fixture.token("bob@acme.example", ["email_verified": "\"false\""])
         #expect(try await link(unproved).text == #"{"outcome":"not_linked"}"#)
         // The address is a person's who signs in otherwise: nobody takes that row over.
-        let okta = stage.token(
+        let okta = fixture.token(
             "ann@acme.example",
             [
                 "cognito:username": "\"Okta_7\"", "sub": "\"pool okta\"",
@@ -166,23 +166,23 @@ import Text
             ])
         expectOnlyError(try await link(okta), 409, "identity_conflict")
         // Where everyone may sign up, this door still makes nobody.
-        let open = try await stage.service.send(
+        let open = try await fixture.service.send(
             .put, "/v1/tenants/acme/policy", json: #"{"sign_up":"open"}"#,
-            as: .tenantAdmin(stage.tenant), fields: [Field("if-match", "*")])
+            as: .tenantAdmin(fixture.tenant), fields: [Field("if-match", "*")])
         #expect(open.status == 200, "\(open.text)")
-        let another = try await link(stage.token("new@else.example"))
+        let another = try await link(fixture.token("new@else.example"))
         #expect(another.text == #"{"outcome":"not_linked"}"#)
     }
 
     @Test func `W8 an admin asks a person in, who is a member from then on`() async throws {
-        let stage = try await ThinkWorkStage.make()
-        try await stage.addPool()
-        let admin = try await stage.join("ann@acme.example", role: "admin")
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
+        let admin = try await fixture.join("ann@acme.example", role: "admin")
         let body = #"{"email":"Bob@acme.example","name":"Bob"}"#
         let path = "/api/tenants/acme/invites"
-        let made = try await stage.send(.post, path, body, token: admin)
+        let made = try await fixture.send(.post, path, body, token: admin)
         let id = try #require(made.json["id"]?.string)
-        let tenant = stage.tenant.id.description
+        let tenant = fixture.tenant.id.description
         func rest(_ status: String, role: String = "member") -> String {
             #""id":"\#(id)","tenantId":"\#(tenant)","principalType":"user","#
                 + #""principalId":"\#(id)","role":"\#(role)","status":"\#(status)","#
@@ -192,20 +192,20 @@ import Text
         expectAnswer(made, #"{"alreadyMember":false,"# + rest("active"), status: 201)
         // Bob is merely invited: no member yet, and another role is the invite's from then on.
         for (more, role) in [("", "member"), (#","role":"manager""#, "manager"), ("", "manager")] {
-            let again = try await stage.send(
+            let again = try await fixture.send(
                 .post, path, #"{"email":"bob@acme.example"\#(more)}"#, token: admin)
             expectAnswer(
                 again, #"{"alreadyMember":false,"# + rest("pending", role: role), status: 201)
         }
-        _ = try await stage.send(
-            .post, "/api/auth/enrollment/auto-link", token: stage.token("bob@acme.example"))
-        let member = try await stage.send(.post, path, body, token: admin)
+        _ = try await fixture.send(
+            .post, "/api/auth/enrollment/auto-link", token: fixture.token("bob@acme.example"))
+        let member = try await fixture.send(.post, path, body, token: admin)
         expectAnswer(member, #"{"alreadyMember":true,"# + rest("active", role: "manager"))
-        let bob = try await stage.send(
-            .get, "/api/auth/me", token: stage.token("bob@acme.example"))
+        let bob = try await fixture.send(
+            .get, "/api/auth/me", token: fixture.token("bob@acme.example"))
         #expect(bob.json["userId"]?.string == id && bob.json["name"]?.string == "Bob")
         // The role that is asked for is the role that the answer names.
-        let manager = try await stage.send(
+        let manager = try await fixture.send(
             .post, path, #"{"email":"mia@acme.example","role":"manager"}"#, token: admin)
         let miaID = manager.json["id"]?.string ?? ""
         expectAnswer(
@@ -214,72 +214,72 @@ import Text
                 + #""principalType":"user","principalId":"\#(miaID)","role":"manager","#
                 + #""status":"active","email":"mia@acme.example"}"#, status: 201)
         expectOnlyError(
-            try await stage.send(.post, path, "{}", token: admin), 400,
+            try await fixture.send(.post, path, "{}", token: admin), 400,
             "email is required and must look like an email address")
         for email in [#""x""#, "7", "null", #""""#] {
             expectOnlyError(
-                try await stage.send(.post, path, #"{"email":\#(email)}"#, token: admin), 400,
+                try await fixture.send(.post, path, #"{"email":\#(email)}"#, token: admin), 400,
                 "email is required and must look like an email address")
         }
         expectOnlyError(
-            try await stage.send(
+            try await fixture.send(
                 .post, path, #"{"email":"c@acme.example","role":"owner"}"#, token: admin),
             400, "role must be member, manager or admin")
         for slug in ["other", "00000000-0000-4000-8000-000000000000"] {
             expectOnlyError(
-                try await stage.send(.post, "/api/tenants/\(slug)/invites", body, token: admin),
+                try await fixture.send(.post, "/api/tenants/\(slug)/invites", body, token: admin),
                 404, "There is no such tenant.")
         }
     }
 
     @Test func `W8 nobody gives more than they have, by token or by key`() async throws {
-        let stage = try await ThinkWorkStage.make()
-        try await stage.addPool()
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
         let path = "/api/tenants/acme/invites"
         func invite(_ role: String, _ token: String?, _ fields: [Field] = []) async throws -> Int {
-            try await stage.send(
+            try await fixture.send(
                 .post, path, #"{"email":"\#(role)@new.example","role":"\#(role)"}"#,
                 token: token, fields: fields
             ).status
         }
-        let member = try await stage.join("member@acme.example")
-        let manager = try await stage.join("manager@acme.example", role: "manager")
+        let member = try await fixture.join("member@acme.example")
+        let manager = try await fixture.join("manager@acme.example", role: "manager")
         #expect(try await invite("member", member) == 403)
-        #expect(try await invite("member", stage.token("eve@other.example")) == 403)
+        #expect(try await invite("member", fixture.token("eve@other.example")) == 403)
         #expect(try await invite("admin", manager) == 403)
         #expect(try await invite("manager", manager) == 201)
         for (scope, status) in [("invites:write", 201), ("invites:read", 403)] {
-            let key = try await stage.service.send(
+            let key = try await fixture.service.send(
                 .post, "/v1/tenants/acme/api-keys",
                 json: #"{"name":"service","scopes":["\#(scope)"]}"#,
-                as: .tenantAdmin(stage.tenant))
+                as: .tenantAdmin(fixture.tenant))
             let secret = try #require(key.json["key"]?.string, "\(key.text)")
             #expect(try await invite("member", nil, [Field("x-api-key", secret)]) == status)
             #expect(
                 try await invite("admin", nil, [Field("authorization", "Bearer \(secret)")])
                     == status)
         }
-        let audit = try await stage.service.send(
+        let audit = try await fixture.service.send(
             .get, "/v1/tenants/acme/audit-events?action=invite.created",
-            as: .tenantAdmin(stage.tenant))
+            as: .tenantAdmin(fixture.tenant))
         let actors = audit.json["items"]?.array?.compactMap { $0["actor"]?["type"]?.string }
         #expect(actors?.contains("key") == true && actors?.contains("user") == true)
     }
 
     @Test func `W8 who may not invite is told no more than that`() async throws {
-        let stage = try await ThinkWorkStage.make()
-        try await stage.addPool()
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
         let path = "/api/tenants/acme/invites"
         let body = #"{"email":"bob@acme.example"}"#
         for token in [
-            try await stage.join("member@acme.example"), stage.token("eve@other.example"),
+            try await fixture.join("member@acme.example"), fixture.token("eve@other.example"),
         ] {
             expectOnlyError(
-                try await stage.send(.post, path, body, token: token), 403, "Forbidden")
+                try await fixture.send(.post, path, body, token: token), 403, "Forbidden")
         }
-        let manager = try await stage.join("manager@acme.example", role: "manager")
+        let manager = try await fixture.join("manager@acme.example", role: "manager")
         expectOnlyError(
-            try await stage.send(
+            try await fixture.send(
                 .post, path, #"{"email":"bob@acme.example","role":"admin"}"#, token: manager),
             403, "The role is beyond what you may give.")
     }
@@ -287,9 +287,9 @@ import Text
     @Test func `W3 W9 W10 what is not served is 404, which an allowed page reads`()
         async throws
     {
-        let stage = try await ThinkWorkStage.make()
-        try await stage.addPool()
-        let token = try await stage.join("ann@acme.example", role: "admin")
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
+        let token = try await fixture.join("ann@acme.example", role: "admin")
         let calls: [(HTTP.Method, String)] = [
             // W3
             (.post, "/graphql"),
@@ -307,21 +307,21 @@ import Text
             (.delete, "/api/tenants/acme/brain-api-keys/1"),
         ]
         for (method, path) in calls {
-            let answer = try await stage.send(
+            let answer = try await fixture.send(
                 method, path, method == .get ? nil : "{}", token: token)
             expectOnlyError(answer, 404, "There is no such path.")
         }
-        try await stage.expectPreflights(calls.map { ($0.0, $0.1) })
+        try await fixture.expectPreflights(calls.map { ($0.0, $0.1) })
     }
 
     @Test func `a page asks before each call that is served`() async throws {
-        let stage = try await ThinkWorkStage.make()
-        try await stage.expectPreflights([
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.expectPreflights([
             (.get, "/api/auth/me"), (.post, "/api/auth/enrollment/auto-link"),
             (.post, "/api/tenants/acme/invites"),
         ])
-        let evil = try await stage.service.send(
-            .get, "\(ThinkWorkStage.mount)/api/auth/me",
+        let evil = try await fixture.service.send(
+            .get, "\(ThinkWorkFixture.mount)/api/auth/me",
             fields: [Field("origin", "https://evil.example")])
         expectOnlyError(evil, 403, "Origin not allowed")
         #expect(evil.first("access-control-allow-origin") == nil)

@@ -11,11 +11,11 @@ import Text
     private static let over = "The session is over; sign in again."
 
     @Test func `T4 T5 who is signed in, until signing out, which always succeeds`() async throws {
-        let stage = try await TimeTrackerStage.make()
-        try await stage.invite()
-        let signedIn = try await stage.signIn()
+        let fixture = try await TimeTrackerFixture.make()
+        try await fixture.invite()
+        let signedIn = try await fixture.signIn()
         let token = signedIn.json["access_token"]?.string
-        let me = try await stage.send(.get, "/auth/me", token: token)
+        let me = try await fixture.send(.get, "/auth/me", token: token)
         let id = signedIn.json["user"]?["id"]?.string ?? ""
         expectAnswer(
             me,
@@ -23,78 +23,78 @@ import Text
                 + #""email":"johndoe@acme.example"}"#)
         #expect(me.first("cache-control") == "no-store")
         let signedOut = #"{"message":"Logged out successfully"}"#
-        expectAnswer(try await stage.send(.post, "/auth/logout", token: token), signedOut)
-        expectOnlyError(try await stage.send(.get, "/auth/me", token: token), 401, Self.over)
+        expectAnswer(try await fixture.send(.post, "/auth/logout", token: token), signedOut)
+        expectOnlyError(try await fixture.send(.get, "/auth/me", token: token), 401, Self.over)
         for stale in [token, "rubbish", nil] {
-            expectAnswer(try await stage.send(.post, "/auth/logout", token: stale), signedOut)
+            expectAnswer(try await fixture.send(.post, "/auth/logout", token: stale), signedOut)
         }
     }
 
     @Test func `T4 only a bad credential is 401`() async throws {
-        let stage = try await TimeTrackerStage.make()
-        try await stage.invite()
-        let signedIn = try await stage.signIn()
+        let fixture = try await TimeTrackerFixture.make()
+        try await fixture.invite()
+        let signedIn = try await fixture.signIn()
         let token = signedIn.json["access_token"]?.string ?? ""
         let id = signedIn.json["user"]?["id"]?.string ?? ""
-        expectOnlyError(try await stage.send(.get, "/auth/me"), 401, "Authentication required")
+        expectOnlyError(try await fixture.send(.get, "/auth/me"), 401, "Authentication required")
         let changed = token.dropLast(2) + (token.hasSuffix("AA") ? "BB" : "AA")
         for bad in [String(changed), "a.b.c", "x", "gate_live_x"] {
-            let answer = try await stage.send(.get, "/auth/me", token: bad)
+            let answer = try await fixture.send(.get, "/auth/me", token: bad)
             #expect(answer.status == 401, "\(bad)")
             #expect(answer.json.members?.map(\.name) == ["error"])
         }
         expectOnlyError(
-            try await stage.send(.get, "/time-entries", token: token), 404,
+            try await fixture.send(.get, "/time-entries", token: token), 404,
             "There is no such path.")
         let user = "/v1/tenants/acme/users/\(id)"
         for (path, text) in [
             (user, "The account is suspended."), ("/v1/tenants/acme", "The tenant is suspended."),
         ] {
-            _ = try await stage.service.send(.post, "\(path)/suspend", as: .platformOwner)
+            _ = try await fixture.service.send(.post, "\(path)/suspend", as: .platformOwner)
             // A suspended tenant has no origins: the app itself asks.
-            let refused = try await stage.service.send(
-                .get, "\(TimeTrackerStage.mount)/auth/me", as: .bearer(token))
+            let refused = try await fixture.service.send(
+                .get, "\(TimeTrackerFixture.mount)/auth/me", as: .bearer(token))
             expectOnlyError(refused, 403, text)
-            _ = try await stage.service.send(.post, "\(path)/resume", as: .platformOwner)
-            #expect(try await stage.send(.get, "/auth/me", token: token).status == 200)
+            _ = try await fixture.service.send(.post, "\(path)/resume", as: .platformOwner)
+            #expect(try await fixture.send(.get, "/auth/me", token: token).status == 200)
         }
-        let other = try await stage.service.makeTenant("other")
-        _ = try await stage.service.send(
+        let other = try await fixture.service.makeTenant("other")
+        _ = try await fixture.service.send(
             .put, "/v1/tenants/other/clients/timetracker", json: #"{"enabled":true}"#,
             as: .tenantAdmin(other))
-        let foreign = try await stage.service.send(
+        let foreign = try await fixture.service.send(
             .get, "/t/other/timetracker/auth/me", as: .bearer(token))
         expectOnlyError(foreign, 404, "There is no such path.")
         // The app keeps its session: the token still is good where it belongs.
-        #expect(try await stage.send(.get, "/auth/me", token: token).status == 200)
+        #expect(try await fixture.send(.get, "/auth/me", token: token).status == 200)
     }
 
     @Test func `T1 T3 T5 a fault of ours has the call's words, and is no 401`() async throws {
-        let stage = try await TimeTrackerStage.make()
-        try await stage.invite()
-        let token = try await stage.signIn().json["access_token"]?.string
-        let begun = try await stage.begin()
-        stage.grant(begun)
-        let database = stage.service.database
+        let fixture = try await TimeTrackerFixture.make()
+        try await fixture.invite()
+        let token = try await fixture.signIn().json["access_token"]?.string
+        let begun = try await fixture.begin()
+        fixture.grant(begun)
+        let database = fixture.service.database
         let owner = database.client(as: database.owner)
         _ = try await owner.query("REVOKE DELETE ON sessions FROM gatehouse_app")
         _ = try await owner.query("REVOKE INSERT ON login_states FROM gatehouse_app")
         _ = try await owner.query("REVOKE INSERT ON sessions FROM gatehouse_app")
-        let out = try await stage.send(.post, "/auth/logout", token: token)
+        let out = try await fixture.send(.post, "/auth/logout", token: token)
         expectOnlyError(out, 500, "Failed to logout")
-        expectOnlyError(try await stage.login(), 500, "Failed to initiate login")
+        expectOnlyError(try await fixture.login(), 500, "Failed to initiate login")
         expectOnlyError(
-            try await stage.exchange(begun.first("state") ?? ""), 500,
+            try await fixture.exchange(begun.first("state") ?? ""), 500,
             "Failed to exchange token: the server could not finish it; try again.")
-        #expect(try await stage.send(.get, "/auth/me", token: token).status == 200)
+        #expect(try await fixture.send(.get, "/auth/me", token: token).status == 200)
     }
 
     @Test func `T8 the health of the server is told to anybody`() async throws {
-        let stage = try await TimeTrackerStage.make()
-        let health = try await stage.send(.get, "/health")
+        let fixture = try await TimeTrackerFixture.make()
+        let health = try await fixture.send(.get, "/health")
         expectAnswer(health, #"{"status":"ok"}"#)
         #expect(health.first("access-control-allow-origin") == "*")
-        let atHost = try await stage.service.send(
+        let atHost = try await fixture.service.send(
             .get, "/health", fields: [Field("host", "time.acme.example")])
         #expect(atHost.status == 200)
     }
@@ -102,11 +102,11 @@ import Text
     @Test func `T7 keys are made, listed and revoked in a session, and act as their person`()
         async throws
     {
-        let stage = try await TimeTrackerStage.make()
-        try await stage.invite()
-        let signedIn = try await stage.signIn()
+        let fixture = try await TimeTrackerFixture.make()
+        try await fixture.invite()
+        let signedIn = try await fixture.signIn()
         let token = signedIn.json["access_token"]?.string
-        let made = try await stage.send(.post, "/api-keys", #"{"name":"Zapier"}"#, token: token)
+        let made = try await fixture.send(.post, "/api-keys", #"{"name":"Zapier"}"#, token: token)
         let key = try #require(made.json["rawKey"]?.string)
         let id = made.json["id"]?.string ?? ""
         let created = made.json["createdAt"]?.string ?? ""
@@ -117,14 +117,14 @@ import Text
             made, start + #""rawKey":"\#(key)","createdAt":"\#(created)"}"#, status: 201)
         #expect(made.first("cache-control") == "no-store")
         expectAnswer(
-            try await stage.send(.get, "/api-keys", token: token),
+            try await fixture.send(.get, "/api-keys", token: token),
             "[" + start + #""createdAt":"\#(created)","lastUsedAt":null}]"#)
-        let me = try await stage.send(.get, "/auth/me", token: key)
+        let me = try await fixture.send(.get, "/auth/me", token: key)
         #expect(me.json == signedIn.json["user"])
         #expect(
-            try await stage.send(.get, "/auth/me", fields: [Field("x-api-key", key)]).status
+            try await fixture.send(.get, "/auth/me", fields: [Field("x-api-key", key)]).status
                 == 200)
-        let used = try await stage.send(.get, "/api-keys", token: token)
+        let used = try await fixture.send(.get, "/api-keys", token: token)
         let last = used.json.array?.first?["lastUsedAt"]
         expectDate(last)
         expectAnswer(
@@ -133,48 +133,48 @@ import Text
                 + #""createdAt":"\#(created)","lastUsedAt":"\#(last?.string ?? "")"}]"#)
         // A key manages no keys, and ends no session.
         let managing = "API keys are managed in a signed-in session."
-        expectOnlyError(try await stage.send(.get, "/api-keys", token: key), 403, managing)
+        expectOnlyError(try await fixture.send(.get, "/api-keys", token: key), 403, managing)
         expectOnlyError(
-            try await stage.send(.post, "/api-keys", #"{"name":"n"}"#, token: key), 403, managing)
+            try await fixture.send(.post, "/api-keys", #"{"name":"n"}"#, token: key), 403, managing)
         let path = "/api-keys/\(made.json["id"]?.string ?? "")"
-        expectEmpty(try await stage.send(.delete, path, token: token), 204)
+        expectEmpty(try await fixture.send(.delete, path, token: token), 204)
         expectOnlyError(
-            try await stage.send(.delete, path, token: token), 404, "API key not found")
-        #expect(try await stage.send(.get, "/auth/me", token: key).status == 401)
-        #expect(try await stage.send(.get, "/api-keys", token: token).text == "[]")
+            try await fixture.send(.delete, path, token: token), 404, "API key not found")
+        #expect(try await fixture.send(.get, "/auth/me", token: key).status == 401)
+        #expect(try await fixture.send(.get, "/api-keys", token: token).text == "[]")
     }
 
     @Test func `T7 a key's name has 1 to 255 characters, and another's key is not there`()
         async throws
     {
-        let stage = try await TimeTrackerStage.make()
-        try await stage.invite()
-        let token = try await stage.signIn().json["access_token"]?.string
+        let fixture = try await TimeTrackerFixture.make()
+        try await fixture.invite()
+        let token = try await fixture.signIn().json["access_token"]?.string
         let long = String(repeating: "é", count: 255)
         for body in ["{}", #"{"name":""}"#, #"{"name":7}"#, #"{"name":"\#(long)e"}"#] {
             expectOnlyError(
-                try await stage.send(.post, "/api-keys", body, token: token), 400,
+                try await fixture.send(.post, "/api-keys", body, token: token), 400,
                 "name must have 1 to 255 characters")
         }
-        let made = try await stage.send(.post, "/api-keys", #"{"name":"\#(long)"}"#, token: token)
+        let made = try await fixture.send(.post, "/api-keys", #"{"name":"\#(long)"}"#, token: token)
         #expect(made.status == 201, "\(made.text)")
-        try await stage.invite("eve@acme.example")
-        let asked = try await stage.begin()
-        stage.grant(asked, email: "eve@acme.example")
-        let eve = try await stage.exchange(asked.first("state") ?? "")
+        try await fixture.invite("eve@acme.example")
+        let asked = try await fixture.begin()
+        fixture.grant(asked, email: "eve@acme.example")
+        let eve = try await fixture.exchange(asked.first("state") ?? "")
         for id in [made.json["id"]?.string ?? "", "x", "00000000-0000-4000-8000-000000000000"] {
             expectOnlyError(
-                try await stage.send(
+                try await fixture.send(
                     .delete, "/api-keys/\(id)", token: eve.json["access_token"]?.string),
                 404, "API key not found")
         }
-        expectOnlyError(try await stage.send(.get, "/api-keys"), 401, "Authentication required")
+        expectOnlyError(try await fixture.send(.get, "/api-keys"), 401, "Authentication required")
     }
 
     @Test func `pages of an allowed origin read every answer, others are refused with 403`()
         async throws
     {
-        let stage = try await TimeTrackerStage.make()
+        let fixture = try await TimeTrackerFixture.make()
         let calls: [(method: HTTP.Method, path: String, status: Int)] = [
             (.get, "/auth/me", 401), (.post, "/auth/token", 400), (.post, "/auth/logout", 200),
             (.get, "/auth/login", 400), (.get, "/api-keys", 401), (.post, "/api-keys", 401),
@@ -183,13 +183,13 @@ import Text
             (.put, "/time-entries", 404), (.get, "/clients", 404),
         ]
         for (method, path, status) in calls {
-            let answer = try await stage.send(method, path)
+            let answer = try await fixture.send(method, path)
             #expect(answer.status == status, "\(method) \(path) \(answer.text)")
             #expect(answer.first("access-control-allow-credentials") == "true")
         }
-        try await stage.expectPreflights(calls.map { ($0.method, $0.path) })
-        let stranger = try await stage.service.send(
-            .get, "\(TimeTrackerStage.mount)/auth/me",
+        try await fixture.expectPreflights(calls.map { ($0.method, $0.path) })
+        let stranger = try await fixture.service.send(
+            .get, "\(TimeTrackerFixture.mount)/auth/me",
             fields: [Field("origin", "https://evil.example")])
         expectOnlyError(stranger, 403, "Origin not allowed")
         #expect(stranger.first("access-control-allow-origin") == nil)

@@ -14,7 +14,7 @@ import Text
         var all: [String: Int] { rows.withLock { $0 } }
     }
 
-    private struct Scene {
+    private struct Fixture {
         let service: TestService
         let administrator: Postgres
 
@@ -35,8 +35,8 @@ import Text
     }
 
     @Test func `answers go after their day, and the younger ones stay`() async throws {
-        let scene = try await Scene()
-        let storage = scene.service.storage
+        let fixture = try await Fixture()
+        let storage = fixture.service.storage
         for (key, hours) in [(1, 23), (2, 25), (3, 48)] as [(UInt8, Int)] {
             _ = try await storage.app.query(
                 """
@@ -53,16 +53,16 @@ import Text
     }
 
     @Test func `decisions go after 90 days in every tenant, with an audit row`() async throws {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         for slug in ["acme", "other"] {
-            let tenant = try await scene.service.makeTenant(slug)
+            let tenant = try await fixture.service.makeTenant(slug)
             for (number, days) in [1, 89, 91, 400].enumerated() {
-                try await decide(scene, tenant.id, subject: "\(number)", daysAgo: days)
+                try await decide(fixture, tenant.id, subject: "\(number)", daysAgo: days)
             }
         }
-        #expect(try await sweep(scene.service.storage) == ["decisions": 4])
-        #expect(try await scene.count("decisions") == 4)
-        let audited = try await scene.administrator.read(
+        #expect(try await sweep(fixture.service.storage) == ["decisions": 4])
+        #expect(try await fixture.count("decisions") == 4)
+        let audited = try await fixture.administrator.read(
             "SELECT changes::text FROM audit_events WHERE action = 'decisions.expired'")
         #expect(
             try audited.map { try $0.get(0, as: String.self) } == [
@@ -71,10 +71,10 @@ import Text
     }
 
     @Test func `the app role can remove no decision of today`() async throws {
-        let scene = try await Scene()
-        let tenant = try await scene.service.makeTenant("acme")
-        try await decide(scene, tenant.id, subject: "1", daysAgo: 0)
-        let app = scene.service.storage.app
+        let fixture = try await Fixture()
+        let tenant = try await fixture.service.makeTenant("acme")
+        try await decide(fixture, tenant.id, subject: "1", daysAgo: 0)
+        let app = fixture.service.storage.app
         await #expect(throws: PostgresError.self) {
             try await app.tenantTransaction(tenant.id) {
                 try await $0.query(
@@ -85,8 +85,8 @@ import Text
             }
         }
         // Under another tenant, row-level security leaves the function nothing to see.
-        let other = try await scene.service.makeTenant("other")
-        try await decide(scene, tenant.id, subject: "2", daysAgo: 100)
+        let other = try await fixture.service.makeTenant("other")
+        try await decide(fixture, tenant.id, subject: "2", daysAgo: 100)
         try await app.tenantTransaction(other.id) {
             try await $0.query(
                 """
@@ -94,30 +94,30 @@ import Text
                     \(Timestamp.systemClock().adding(seconds: -86_400 * 2)), \(10))
                 """)
         }
-        #expect(try await scene.count("decisions") == 2)
+        #expect(try await fixture.count("decisions") == 2)
     }
 
     @Test func `sessions, links and tokens go once they have ended`() async throws {
-        let scene = try await Scene()
-        let storage = scene.service.storage
-        _ = try await scene.service.session(role: .owner, tenant: nil)
+        let fixture = try await Fixture()
+        let storage = fixture.service.storage
+        _ = try await fixture.service.session(role: "owner", tenant: nil)
         let person = try await storage.createOperator(
             email: "a@example.org", emailKey: "a@example.org", name: nil, role: .owner,
             tenant: nil, passwordHash: nil, by: .system)
         try await storage.storeOperatorLink([1], for: person.id, seconds: 60)
         #expect(try await sweep(storage) == [:])
-        _ = try await scene.administrator.query(
+        _ = try await fixture.administrator.query(
             "UPDATE operator_sessions SET expires_at = now() - interval '1 second'")
-        _ = try await scene.administrator.query(
+        _ = try await fixture.administrator.query(
             "UPDATE operator_links SET expires_at = now() - interval '25 hours'")
         #expect(try await sweep(storage) == ["operator_sessions": 1, "operator_links": 1])
     }
 
     @Test func `a tenant's tokens go a day after their end, and only that tenant's`() async throws {
-        let scene = try await Scene()
-        let storage = scene.service.storage
+        let fixture = try await Fixture()
+        let storage = fixture.service.storage
         for (slug, hours) in [("acme", 25), ("other", 23)] {
-            let tenant = try await scene.service.makeTenant(slug)
+            let tenant = try await fixture.service.makeTenant(slug)
             let email = try EmailAddress("a@\(slug).example")
             try await storage.scope(tenant.id).change(by: .system) { change in
                 let user = try await change.createUser(
@@ -125,17 +125,17 @@ import Text
                 _ = try await change.makeLinkGrant(for: user)
             }
             let ended = Timestamp.systemClock().adding(seconds: Int64(-hours * 3600))
-            _ = try await scene.administrator.query(
+            _ = try await fixture.administrator.query(
                 "UPDATE link_grants SET expires_at = \(ended) WHERE tenant_id = \(tenant.id)")
         }
         #expect(try await sweep(storage) == ["link_grants": 1])
-        #expect(try await scene.count("link_grants") == 1)
+        #expect(try await fixture.count("link_grants") == 1)
     }
 
     @Test func `a replica leaves the work to the one that is at it`() async throws {
-        let scene = try await Scene()
-        let storage = scene.service.storage
-        try await scene.administrator.transaction { other in
+        let fixture = try await Fixture()
+        let storage = fixture.service.storage
+        try await fixture.administrator.transaction { other in
             try await other.query("SELECT pg_advisory_xact_lock(113668262264833)")
             #expect(try await sweep(storage) == nil)
         }
@@ -143,9 +143,9 @@ import Text
     }
 
     @Test func `users to purge are found by the time of their deletion`() async throws {
-        let scene = try await Scene()
-        let tenant = try await scene.service.makeTenant("acme")
-        try await scene.administrator.query(
+        let fixture = try await Fixture()
+        let tenant = try await fixture.service.makeTenant("acme")
+        try await fixture.administrator.query(
             """
             INSERT INTO users (tenant_id, id, email, email_key, role, status, source, created_at,
                 updated_at, deleted_at)
@@ -154,10 +154,10 @@ import Text
                 CASE WHEN n % 20 = 0 THEN now() - n * interval '1 minute' END
             FROM generate_series(1, 20000) n
             """)
-        try await scene.administrator.query("ANALYZE users")
+        try await fixture.administrator.query("ANALYZE users")
         let sql = Database.usersSQL(deletedBy: .systemClock())
         // As a prepared statement is planned after a while, without its values.
-        let plan = try await scene.service.storage.platform.transaction { transaction in
+        let plan = try await fixture.service.storage.platform.transaction { transaction in
             try await transaction.query("SET LOCAL plan_cache_mode = force_generic_plan")
             try await transaction.query(SQL(raw: "PREPARE oldest AS \(sql.text)"))
             let rows = try await transaction.query("EXPLAIN EXECUTE oldest(NULL, NULL)")
@@ -168,10 +168,10 @@ import Text
     }
 
     private func decide(
-        _ scene: Scene, _ tenant: UUID, subject: String, daysAgo: Int
+        _ fixture: Fixture, _ tenant: UUID, subject: String, daysAgo: Int
     ) async throws {
         let at = Timestamp.systemClock().adding(seconds: Int64(-daysAgo) * 86_400)
-        _ = try await scene.administrator.query(
+        _ = try await fixture.administrator.query(
             """
             INSERT INTO decisions (tenant_id, id, created_at, outcome, reference, provider, issuer,
                 subject, trace, duration_ms)

@@ -14,7 +14,7 @@ import Text
         "audit_events", "directory_slugs", "directory_locators",
     ]
 
-    private struct Scene {
+    private struct Fixture {
         let service: TestService
         let administrator: Postgres
         let mine = UUID.random()
@@ -73,108 +73,108 @@ import Text
         }
     }
 
-    private func expectPurged(_ scene: Scene) async throws {
-        for table in scene.tables {
-            let left = try await scene.count(table, of: scene.mine)
+    private func expectPurged(_ fixture: Fixture) async throws {
+        for table in fixture.tables {
+            let left = try await fixture.count(table, of: fixture.mine)
             if Self.kept.contains(table) {
                 #expect(left > 0, "\(table) has lost a row")
             } else {
                 #expect(left == 0, "\(table) has a row of a purged tenant")
             }
-            #expect(try await scene.count(table, of: scene.other) > 0, "\(table) of another")
+            #expect(try await fixture.count(table, of: fixture.other) > 0, "\(table) of another")
         }
     }
 
     @Test func `nothing is left in any table but the audit and the names, and others keep theirs`()
         async throws
     {
-        let scene = try await Scene()
-        #expect(Set(scene.tables).isSuperset(of: IsolationTests.tenantTables))
-        try await scene.delete(daysAgo: 1)
-        for table in scene.tables {
-            #expect(try await scene.count(table, of: scene.mine) == 1, "\(table)")
+        let fixture = try await Fixture()
+        #expect(Set(fixture.tables).isSuperset(of: IsolationTests.tenantTables))
+        try await fixture.delete(daysAgo: 1)
+        for table in fixture.tables {
+            #expect(try await fixture.count(table, of: fixture.mine) == 1, "\(table)")
         }
-        try await scene.storage.purgeTenant(scene.mine, by: .system)
-        try await expectPurged(scene)
-        #expect(try await scene.count("audit_events", of: scene.mine) == 2)
+        try await fixture.storage.purgeTenant(fixture.mine, by: .system)
+        try await expectPurged(fixture)
+        #expect(try await fixture.count("audit_events", of: fixture.mine) == 2)
     }
 
     @Test func `a purge that a crash cut short goes on with the sweep, and is written down once`()
         async throws
     {
-        let scene = try await Scene()
-        let storage = scene.storage
-        try await scene.addUsers(Database.tenantBatch)
-        try await scene.delete(daysAgo: 1)
-        let row = try #require(try await storage.scope(scene.mine).tenantRow())
-        try await storage.scope(scene.mine).change(by: .system) { try await $0.beginPurge(row) }
+        let fixture = try await Fixture()
+        let storage = fixture.storage
+        try await fixture.addUsers(Database.tenantBatch)
+        try await fixture.delete(daysAgo: 1)
+        let row = try #require(try await storage.scope(fixture.mine).tenantRow())
+        try await storage.scope(fixture.mine).change(by: .system) { try await $0.beginPurge(row) }
         let step = try await storage.purgeStep(
-            scene.mine, deletedBy: storage.clock(), by: .system)
+            fixture.mine, deletedBy: storage.clock(), by: .system)
         guard case .more = step else {
             Issue.record("\(step)")
             return
         }
         // Half of it is gone: nobody restores it any more.
         await #expect(throws: StorageFailure.self) {
-            try await storage.scope(scene.mine).change(by: .system) { change in
+            try await storage.scope(fixture.mine).change(by: .system) { change in
                 _ = try await change.setTenantStatus(
                     change.lockTenant(), .active, action: .tenantRestored)
             }
         }
         #expect(try await storage.sweep { _, _ in })
-        try await expectPurged(scene)
-        let written = try await scene.administrator.read(
+        try await expectPurged(fixture)
+        let written = try await fixture.administrator.read(
             "SELECT 1 FROM audit_events WHERE action = 'tenant.purged'")
         #expect(written.count == 1)
         #expect(try await storage.sweep { _, _ in })
     }
 
     @Test func `the sweep purges who was deleted 30 days ago and no other`() async throws {
-        let scene = try await Scene()
-        try await scene.delete(daysAgo: 29)
-        #expect(try await scene.storage.sweep { _, _ in })
-        #expect(try await scene.count("tenants", of: scene.mine) == 1)
-        #expect(try await scene.count("policies", of: scene.mine) == 1)
-        try await scene.delete(daysAgo: 30)
-        #expect(try await scene.storage.sweep { _, _ in })
-        try await expectPurged(scene)
+        let fixture = try await Fixture()
+        try await fixture.delete(daysAgo: 29)
+        #expect(try await fixture.storage.sweep { _, _ in })
+        #expect(try await fixture.count("tenants", of: fixture.mine) == 1)
+        #expect(try await fixture.count("policies", of: fixture.mine) == 1)
+        try await fixture.delete(daysAgo: 30)
+        #expect(try await fixture.storage.sweep { _, _ in })
+        try await expectPurged(fixture)
     }
 
     @Test func `the app role removes no row of a living tenant, nor of another than its own`()
         async throws
     {
-        let scene = try await Scene()
-        let app = scene.storage.app
-        for (asker, tenant) in [(scene.mine, scene.mine), (scene.other, scene.mine)] {
-            if asker == scene.other { try await scene.delete(daysAgo: 40) }
+        let fixture = try await Fixture()
+        let app = fixture.storage.app
+        for (asker, tenant) in [(fixture.mine, fixture.mine), (fixture.other, fixture.mine)] {
+            if asker == fixture.other { try await fixture.delete(daysAgo: 40) }
             await #expect(throws: PostgresError.self) {
                 try await app.tenantTransaction(asker) {
                     try await $0.query("SELECT tenant_rows_remove(\(tenant), \(10))")
                 }
             }
         }
-        for table in scene.tables {
-            #expect(try await scene.count(table, of: scene.mine) == 1, "\(table)")
+        for table in fixture.tables {
+            #expect(try await fixture.count(table, of: fixture.mine) == 1, "\(table)")
         }
     }
 
     /// A million rows are removed batch by batch: none may look at all of them for its own.
     @Test func `a batch is found by an index and removed by the places of its rows`() async throws {
-        let scene = try await Scene()
-        try await scene.addUsers(20_000)
-        try await scene.delete(daysAgo: 40)
-        try await scene.administrator.query("ANALYZE users")
-        let owner = try await scene.administrator.transaction { transaction in
+        let fixture = try await Fixture()
+        try await fixture.addUsers(20_000)
+        try await fixture.delete(daysAgo: 40)
+        try await fixture.administrator.query("ANALYZE users")
+        let owner = try await fixture.administrator.transaction { transaction in
             try await transaction.query("SET LOCAL ROLE gatehouse_owner")
             try await transaction.query(
-                "SELECT set_config('app.tenant', \(scene.mine.description), true)")
+                "SELECT set_config('app.tenant', \(fixture.mine.description), true)")
             try await transaction.query(
                 SQL(
                     raw: "PREPARE batch (uuid, bigint) AS DELETE FROM users WHERE tenant_id = $1 "
                         + "AND ctid = ANY (ARRAY(SELECT ctid FROM users WHERE tenant_id = $1 "
                         + "LIMIT $2))"))
             let rows = try await transaction.query(
-                SQL(raw: "EXPLAIN EXECUTE batch('\(scene.mine)', 1000)"))
+                SQL(raw: "EXPLAIN EXECUTE batch('\(fixture.mine)', 1000)"))
             return try rows.map { try $0.get(0, as: String.self) }.joined(separator: "\n")
         }
         #expect(owner.contains("Tid Scan"), "\(owner)")

@@ -3,11 +3,12 @@ import Testing
 import Text
 
 @Suite struct APIKeyTests {
-    let now = Scene.now
+    let now = RuleFixture.now
 
     func key() -> APIKey {
         APIKey(
-            id: UUID(high: 1, low: 1), tenantID: Scene.acme, owner: .user(Scene.ann), name: "k",
+            id: UUID(high: 1, low: 1), tenantID: RuleFixture.acme, owner: .user(RuleFixture.ann),
+            name: "k",
             environment: .live, current: secret(1), scopes: ["api:read"], createdAt: now)
     }
 

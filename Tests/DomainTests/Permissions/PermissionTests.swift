@@ -4,7 +4,7 @@ import Text
 
 @Suite struct PermissionTests {
     static let me = UUID(high: 1, low: 1)
-    static let home = Scene.acme
+    static let home = RuleFixture.acme
 
     /// owner, admin, developer, support, auditor, user admin, manager, member; `o` own, `m` up to
     /// member, `g` up to manager.
@@ -32,10 +32,10 @@ import Text
             func may(_ target: PermissionTarget) -> Bool {
                 Permissions.permits(principal, right, in: Self.home, target: target) == .allowed
             }
-            let foreign = may(PermissionTarget(ownerID: Scene.bob, role: .admin))
+            let foreign = may(PermissionTarget(ownerID: RuleFixture.bob, role: .admin))
             let own = may(PermissionTarget(ownerID: Self.me, role: .admin))
-            let member = may(PermissionTarget(ownerID: Scene.bob, role: .member))
-            let manager = may(PermissionTarget(ownerID: Scene.bob, role: .manager))
+            let member = may(PermissionTarget(ownerID: RuleFixture.bob, role: .member))
+            let manager = may(PermissionTarget(ownerID: RuleFixture.bob, role: .manager))
             let y = cell == UInt8(ascii: "y")
             let g = cell == UInt8(ascii: "g")
             #expect(foreign == y, "\(right) \(principal)")
@@ -47,9 +47,9 @@ import Text
 
     @Test func `another tenant is not there, and the platform sees all`() {
         let mine = Principal.operator(id: Self.me, role: .owner, tenant: Self.home)
-        #expect(Permissions.permits(mine, .readUsers, in: Scene.other) == .notFound)
+        #expect(Permissions.permits(mine, .readUsers, in: RuleFixture.other) == .notFound)
         let platform = Principal.operator(id: Self.me, role: .owner, tenant: nil)
-        #expect(Permissions.permits(platform, .readUsers, in: Scene.other) == .allowed)
+        #expect(Permissions.permits(platform, .readUsers, in: RuleFixture.other) == .allowed)
         #expect(Permissions.permits(mine, .createTenant, in: nil) != .allowed)
         #expect(Permissions.permits(mine, .verifyDomainByAssertion, in: Self.home) != .allowed)
     }
@@ -57,7 +57,7 @@ import Text
     @Test func `a user's key has its scopes only within the user's column`() {
         func key(_ role: UserRole, _ scopes: [String]) -> Principal {
             let owner = Principal.KeyOwner.user(id: Self.me, role: role, tenant: Self.home)
-            return .key(id: Scene.bob, owner: owner, scopes: scopes)
+            return .key(id: RuleFixture.bob, owner: owner, scopes: scopes)
         }
         let may = { Permissions.permits($0, .createUsers, in: Self.home) }
         #expect(may(key(.admin, ["users:write"])) == .allowed)
@@ -68,7 +68,7 @@ import Text
     @Test func `a tenant's key has its scopes in its tenant alone`() {
         let key = Principal.key(id: Self.me, owner: .tenant(Self.home), scopes: ["invites:write"])
         #expect(Permissions.permits(key, .manageInvites, in: Self.home) == .allowed)
-        #expect(Permissions.permits(key, .manageInvites, in: Scene.other) == .notFound)
+        #expect(Permissions.permits(key, .manageInvites, in: RuleFixture.other) == .notFound)
         #expect(Permissions.permits(.anyone, .readUsers, in: Self.home) != .allowed)
     }
 

@@ -24,7 +24,7 @@ import Text
 
     @Test func `a tenant's pool maps google only when told to`() {
         var own = pool
-        own.tenantID = Scene.acme
+        own.tenantID = RuleFixture.acme
         let person = CognitoMapping.federated(pool: own, upstream: "Google", subject: "1")
         #expect(person?.identity.provider == .cognito)
         #expect(person?.identity.issuer == "us-east-1_abc/google")
@@ -70,7 +70,7 @@ import Text
     }
 
     @Test func `U11 a retry is the same answer unless somebody changed the facts`() {
-        let id = Scene.ann
+        let id = RuleFixture.ann
         var existing = Verdict(.existing)
         existing.userID = id
         let created = Retry.Recorded(outcome: .created, userID: id)
@@ -87,7 +87,7 @@ import Text
     }
 
     @Test func `the digest keeps fields apart`() {
-        let attempt = Scene().attempt
+        let attempt = RuleFixture().attempt
         var shifted = attempt
         shifted.identity.issuer = "is"
         shifted.identity.subject = "ss1"

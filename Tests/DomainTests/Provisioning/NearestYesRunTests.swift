@@ -6,15 +6,15 @@ import Text
 /// How often the rules are asked for what would admit.
 struct NearestYesRunTests {
     @Test func `the rules are asked for one attempt twelve times at most`() {
-        var scene = Scene()
+        var fixture = RuleFixture()
         for number: UInt64 in 1...20 {
-            scene = scene.tenant(UUID(high: 1, low: number)) {
-                $0.user = Scene.user(.suspended, id: UUID(high: 2, low: number))
+            fixture = fixture.tenant(UUID(high: 1, low: number)) {
+                $0.user = RuleFixture.user(.suspended, id: UUID(high: 2, low: number))
             }
         }
-        #expect(scene.answer == "refused user_suspended")
+        #expect(fixture.answer == "refused user_suspended")
         let told = Provisioning.wouldAdmit(
-            scene.attempt, facts: scene.facts, refused: .userSuspended, now: Scene.now)
+            fixture.attempt, facts: fixture.facts, refused: .userSuspended, now: RuleFixture.now)
         // Of each tenant two changes are tried, and resuming alone admits.
         #expect(told.count == 6)
         #expect(told.allSatisfy { $0.change == .resumeUser })

@@ -7,10 +7,10 @@ import Text
     @Test(arguments: 0..<20) func `any facts keep the invariants`(seed: UInt64) {
         var random = SeededNumbers(seed: seed)
         for _ in 0..<500 {
-            let scene = make(&random)
-            let verdict = scene.verdict
+            let fixture = make(&random)
+            let verdict = fixture.verdict
             let effects = verdict.effects
-            #expect(verdict == scene.verdict)
+            #expect(verdict == fixture.verdict)
             #expect(!verdict.trace.isEmpty)
             #expect(effects.filter(\.touchesUser).count <= 1)
             let links = effects.filter {
@@ -28,40 +28,40 @@ import Text
             for case .createUser(_, let role, let source) in effects where source != .invite {
                 #expect(role < .admin)
             }
-            if scene.attempt.trigger.isUnprovedNative {
+            if fixture.attempt.trigger.isUnprovedNative {
                 #expect(effects.allSatisfy { !$0.touchesUser } && links.isEmpty)
             }
         }
     }
 
-    private func make(_ random: inout SeededNumbers) -> Scene {
-        var scene = Scene(
+    private func make(_ random: inout SeededNumbers) -> RuleFixture {
+        var fixture = RuleFixture(
             random.pick(ProviderKind.allCases), trust: random.pick([nil] + EmailTrust.allCases),
             domains: ["ex.com"], verified: random.pick([nil, true, false]),
             trigger: random.pick(Attempt.Trigger.allCases))
-        for id in [Scene.acme, Scene.other] where random.chance(2) {
+        for id in [RuleFixture.acme, RuleFixture.other] where random.chance(2) {
             let policy = random.pick(TenantPolicy.SignUp.allCases)
             let row = random.chance(2) ? user(&random, live: true) : nil
-            let invite = random.chance(3) ? Scene.invite(id, role: .admin) : nil
+            let invite = random.chance(3) ? RuleFixture.invite(id, role: .admin) : nil
             let hasDomain = random.chance(3)
             let status = random.pick([Tenant.Status.active, .active, .active, .suspended])
-            scene = scene.tenant(id, policy, asked: random.chance(4)) {
+            fixture = fixture.tenant(id, policy, asked: random.chance(4)) {
                 $0.status = status
                 $0.user = row
                 $0.invite = invite
-                $0.domain = hasDomain ? Scene.domain() : nil
+                $0.domain = hasDomain ? RuleFixture.domain() : nil
                 $0.policy.defaultRole = .admin
             }
-            if random.chance(4) { scene = scene.known(row ?? user(&random, live: false), id) }
+            if random.chance(4) { fixture = fixture.known(row ?? user(&random, live: false), id) }
         }
-        return random.chance(4) ? scene.token(random.pick([nil, Scene.invite()])) : scene
+        return random.chance(4) ? fixture.token(random.pick([nil, RuleFixture.invite()])) : fixture
     }
 
     private func user(_ random: inout SeededNumbers, live: Bool) -> UserFacts {
         let live: [User.Status] = live ? [.pending, .active, .suspended] : User.Status.allCases
-        return Scene.user(
+        return RuleFixture.user(
             random.pick(live), random.pick(User.Source.allCases),
-            id: random.pick([Scene.ann, Scene.bob]), proved: random.chance(2),
+            id: random.pick([RuleFixture.ann, RuleFixture.bob]), proved: random.chance(2),
             unproved: random.chance(3))
     }
 }

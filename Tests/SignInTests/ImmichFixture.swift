@@ -8,7 +8,7 @@ import Testing
 import Text
 
 /// A tenant with the client `immich` switched on and one person who has a password.
-struct ImmichStage: ClientStage {
+struct ImmichFixture: ClientFixture {
     static let mount = "/t/acme/immich"
     static let headers =
         ", x-immich-user-token, x-immich-session-token, x-api-key, devicemodel, devicetype"
@@ -20,15 +20,15 @@ struct ImmichStage: ClientStage {
 
     static func make(
         settings: String = "{}", clock: TestClock? = nil
-    ) async throws -> ImmichStage {
+    ) async throws -> ImmichFixture {
         let service = try await TestService.make(
             clock: { clock?.now ?? Timestamp.systemClock() })
         let tenant = try await service.makeTenant("acme")
         try await set(service, tenant, settings)
         try await allowOrigin(service, credentials: true)
         let user = try await service.makeUser(
-            "ann@acme.example", name: "Ann", role: .admin, password: password, in: tenant)
-        return ImmichStage(service: service, tenant: tenant, user: user)
+            "ann@acme.example", name: "Ann", role: "admin", password: password, in: tenant)
+        return ImmichFixture(service: service, tenant: tenant, user: user)
     }
 
     static func set(

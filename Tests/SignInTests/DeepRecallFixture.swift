@@ -9,7 +9,7 @@ import Testing
 import Text
 
 /// A tenant with the client `deeprecall`, and a Google and a GitHub of our own.
-struct DeepRecallStage: ClientStage {
+struct DeepRecallFixture: ClientFixture {
     static let mount = "/t/acme/deeprecall"
     static let headers = ""
     static let origin = "capacitor://localhost"
@@ -24,7 +24,7 @@ struct DeepRecallStage: ClientStage {
     static func make(
         settings: String = "{}",
         pause: @escaping @Sendable (TestProvider, Duration) -> Void = { _, _ in }
-    ) async throws -> DeepRecallStage {
+    ) async throws -> DeepRecallFixture {
         let provider = try await TestProvider.start()
         var externalServices = ExternalServices(providers: OutboundPolicy(allowsLoopback: true))
         let clock = TestClock()
@@ -35,13 +35,13 @@ struct DeepRecallStage: ClientStage {
         let service = try await TestService.make(
             externalServices: externalServices, clock: { clock.now })
         let tenant = try await service.makeTenant("acme")
-        let stage = DeepRecallStage(
+        let fixture = DeepRecallFixture(
             service: service, tenant: tenant, provider: provider, clock: clock)
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .put, "/v1/tenants/acme/clients/deeprecall",
             #"{"enabled":true,"settings":\#(settings)}"#)
         try await allowOrigin(service)
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .post, "/v1/providers",
             #"{"kind":"google","name":"G","issuer":"\#(provider.issuer)","client_id":"ios-app","#
                 + #""email_trust":"verified_claim"}"#)
@@ -49,12 +49,12 @@ struct DeepRecallStage: ClientStage {
             ("token_endpoint", "/gh/token"), ("userinfo_endpoint", "/gh/user"),
             ("device_authorization_endpoint", "/gh/device"), ("token_check_endpoint", "/gh/check"),
         ].map { #""\#($0)":"\#(provider.issuer)\#($1)""# }.joined(separator: ",")
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .post, "/v1/providers",
             #"{"kind":"github","name":"H","client_id":"Ov23li","secret":"s3cret","#
                 + #""email_trust":"verified_claim","endpoints":{\#(endpoints)}}"#)
-        stage.setGitHub()
-        return stage
+        fixture.setGitHub()
+        return fixture
     }
 
     func invite(_ email: String) async throws {

@@ -8,7 +8,7 @@ import TestSupport
 import Text
 
 /// A service with one tenant, Google and a Cognito pool of the platform.
-struct ProvisioningScene {
+struct ProvisioningFixture {
     static let pool = "eu-central-1_abc"
     let service: TestService
     let tenant: TenantRow
@@ -16,17 +16,17 @@ struct ProvisioningScene {
     static func make(
         policy: String = "{}",
         clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
-    ) async throws -> ProvisioningScene {
+    ) async throws -> ProvisioningFixture {
         let service = try await TestService.make(clock: clock)
         let policy = try JSONValue(parsing: Array(policy.utf8))
         let tenant = try await service.storage.createTenant(
             slug: "acme", name: "Acme", policy: policy, by: .system)
-        let scene = ProvisioningScene(service: service, tenant: tenant)
-        try await scene.register(#"{"kind":"google","name":"Google","client_id":"web"}"#)
-        try await scene.register(
+        let fixture = ProvisioningFixture(service: service, tenant: tenant)
+        try await fixture.register(#"{"kind":"google","name":"Google","client_id":"web"}"#)
+        try await fixture.register(
             #"{"kind":"cognito","name":"Pool","issuer":"\#(pool)","#
                 + #""email_trust":"verified_claim"}"#)
-        return scene
+        return fixture
     }
 
     func register(_ json: String) async throws {

@@ -3,7 +3,7 @@ import Text
 @testable import Domain
 
 /// One attempt and its facts, with names short enough to read a rule's test at a glance.
-struct Scene {
+struct RuleFixture {
     static let now = Timestamp(microseconds: 1_800_000_000_000_000)
     static let acme = UUID(high: 1, low: 1)
     static let other = UUID(high: 1, low: 2)
@@ -20,7 +20,7 @@ struct Scene {
         attempt = Attempt(
             trigger: trigger,
             identity: IdentityKey(provider: kind, issuer: "iss", subject: "s1"),
-            address: .parsed(Scene.email(email)), emailVerified: verified)
+            address: .parsed(RuleFixture.email(email)), emailVerified: verified)
         facts = Facts(
             provider: Provider(
                 id: UUID(high: 9, low: 9), kind: kind, name: "p", issuer: "iss", emailTrust: trust,
@@ -60,7 +60,7 @@ struct Scene {
     func tenant(
         _ id: UUID = acme, _ signUp: TenantPolicy.SignUp = .inviteOnly, asked: Bool = false,
         _ change: (inout TenantFacts) -> Void = { _ in }
-    ) -> Scene {
+    ) -> RuleFixture {
         var next = self
         var tenant = TenantFacts(id: id)
         tenant.policy.signUp = signUp
@@ -70,7 +70,8 @@ struct Scene {
         return next
     }
 
-    func known(_ user: UserFacts, _ tenant: UUID = acme, invite: InviteFacts? = nil) -> Scene {
+    func known(_ user: UserFacts, _ tenant: UUID = acme, invite: InviteFacts? = nil) -> RuleFixture
+    {
         with {
             $0.facts.known.append(
                 KnownIdentity(
@@ -79,20 +80,22 @@ struct Scene {
         }
     }
 
-    func token(_ invite: InviteFacts?) -> Scene {
+    func token(_ invite: InviteFacts?) -> RuleFixture {
         with {
             $0.attempt.hasInviteToken = true
             $0.facts.invite = invite
         }
     }
 
-    func with(_ change: (inout Scene) -> Void) -> Scene {
+    func with(_ change: (inout RuleFixture) -> Void) -> RuleFixture {
         var next = self
         change(&next)
         return next
     }
 
-    var verdict: Verdict { Provisioning.decide(attempt: attempt, facts: facts, now: Scene.now) }
+    var verdict: Verdict {
+        Provisioning.decide(attempt: attempt, facts: facts, now: RuleFixture.now)
+    }
     var answer: String {
         let verdict = verdict
         return verdict.outcome.rawValue + (verdict.reason.map { " " + $0.rawValue } ?? "")

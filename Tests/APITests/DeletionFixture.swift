@@ -9,7 +9,7 @@ import Testing
 import Text
 
 /// A tenant with time at hand, and a key of the platform, which outlives console sessions.
-struct DeletionStage {
+struct DeletionFixture {
     /// Seconds for which whoever was deleted can be restored.
     static let days: Int64 = 30 * 86_400
 
@@ -18,14 +18,14 @@ struct DeletionStage {
     let clock: TestClock
     let key: String
 
-    static func make() async throws -> DeletionStage {
+    static func make() async throws -> DeletionFixture {
         let clock = TestClock()
         let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
         let key = try await service.manage(
             .post, "/v1/api-keys",
             #"{"name":"days","scopes":["tenants:read","tenants:write","users:read","#
                 + #""users:write"]}"#)
-        return DeletionStage(
+        return DeletionFixture(
             service: service, tenant: tenant, clock: clock,
             key: try #require(key["key"]?.string))
     }

@@ -48,7 +48,7 @@ struct Somebody: Sendable {
 
 /// A tenant with a verified domain that takes its people in, Google, a pool that has people of
 /// Google's, and every client switched on.
-struct OneIdentityScene {
+struct OneIdentityFixture {
     static let google = "https://accounts.google.com"
     private static let pool = "eu-central-1_abc"
     private static let immich = "app.immich:///oauth-callback"

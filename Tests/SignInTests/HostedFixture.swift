@@ -8,7 +8,7 @@ import Text
 
 /// The server's own pages, with two providers, the tenant `acme` and browsers: each jar keeps cookies
 /// and posts forms as pages have them.
-struct HostedStage {
+struct HostedFixture {
     static let email = "ann@example.com"
     static let callback = "http://gatehouse.test/sign-in/callback"
     static let sameOrigin = [
@@ -67,7 +67,7 @@ struct HostedStage {
 
     /// To that provider and back, as Ann.
     func passThrough(
-        _ number: Int, at path: String, _ jar: Jar, email: String = HostedStage.email
+        _ number: Int, at path: String, _ jar: Jar, email: String = HostedFixture.email
     ) async throws -> TestAnswer {
         let begun = try await post(path, [("provider", ids[number])], jar)
         #expect(begun.status == 303, "\(begun.text)")
@@ -75,7 +75,7 @@ struct HostedStage {
         let provider = number == 0 ? first : second
         #expect(location.hasPrefix(provider.issuer))
         let asked = FormText(String(location.drop { $0 != "?" }.dropFirst()))
-        #expect(asked.first("redirect_uri") == HostedStage.callback)
+        #expect(asked.first("redirect_uri") == HostedFixture.callback)
         let token = provider.mint(clientID: "web", now: Timestamp.systemClock()).token([
             "nonce": "\"\(asked.first("nonce") ?? "")\"", "email": "\"\(email)\"",
             "sub": "\"\(email)\"",

@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// A tenant with one client switched on, and a page of an allowed origin beside the app itself.
-protocol ClientStage: Sendable {
+protocol ClientFixture: Sendable {
     static var mount: String { get }
     /// A web page's, or the app's own web view's.
     static var origin: String { get }
@@ -15,7 +15,7 @@ protocol ClientStage: Sendable {
     var service: TestService { get }
 }
 
-extension ClientStage {
+extension ClientFixture {
     static var origin: String { "https://web.acme.example" }
 
     static func allowOrigin(_ service: TestService, credentials: Bool = false) async throws {

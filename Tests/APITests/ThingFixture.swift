@@ -8,7 +8,7 @@ import Synchronization
 import Text
 
 /// A small service of one noun behind the real dispatcher, with credentials by name.
-struct Fixture {
+struct ThingFixture {
     static let acme = ResolvedTenant(id: UUID(high: 1, low: 1), slug: "acme")
     static let other = ResolvedTenant(id: UUID(high: 2, low: 2), slug: "other")
     static let thing = UUID(high: 0x4000, low: 7)

@@ -7,7 +7,7 @@ import Testing
 import Text
 
 /// A tenant with the client `thinkwork`, and a Cognito pool of our own making.
-struct ThinkWorkStage: ClientStage {
+struct ThinkWorkFixture: ClientFixture {
     static let mount = "/t/acme/thinkwork"
     static let headers =
         ", x-tenant-id, x-tenant-slug, x-thinkwork-tenant-id, x-thinkwork-tenant-slug, "
@@ -19,7 +19,7 @@ struct ThinkWorkStage: ClientStage {
     let provider: TestProvider
 
     static func make(settings: String = "{}", logger: Logger? = nil) async throws
-        -> ThinkWorkStage
+        -> ThinkWorkFixture
     {
         let service = try await TestService.make(logger: logger)
         let tenant = try await service.makeTenant("acme")
@@ -28,7 +28,7 @@ struct ThinkWorkStage: ClientStage {
             json: #"{"enabled":true,"settings":\#(settings)}"#, as: .tenantAdmin(tenant))
         #expect(set.status == 200, "\(set.text)")
         try await allowOrigin(service)
-        return ThinkWorkStage(
+        return ThinkWorkFixture(
             service: service, tenant: tenant, provider: try await TestProvider.start())
     }
 

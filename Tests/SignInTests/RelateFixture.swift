@@ -6,7 +6,7 @@ import Testing
 import Text
 
 /// A tenant with the client `relate`, and its OpenID provider.
-struct RelateStage: ClientStage {
+struct RelateFixture: ClientFixture {
     static let mount = "/t/acme/relate"
     static let origin = "https://mail.acme.example"
     static let headers = ", x-signalr-user-agent"
@@ -17,28 +17,28 @@ struct RelateStage: ClientStage {
 
     static func make(
         settings: String = "{}", introspects: Bool = true, clock: TestClock? = nil
-    ) async throws -> RelateStage {
+    ) async throws -> RelateFixture {
         let provider = try await TestProvider.start()
         let service = try await TestService.make(
             clock: { clock?.now ?? Timestamp.systemClock() })
         let tenant = try await service.makeTenant("acme")
-        let stage = RelateStage(service: service, tenant: tenant, provider: provider)
-        try await stage.service.manage(
+        let fixture = RelateFixture(service: service, tenant: tenant, provider: provider)
+        try await fixture.service.manage(
             .put, "/v1/tenants/acme/clients/relate",
             #"{"enabled":true,"redirect_uris":["relate-mail://auth/callback"],"#
                 + #""settings":\#(settings)}"#)
         try await allowOrigin(service)
         let introspection =
             introspects ? #","introspection_endpoint":"\#(provider.issuer)/introspect""# : ""
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .post, "/v1/providers",
             #"{"kind":"oidc","name":"P","issuer":"\#(provider.issuer)","client_id":"mail","#
                 + #""secret":"s3cret","email_trust":"verified_claim","endpoints":{"#
                 + #""userinfo_endpoint":"\#(provider.issuer)/userinfo"\#(introspection)}}"#)
-        try await stage.service.manage(
+        try await fixture.service.manage(
             .post, "/v1/tenants/acme/invites", #"{"email":"ann@acme.example"}"#)
-        stage.know(client: "mail")
-        return stage
+        fixture.know(client: "mail")
+        return fixture
     }
 
     /// The provider knows any opaque token as Ann's, given to this client.

@@ -9,7 +9,7 @@ import Testing
 import Text
 
 /// A tenant with the client `timetracker` switched on and a provider that knows who is invited.
-struct TimeTrackerStage: ClientStage {
+struct TimeTrackerFixture: ClientFixture {
     static let headers = ", x-api-key"
     static let redirect = "timetracker://oauth/callback"
     static let mount = "/t/acme/timetracker"
@@ -22,7 +22,7 @@ struct TimeTrackerStage: ClientStage {
 
     static func make(
         settings: String = "{}", logger: Logger? = nil, clock: TestClock? = nil
-    ) async throws -> TimeTrackerStage {
+    ) async throws -> TimeTrackerFixture {
         let service = try await TestService.make(
             logger: logger, clock: { clock?.now ?? Timestamp.systemClock() })
         let tenant = try await service.makeTenant("acme")
@@ -41,7 +41,7 @@ struct TimeTrackerStage: ClientStage {
                 + #""client_id":"web","secret":"s3cret","email_trust":"verified_claim"}"#,
             as: .platformOwner)
         #expect(made.status == 201, "\(made.text)")
-        return TimeTrackerStage(service: service, tenant: tenant, provider: provider)
+        return TimeTrackerFixture(service: service, tenant: tenant, provider: provider)
     }
 
     func invite(_ email: String = Self.address) async throws {

@@ -8,7 +8,7 @@ import Testing
 import Text
 
 /// A tenant whose apps sign in at Canaille, where `person1` to `person9` are invited.
-struct RealProviderStage {
+struct RealProviderFixture {
     static let immich = "app.immich:///oauth-callback"
     static let timetracker = "timetracker://oauth/callback"
     static let relate = "relate-mail://auth/callback"
@@ -19,13 +19,13 @@ struct RealProviderStage {
     let tenant: TenantRow
     let provider: RealProvider
 
-    static func make(clock: TestClock? = nil) async throws -> RealProviderStage {
+    static func make(clock: TestClock? = nil) async throws -> RealProviderFixture {
         let provider = try RealProvider(redirects: [immich, timetracker, relate, page], people: 9)
         let service = try await TestService.make(clock: { clock?.now ?? Timestamp.systemClock() })
         let tenant = try await service.makeTenant("acme")
-        let stage = RealProviderStage(service: service, tenant: tenant, provider: provider)
-        try await stage.prepare()
-        return stage
+        let fixture = RealProviderFixture(service: service, tenant: tenant, provider: provider)
+        try await fixture.prepare()
+        return fixture
     }
 
     private func prepare() async throws {

@@ -8,30 +8,30 @@ import Testing
 import Text
 
 /// A provider of our own behind an Immich client, driven as the mobile app drives it.
-struct ImmichOAuthScene {
+struct ImmichOAuthFixture {
     static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
     static let redirect = "app.immich:///oauth-callback"
 
-    let stage: ImmichStage
+    let base: ImmichFixture
     let provider: TestProvider
 
     static func make(
         trust: String = "verified_claim", clock: TestClock? = nil
-    ) async throws -> ImmichOAuthScene {
-        let stage = try await ImmichStage.make(clock: clock)
+    ) async throws -> ImmichOAuthFixture {
+        let base = try await ImmichFixture.make(clock: clock)
         let provider = try await TestProvider.start()
-        let made = try await stage.service.send(
+        let made = try await base.service.send(
             .post, "/v1/providers",
             json: #"{"kind":"oidc","name":"Test","issuer":"\#(provider.issuer)","#
                 + #""client_id":"web","secret":"s3cret","email_trust":"\#(trust)"}"#,
             as: .platformOwner)
         #expect(made.status == 201, "\(made.text)")
-        return ImmichOAuthScene(stage: stage, provider: provider)
+        return ImmichOAuthFixture(base: base, provider: provider)
     }
 
     func invite(_ email: String) async throws {
-        let answer = try await stage.service.send(
+        let answer = try await base.service.send(
             .post, "/v1/tenants/acme/invites", json: #"{"email":"\#(email)"}"#,
             as: .platformOwner)
         #expect(answer.status == 201, "\(answer.text)")
@@ -41,7 +41,7 @@ struct ImmichOAuthScene {
     func begin(_ state: String, redirect: String = "") async throws -> FormText {
         let path =
             "/api/oauth/authorize?code_challenge=\(Self.challenge)&code_challenge_method=S256"
-        let answer = try await stage.send(.get, "\(path)&state=\(state)\(redirect)")
+        let answer = try await base.send(.get, "\(path)&state=\(state)\(redirect)")
         let url = answer.json["url"]?.string ?? ""
         expectAnswer(answer, #"{"url":"\#(url)"}"#)
         #expect(answer.first("set-cookie") == nil)
@@ -69,8 +69,8 @@ struct ImmichOAuthScene {
     ) async throws -> TestAnswer {
         let url = "\(redirect)?code=c0de&state=\(state)\(query)"
         let proof = verifier.map { #","codeVerifier":"\#($0)""# } ?? ""
-        return try await stage.send(
+        return try await base.send(
             .post, "/api/oauth/callback", #"{"url":"\#(url)"\#(proof)}"#,
-            fields: ImmichStage.device)
+            fields: ImmichFixture.device)
     }
 }

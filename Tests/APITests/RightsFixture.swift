@@ -11,8 +11,8 @@ import Testing
 import Text
 
 /// One tenant with one of everything, and a credential of every kind.
-struct RightsStage {
-    let stage: UserStage
+struct RightsFixture {
+    let base: UserFixture
     /// By the path up to its `{id}`, or by the parameter's name.
     var things: [String: String] = [:]
     /// `users` by role: those who own keys.
@@ -21,8 +21,8 @@ struct RightsStage {
     static let every = ManagementScope.allCases.map(\.rawValue)
     private static let acme = "/v1/tenants/{tenant}"
 
-    static func make(_ stage: UserStage) async throws -> RightsStage {
-        var made = RightsStage(stage: stage)
+    static func make(_ base: UserFixture) async throws -> RightsFixture {
+        var made = RightsFixture(base: base)
         try await made.furnish()
         for role in UserRole.allCases { made.people[role] = try await made.person(role) }
         return made
@@ -30,23 +30,23 @@ struct RightsStage {
 
     /// A made object's id.
     private func make(_ path: String, _ json: String) async throws -> String {
-        let answer = try await stage.service.send(.post, path, json: json, as: .platformOwner)
+        let answer = try await base.service.send(.post, path, json: json, as: .platformOwner)
         #expect([200, 201].contains(answer.status), "\(path) \(answer.text)")
         return try #require(answer.json["id"]?.string)
     }
 
     private mutating func furnish() async throws {
-        let user = try await stage.make("somebody@a.example")
+        let user = try await base.make("somebody@a.example")
         let identity =
             #"{"provider":"google","issuer":"https://accounts.google.com","subject":"1"}"#
-        let tenant = stage.tenant.id.description
+        let tenant = base.tenant.id.description
         // The client of the sessions, without which their tokens are no credentials.
-        try await stage.service.manage(
+        try await base.service.manage(
             .put, "/v1/tenants/acme/clients/relate", #"{"enabled":true}"#)
         things = [
             "\(Self.acme)/users": user,
             "identity_id": try await make("/v1/tenants/acme/users/\(user)/identities", identity),
-            "session_id": try await stage.addSession(of: user).description,
+            "session_id": try await base.addSession(of: user).description,
             "\(Self.acme)/invites": try await make(
                 "/v1/tenants/acme/invites", #"{"email":"guest@a.example"}"#),
             "\(Self.acme)/api-keys": try await make(
@@ -69,7 +69,7 @@ struct RightsStage {
         let provider = things["/v1/providers"] ?? ""
         things["credential_id"] = try await make(
             "/v1/providers/\(provider)/hook-credentials", "{}")
-        let decision = try await stage.service.send(
+        let decision = try await base.service.send(
             .post, "/v1/hooks/pre-signup",
             json: #"{"provider":"google","subject":"9","email":"x@gmail.com","tenant":"acme"}"#,
             as: .platformOwner)
@@ -80,8 +80,8 @@ struct RightsStage {
 
     /// An active user with this role, who may own keys.
     private func person(_ role: UserRole) async throws -> UUID {
-        let id = try #require(UUID(try await stage.make("\(role.rawValue)@a.example")))
-        try await stage.service.storage.scope(stage.tenant.id).change(by: .system) { change in
+        let id = try #require(UUID(try await base.make("\(role.rawValue)@a.example")))
+        try await base.service.storage.scope(base.tenant.id).change(by: .system) { change in
             try await change.query(
                 """
                 UPDATE users SET role = \(role.rawValue), status = 'active'
@@ -97,7 +97,7 @@ struct RightsStage {
     ) async throws -> String {
         let list = scopes.map { "\"\($0)\"" }.joined(separator: ",")
         let who = owner.map { #","owner":{"type":"user","id":"\#($0)"}"# } ?? ""
-        let answer = try await stage.service.send(
+        let answer = try await base.service.send(
             .post, path, json: #"{"name":"k","scopes":[\#(list)]\#(who)}"#, as: .platformOwner)
         return try #require(answer.json["key"]?.string, "\(answer.text)")
     }
@@ -105,11 +105,11 @@ struct RightsStage {
     /// As a client gives it to who has signed in there.
     func accessToken(of user: UUID?) async throws -> String {
         let user = try #require(user)
-        let session = try await stage.addSession(of: user.description)
+        let session = try await base.addSession(of: user.description)
         let now = Timestamp.systemClock()
-        return try await stage.service.composition.tokens.sign(
+        return try await base.service.composition.tokens.sign(
             AccessTokenClaims(
-                user: user, tenant: stage.tenant.id, session: session,
+                user: user, tenant: base.tenant.id, session: session,
                 tokenID: UUID.random().description, client: "timetracker", issuedAt: now,
                 expiresAt: now.adding(seconds: 600)))
     }

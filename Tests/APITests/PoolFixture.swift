@@ -8,7 +8,7 @@ import Text
 
 /// A pool of the platform that has users of its own and of an upstream, AzureAD, which no issuer
 /// stands for; the tenant `victim`, and the tenant `evil`, whose owner calls hooks too.
-struct PoolStage: Sendable {
+struct PoolFixture: Sendable {
     static let pool = "eu-central-1_abc"
     let service: TestService
     let victim: TenantRow
@@ -26,18 +26,18 @@ struct PoolStage: Sendable {
     static func make(
         victim: String = "{}", evil: String = "{}", pool more: String = "",
         owner: Caller = .platform
-    ) async throws -> PoolStage {
+    ) async throws -> PoolFixture {
         let clock = TestClock()
         let service = try await TestService.make(clock: { clock.now })
         func tenant(_ slug: String, _ policy: String) async throws -> TenantRow {
             try await service.storage.createTenant(
                 slug: slug, name: slug, policy: JSONValue(parsing: Array(policy.utf8)), by: .system)
         }
-        let stage = PoolStage(
+        let fixture = PoolFixture(
             service: service, victim: try await tenant("victim", victim),
             evil: try await tenant("evil", evil), provider: try await TestProvider.start(),
             clock: clock, owner: owner)
-        let issuer = stage.provider.issuer
+        let issuer = fixture.provider.issuer
         let made = try await service.send(
             .post, "/v1/providers",
             json:
@@ -45,12 +45,12 @@ struct PoolStage: Sendable {
                 + #""email_trust":"verified_claim","endpoints":{"issuer":"\#(issuer)/\#(pool)","#
                 + #""authorization_endpoint":"\#(issuer)/a","token_endpoint":"\#(issuer)/t","#
                 + #""jwks_uri":"\#(issuer)/keys"}\#(more)}"#,
-            as: stage.credential(owner))
+            as: fixture.credential(owner))
         #expect(made.status == 201, "\(made.text)")
         if owner != .platform {
             _ = try await service.storage.app.query("UPDATE providers SET confirmed = true")
         }
-        return stage
+        return fixture
     }
 
     @discardableResult

@@ -8,13 +8,13 @@ import Testing
 import Text
 
 /// A service with one tenant, and what the tests ask of it again and again.
-struct UserStage {
+struct UserFixture {
     let service: TestService
     let tenant: TenantRow
 
-    static func make() async throws -> UserStage {
+    static func make() async throws -> UserFixture {
         let (service, tenant) = try await TestService.makeWithTenant()
-        return UserStage(service: service, tenant: tenant)
+        return UserFixture(service: service, tenant: tenant)
     }
 
     func send(
