@@ -84,7 +84,7 @@ import Text
         #expect(used.json["last_used_ip"]?.string == "127.0.0.1")
     }
 
-    @Test func `a key in the address is refused, and its tenant is told`() async throws {
+    @Test func `a key in the address is refused, and its tenant reads of it`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
         let made = try await service.send(
             .post, path, json: #"{"name":"spilt","scopes":["users:read"]}"#,
@@ -124,7 +124,7 @@ import Text
         #expect(revoked.json["previous"]?["until"]?.string == nil, "\(revoked.text)")
     }
 
-    @Test func `bad input is told all at once`() async throws {
+    @Test func `one response reports all faults of a new key`() async throws {
         let (service, _) = try await TestService.makeWithTenant()
         let answer = try await service.send(
             .post, path,

@@ -140,7 +140,8 @@ import Text
         #expect(late.status == 404)
     }
 
-    @Test func `a new address is taken when it is confirmed, and the old one is told`() async throws
+    @Test func `a new address counts once it is confirmed, and the old one gets a mail`()
+        async throws
     {
         let fixture = try await Self.make()
         let token = try await fixture.asked()
@@ -161,7 +162,7 @@ import Text
         #expect(told.parts.first?.contains("#token=") == false)
     }
 
-    @Test func `the old address is nobody else's for 30 days`() async throws {
+    @Test func `no other user can take the old address for 30 days`() async throws {
         let fixture = try await Self.make()
         _ = try await fixture.confirm(fixture.asked())
         for path in [Self.users, "/v1/tenants/acme/invites"] {

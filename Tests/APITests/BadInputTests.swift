@@ -87,7 +87,7 @@ import Testing
     @Test(arguments: [
         #"{"a":"#, #"{"a":1,"a":1}"#, #"{"a":"\u0000"}"#, "\u{FEFF}{}", "{} {}", "nul",
     ])
-    func `what is not JSON is 400 at every endpoint, and nothing is written`(
+    func `a body that is not JSON is 400 at every endpoint, and nothing is written`(
         _ text: String
     ) async throws {
         try await withFixture { fixture in

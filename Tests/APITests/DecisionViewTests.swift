@@ -79,7 +79,7 @@ import Text
         #expect(tenant?["name"]?.string == "other", "\(decision)")
     }
 
-    @Test func `the reference that a person was told finds the decision`() async throws {
+    @Test func `the reference in a refusal finds the decision`() async throws {
         let fixture = try await Fixture.make()
         // Another decision, which none of the questions means.
         _ = try await fixture.base.google("2", "bob@ex.com", more: #","tenant":"acme""#)
@@ -197,7 +197,7 @@ import Text
         #expect(inviter.json["reference"]?.isNull == true)
     }
 
-    @Test func `a tenant hears nothing of a person who never signed in to it`() async throws {
+    @Test func `a tenant learns nothing about a person who never signed in to it`() async throws {
         let fixture = try await Fixture.make()
         try await fixture.base.row("ann@ex.com")
         try await fixture.other.row("ann@ex.com")
@@ -209,7 +209,7 @@ import Text
         }
     }
 
-    @Test func `a claim that nobody proved shows its tenant nothing`() async throws {
+    @Test func `an unproved claim shows its tenant nothing`() async throws {
         let fixture = try await Fixture.make()
         try await fixture.base.service.manage(
             .post, "/v1/tenants/other/domains", #"{"domain":"victim.example"}"#)

@@ -82,7 +82,9 @@ import Text
         (answer.json["choices"]?.array ?? []).compactMap { $0["tenant"]?["slug"]?.string }.sorted()
     }
 
-    @Test func `the invite is revoked by the person, audited, and its inviter told`() async throws {
+    @Test func `a declined invite is revoked and audited, and its inviter gets a mail`()
+        async throws
+    {
         let fixture = try await Self.make()
         let invite = try await fixture.invite("acme")
         _ = try await fixture.invite("other")

@@ -6,7 +6,7 @@ import Testing
 struct DecodingTests {
     let fixture = ThingFixture()
 
-    @Test func `every fault of a body is told at once`() async throws {
+    @Test func `one response reports every fault of a body`() async throws {
         let response = try await fixture.send(
             .post, ThingFixture.path,
             json: """
@@ -43,7 +43,7 @@ struct DecodingTests {
         #expect(try response.errors() == [error])
     }
 
-    @Test func `an empty body is told all that it lacks`() async throws {
+    @Test func `an empty body gets an error for each missing member`() async throws {
         let response = try await fixture.send(.post, ThingFixture.path)
         #expect(try response.errors() == ["/slug required", "/email required"])
     }
@@ -73,7 +73,7 @@ struct DecodingTests {
         #expect(try full.errors() == ["/a unknown"])
     }
 
-    @Test func `null and absent are told apart`() async throws {
+    @Test func `null and absent are different`() async throws {
         let seen = Inputs()
         let endpoint = Endpoint(
             .patch, "/x", id: "x", tag: "X", summary: "", access: .open,

@@ -89,7 +89,7 @@ import Text
     }
 
     @Test
-    func `of who was purged by the days only the id is left where it is recorded what happened`()
+    func `after a purge by age the records keep only the user's id`()
         async throws
     {
         let fixture = try await DeletionFixture.make()

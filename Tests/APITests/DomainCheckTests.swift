@@ -122,7 +122,7 @@ import Text
         #expect(fixture.sink.mails.isEmpty)
     }
 
-    @Test func `D5 a domain without its record lets nobody in after a week, and members stay`()
+    @Test func `D5 a domain without its record admits no new user after a week, and members stay`()
         async throws
     {
         let fixture = try await Self.make()
@@ -192,7 +192,8 @@ import Text
         #expect(try await fixture.look(afterDays: 8) == [.unchanged])
     }
 
-    @Test func `of a tenant without operators of its own the platform's are told`() async throws {
+    @Test func `the platform's operators get the mail of a tenant without operators`() async throws
+    {
         let fixture = try await Self.make()
         let storage = fixture.service.storage
         let tenant = try #require(try await storage.fetchTenant("acme"))

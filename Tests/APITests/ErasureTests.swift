@@ -137,7 +137,7 @@ import Text
         #expect(try await fixture.base.tables(with: [Self.address]).contains("decisions"))
     }
 
-    @Test func `who was purged is refused for 30 days, by address and by identity`() async throws {
+    @Test func `a purged person is refused for 30 days, by address and by identity`() async throws {
         let (fixture, user) = try await Self.make()
         try await fixture.purge(user)
         for (subject, email) in [("gone-1", "new@ex.com"), ("other", Self.address)] {

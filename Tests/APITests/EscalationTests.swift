@@ -51,7 +51,7 @@ import Text
         #expect(try await fixture.service.send(.get, "/v1/me", as: .bearer(key)).status == 401)
     }
 
-    @Test func `a key makes no operator who may do more than the key`() async throws {
+    @Test func `a key makes no operator with more rights than its own`() async throws {
         let fixture = try await UserFixture.make()
         let key = try await key(fixture, #""operators:write""#)
         for role in ["owner", "admin", "auditor"] {

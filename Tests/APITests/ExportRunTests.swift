@@ -90,7 +90,7 @@ import Text
         #expect(try CSVFile(answer.bytes).rows.count == 400)
     }
 
-    @Test func `who has two exports running waits, and so does everyone behind eight`()
+    @Test func `a third export of one caller waits, and so does a ninth of all`()
         async throws
     {
         let dispatcher = try Fixture().dispatcher()

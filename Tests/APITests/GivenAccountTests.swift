@@ -115,7 +115,7 @@ import Text
     }
 
     @Test(arguments: [(Int64(-1), 2), (0, 0)])
-    func `every address of the account is told by mail, for three days`(
+    func `every address of the account gets mails for three days`(
         seconds: Int64, count: Int
     ) async throws {
         let fixture = try await Self.make()

@@ -99,7 +99,7 @@ import Text
         #expect(answer.json["reason"]?.string == "user_suspended", "\(answer.text)")
     }
 
-    @Test func `who was unlinked by an operator stays out until invited anew or linked by hand`()
+    @Test func `a sign-in unlinked by an operator is refused until a new invite or a link by hand`()
         async throws
     {
         let clock = TestClock()
@@ -150,7 +150,7 @@ import Text
         }
     }
 
-    @Test func `who unlinks an own sign-in may link it again`() async throws {
+    @Test func `a user who unlinks his own sign-in may link it again`() async throws {
         let fixture = try await ProvisioningFixture.make()
         let user = try await Self.user(fixture, "ann@ex.com")
         _ = try await fixture.google("1", "ann@ex.com")
@@ -168,7 +168,7 @@ import Text
         #expect(try await fixture.count("barred_identities") == 0)
     }
 
-    @Test func `nobody links a sign-in to an account above the own role`() async throws {
+    @Test func `an operator links no sign-in to an account above his role`() async throws {
         let fixture = try await ProvisioningFixture.make()
         let admin = try await Self.user(fixture, "boss@ex.com", role: "admin")
         let made = try await fixture.service.manage(

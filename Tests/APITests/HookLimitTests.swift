@@ -21,7 +21,7 @@ import Text
                 + #""email":"\#(ann)","email_verified":true}"#, as: who)
     }
 
-    @Test func `a dry run waits for nobody's line and nobody's row`() async throws {
+    @Test func `a dry run waits for no person lock and no row lock`() async throws {
         let fixture = try await PoolFixture.make()
         try await fixture.invite(Self.ann)
         let storage = fixture.service.storage
@@ -100,7 +100,7 @@ import Text
         }
     }
 
-    @Test func `who only claims the domain of a stranger's address holds up no refusal`()
+    @Test func `an unproved claim of a domain does not delay the refusal of its addresses`()
         async throws
     {
         let fixture = try await PoolFixture.make()
@@ -119,7 +119,7 @@ import Text
         #expect("\(try await fixture.lastDecision())".contains("domain_unproved"))
     }
 
-    @Test func `who is reserved, deferred or waits for approval has failed at nothing`()
+    @Test func `a reserved, deferred or approval-pending sign-in does not count as a failure`()
         async throws
     {
         let fixture = try await PoolFixture.make(victim: #"{"sign_up":"approval"}"#)
@@ -212,7 +212,7 @@ import Text
         #expect(try await fixture.count("users") == 1)
     }
 
-    @Test func `who is over the limit hears so while the person is locked`() async throws {
+    @Test func `a caller over the limit is refused while the person is locked`() async throws {
         let fixture = try await PoolFixture.make()
         fixture.clock.startMinute()
         try await fixture.invite(Self.ann)
@@ -241,7 +241,7 @@ import Text
         }
     }
 
-    @Test func `a long name keeps nobody out`() async throws {
+    @Test func `a long name does not prevent a sign-in`() async throws {
         let fixture = try await PoolFixture.make()
         try await fixture.invite(Self.ann)
         let long = String(repeating: "x", count: 3000)

@@ -23,7 +23,9 @@ import Text
         "4, convert_to(repeat('x', \(IdempotencyQuota.bytes / 40)), 'UTF8')",
         "\(IdempotencyQuota.answers / 10), '\\x00'::bytea",
     ])
-    func `who has as much kept as may be is told so, and retries go on`(held: String) async throws {
+    func `a caller at the limit of stored responses gets an error, and retries still work`(
+        held: String
+    ) async throws {
         let clock = TestClock()
         let (service, _) = try await TestService.makeWithTenant(clock: clock)
         let key = try await service.makeKey(#""users:write""#)

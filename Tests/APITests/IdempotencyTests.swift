@@ -35,7 +35,7 @@ struct IdempotencyTests {
         #expect(first.status == 409 && second.bytes == first.bytes && fixture.ran.count == 1)
     }
 
-    @Test func `a failure of ours is not kept`() async throws {
+    @Test func `a response with status 5xx is not stored`() async throws {
         let body = #"{"slug":"broken","email":"a@b.c"}"#
         for _ in 0..<2 {
             #expect(try await fixture.send(.post, ThingFixture.path, key, json: body).status == 500)

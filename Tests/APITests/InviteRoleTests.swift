@@ -80,7 +80,9 @@ import Testing
         #expect(try await fixture.roles() == [to, to, to])
     }
 
-    @Test func `the role counts for who gave it last, not for who invited`() async throws {
+    @Test func `the role is bounded by the operator who gave it last, not by the inviter`()
+        async throws
+    {
         let base = try await ProvisioningFixture.make()
         let support = TestService.Credential.session(
             try await base.service.session(role: "support", tenant: base.tenant.id))

@@ -62,7 +62,7 @@ import Text
         #expect(taken.json["conflicting_id"] == accepted.json["user"]?["id"])
     }
 
-    @Test func `of many who accept at once one wins`() async throws {
+    @Test func `of many acceptances at once one succeeds`() async throws {
         let (service, _) = try await TestService.makeWithTenant()
         let token = try #require(try await Self.invite(service).json["token"]?.string)
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -75,7 +75,7 @@ import Text
         #expect(statuses.count { $0 == 409 } == 5)
     }
 
-    @Test func `many who invite one address at once make one invite`() async throws {
+    @Test func `many invitations of one address at once make one invite`() async throws {
         let (service, _) = try await TestService.makeWithTenant()
         _ = try await service.session(role: "owner", tenant: nil)
         let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
@@ -182,7 +182,7 @@ import Text
         }
     }
 
-    @Test func `bad input is told whole`() async throws {
+    @Test func `one response reports all faults of a new invite`() async throws {
         let (service, _) = try await TestService.makeWithTenant()
         let bad = try await Self.invite(
             service, #"{"email":"x@y","expires_at":"2020-01-01T00:00:00Z","delivery":"mail"}"#)

@@ -125,7 +125,7 @@ import Text
         return try rows.first?.get(0, as: Int.self) == 2
     }
 
-    @Test func `who may not revoke one of them revokes none`() async throws {
+    @Test func `a caller who may not revoke one of the keys revokes none`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
         let person = try await service.makeUser(
             "ann@acme.example", name: "Ann", role: "admin", password: "correct horse battery",

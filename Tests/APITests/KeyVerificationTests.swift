@@ -34,7 +34,7 @@ import Text
         return service
     }
 
-    @Test func `only the platform and the key's tenant with the scope are told more than unknown`()
+    @Test func `only the platform and the key's tenant with the scope get more than unknown`()
         async throws
     {
         let service = try await makeService()

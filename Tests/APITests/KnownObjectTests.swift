@@ -45,7 +45,7 @@ import Text
         #expect(changed.status == 200)
     }
 
-    @Test func `a platform key without the right is not told what is there`() async throws {
+    @Test func `a platform key without the right does not learn what exists`() async throws {
         let fixture = try await UserFixture.make()
         let service = fixture.service
         let key = try await service.makeKey(#""audit:read""#, at: "/v1/api-keys")
@@ -78,7 +78,7 @@ import Text
         #expect(away.status == 404)
     }
 
-    @Test func `every answer to a key with a limit says what is left of it`() async throws {
+    @Test func `every response to a key with a limit states what is left of it`() async throws {
         let clock = TestClock()
         let (service, _) = try await TestService.makeWithTenant(clock: clock)
         clock.startMinute()

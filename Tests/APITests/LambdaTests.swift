@@ -246,7 +246,8 @@ import Text
         #expect(stranger.first("x-amzn-errortype") == "UnrecognizedClientException")
     }
 
-    @Test func `a tenant that names another's pool first catches nobody`() async throws {
+    @Test func `a tenant that registers another's pool first gets none of its users`() async throws
+    {
         let fixture = try await Self.make()
         let service = fixture.base.service
         let thief = try await service.makeTenant("thief")

@@ -24,7 +24,7 @@ import Text
         #expect(again.json["reason"]?.string == "identity_link_required")
     }
 
-    @Test func `an operator's own grant is none for a sign-in of the operator's address`()
+    @Test func `an operator's own grant does not link a sign-in with the operator's address`()
         async throws
     {
         let fixture = try await ProvisioningFixture.make()

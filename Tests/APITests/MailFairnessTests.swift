@@ -97,7 +97,7 @@ import Text
         #expect(try kept[0].get(0, as: Int.self) == 0)
     }
 
-    @Test func `a request that fails holds up none of the others, and is answered later`()
+    @Test func `a failed reset request does not delay the others, and is answered later`()
         async throws
     {
         let (service, sink) = try await Self.make()
@@ -137,7 +137,7 @@ import Text
         #expect(try await service.composition.resetAnswers.round() == 20)
     }
 
-    @Test func `more requests than may wait are told to come again, whatever the address`()
+    @Test func `requests beyond the queue get 429, whatever the address`()
         async throws
     {
         let (service, _) = try await Self.make()

@@ -53,7 +53,7 @@ import Text
         return Fixture(service: service, sink: sink, log: log)
     }
 
-    @Test func `an invite goes by mail, and its token is shown to nobody`() async throws {
+    @Test func `an invite goes by mail, and no response shows its token`() async throws {
         let fixture = try await Self.make()
         let made = try await fixture.send(
             "/v1/tenants/acme/invites",

@@ -34,7 +34,7 @@ import Testing
         #expect(identity?["alias_count"]?.int == 1)
     }
 
-    @Test func `a name that was taken first is not the federated user who comes later`()
+    @Test func `a native user who takes a name first is not the later federated user`()
         async throws
     {
         let fixture = try await PoolFixture.make()
@@ -91,7 +91,7 @@ import Testing
         #expect(try rows[0].get(0, as: Int.self) == 50)
     }
 
-    @Test func `a native name that was given anew is refused, and told apart in the trace`()
+    @Test func `a reassigned native name is refused, and the trace names it`()
         async throws
     {
         let fixture = try await PoolFixture.make(victim: #"{"sign_up":"open"}"#)
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an invite, or a link made anew, lets in who has the name now`(byInvite: Bool)
+    func `a new invite or link admits the present user of a native name`(byInvite: Bool)
         async throws
     {
         let fixture = try await PoolFixture.make()

@@ -98,7 +98,7 @@ import Text
         #expect(told.last?["detail"]?.string == "Set the policy's sign_up to domain.")
     }
 
-    @Test func `approve, of who signed in and waits`() async throws {
+    @Test func `approve admits a user who signed in and waits`() async throws {
         let fixture = try await Self.make(policy: #"{"sign_up":"approval"}"#)
         try await fixture.verifiedDomain("ex.com")
         let more = Self.asked + #","claims":{"hd":"ex.com"}"#
@@ -117,7 +117,7 @@ import Text
             "existing")
     }
 
-    @Test func `restore_user, of a user who was deleted lately`() async throws {
+    @Test func `restore_user admits a user who was deleted lately`() async throws {
         let fixture = try await Self.make()
         let user = try await fixture.row("ann@ex.com")
         _ = try await fixture.google("1", "ann@ex.com")

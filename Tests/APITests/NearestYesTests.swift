@@ -103,7 +103,9 @@ import Text
         #expect(Set(named) == [fixture.tenant.id.description], "\(told)")
     }
 
-    @Test func `it waits for nobody's row, and is one of the caller's dry runs`() async throws {
+    @Test func `the nearest yes waits for no row lock and counts as one of the caller's dry runs`()
+        async throws
+    {
         let clock = TestClock()
         let fixture = try await Self.make(clock: clock)
         clock.startMinute()

@@ -234,7 +234,7 @@ import Text
         }
     }
 
-    @Test func `a fault of ours is readable by the page that may ask, and by no other`()
+    @Test func `an allowed page can read a 500, and no other page can`()
         async throws
     {
         let (service, _, _) = try await Self.make()

@@ -68,7 +68,7 @@ import Text
         #expect(answer.first("vary")?.contains("Origin") == true)
     }
 
-    @Test func `an empty Origin is none for reading and refused for writing`() async throws {
+    @Test func `an empty Origin is ignored for reading and refused for writing`() async throws {
         let fixture = try await makeFixture()
         let reading = try await fixture.get(Self.path, "")
         #expect(reading.status == 401)

@@ -31,7 +31,7 @@ import Text
         #expect(again.json["conflicting_id"]?.string == made.json["id"]?.string)
     }
 
-    @Test func `what is no origin is refused with the reason`() async throws {
+    @Test func `an invalid origin is refused with the reason`() async throws {
         let service = try await TestService.make()
         let tenant = try await service.makeTenant("acme")
         for origin in [
@@ -72,7 +72,7 @@ import Text
         #expect(other.status == 422)
     }
 
-    @Test func `nobody reaches another tenant's list, and nobody does without a credential`()
+    @Test func `another tenant's list and a call without a credential are refused`()
         async throws
     {
         let service = try await TestService.make()

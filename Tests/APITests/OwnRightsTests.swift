@@ -19,7 +19,7 @@ import Text
         return (fixture, member, .bearer(key))
     }
 
-    @Test func `a member reads himself and finds nobody else`() async throws {
+    @Test func `a member reads only himself`() async throws {
         let (fixture, member, me) = try await makeMember()
         let service = fixture.base.service
         let list = try await service.send(.get, Self.users, as: me)
@@ -105,7 +105,7 @@ import Text
         }
     }
 
-    @Test func `only who could issue a key makes it reach further or last longer`() async throws {
+    @Test func `only a caller who could issue a key widens or prolongs it`() async throws {
         let fixture = try await RightsFixture.make(try await UserFixture.make())
         let service = fixture.base.service
         let keys = "/v1/tenants/acme/api-keys"
@@ -134,7 +134,7 @@ import Text
         }
     }
 
-    @Test func `everyone is told what he may do, be it with his own things alone`() async throws {
+    @Test func `every caller reads his rights, also those on his own things alone`() async throws {
         let (fixture, _, member) = try await makeMember()
         let service = fixture.base.service
         func rights(_ who: TestService.Credential) async throws -> Set<String> {

@@ -50,7 +50,7 @@ struct ProblemTests {
         #expect(second.first("x-request-id") == "r-2")
     }
 
-    @Test func `a body with very many faults is told of a hundred, in a sentence that is short`() {
+    @Test func `a body with very many faults gets a hundred errors and a short sentence`() {
         let faults = (0..<1000).map { FieldError("/items/\($0)/origin", .duplicate, "is twice") }
         let problem = Problem.invalid(faults)
         #expect(problem.errors.count == 100)

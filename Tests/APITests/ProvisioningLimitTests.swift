@@ -9,7 +9,7 @@ import Text
 
 /// Failed attempts are held back by the minute; nobody's success is.
 @Suite(.cleansUp) struct ProvisioningLimitTests {
-    @Test func `U17 over 30 failures a minute an address is told nothing any more`() async throws {
+    @Test func `U17 after 30 failures in a minute an address gets no more reasons`() async throws {
         let clock = TestClock()
         clock.startMinute()
         let fixture = try await ProvisioningFixture.make(clock: { clock.now })

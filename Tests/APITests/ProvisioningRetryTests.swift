@@ -7,7 +7,7 @@ import Testing
 import Text
 
 @Suite(.cleansUp) struct ProvisioningRetryTests {
-    @Test func `an event id repeats its answer, and somebody suspended in between is refused`()
+    @Test func `an event id repeats its answer, and a user suspended in between is refused`()
         async throws
     {
         let fixture = try await ProvisioningFixture.make()
@@ -25,7 +25,7 @@ import Text
         #expect(try await fixture.count("decisions") == 2)
     }
 
-    @Test func `somebody invited after a refusal gets in`() async throws {
+    @Test func `a person invited after a refusal gets in`() async throws {
         let fixture = try await ProvisioningFixture.make()
         let first = try await fixture.google("1", "ann@ex.com")
         #expect(first.json["reason"]?.string == "no_tenant")
@@ -92,7 +92,9 @@ import Text
         #expect(again.json["reason"]?.string == "identity_link_required")
     }
 
-    @Test func `what nobody proved on a waiting row dies before its person comes`() async throws {
+    @Test func `unproved credentials of a waiting row are removed before its person signs in`()
+        async throws
+    {
         let fixture = try await ProvisioningFixture.make()
         let id = try await fixture.row("bob@ex.com")
         let owner = #","owner":{"type":"user","id":"\#(id)"}"#

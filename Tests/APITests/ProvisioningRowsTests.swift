@@ -33,7 +33,7 @@ import Text
         #expect(try await fixture.accept(new).status == 200)
     }
 
-    @Test func `I11 I12 who is active is not invited again, who is suspended not at all`()
+    @Test func `I11 I12 an active user is not invited again, and a suspended one is refused`()
         async throws
     {
         let fixture = try await ProvisioningFixture.make()
@@ -63,7 +63,7 @@ import Text
         #expect(try await fixture.count("audit_events WHERE action = 'invite.accepted'") == 1)
     }
 
-    @Test func `U9 a deleted user is kept out, until somebody invites the address anew`()
+    @Test func `U9 a deleted user is refused until a new invite of the address`()
         async throws
     {
         let fixture = try await ProvisioningFixture.make()
@@ -170,7 +170,9 @@ import Text
         #expect(answer.first("retry-after") != nil)
     }
 
-    @Test func `D1 D2 D4 a domain is verified once, and public ones are nobody's`() async throws {
+    @Test func `D1 D2 D4 a domain is verified once, and a public one cannot be claimed`()
+        async throws
+    {
         let fixture = try await ProvisioningFixture.make()
         _ = try await fixture.service.makeTenant("other")
         var statuses: [Int] = []

@@ -76,7 +76,7 @@ import Text
         #expect(try await fixture.count("audit_events WHERE action = 'identity.linked'") == 1)
     }
 
-    @Test func `rule 6 an invite approves who waits`() async throws {
+    @Test func `rule 6 an invite approves a user who waits for approval`() async throws {
         let fixture = try await Self.make(policy: #"{"sign_up":"approval"}"#)
         _ = try await Self.verify(fixture, "ex.com")
         let first = try await Self.own(fixture, "1", "ann@ex.com")

@@ -98,7 +98,9 @@ import Text
         #expect(try await fixture.service.database.content() == before)
     }
 
-    @Test func `bad input and strangers are told so, and nothing is decided`() async throws {
+    @Test func `bad input is 422, a caller without a credential is 401, and neither is a decision`()
+        async throws
+    {
         let fixture = try await ProvisioningFixture.make()
         let bad = try await fixture.hook(#"{"provider":"google","emial":"a@b.c"}"#)
         #expect(bad.status == 422)

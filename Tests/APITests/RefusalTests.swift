@@ -38,7 +38,7 @@ struct RefusalTests {
     }
 
     @Test(arguments: ["other", "nobody", "00000002-0000-0000-0000-000000000002"])
-    func `another tenant and none are the same 404`(tenant: String) async throws {
+    func `an unknown tenant and another tenant get the same 404`(tenant: String) async throws {
         let response = try await fixture.send(.get, "/v1/tenants/\(tenant)/things")
         #expect(response.status == 404)
         #expect(try response.json()["detail"]?.string == "There is no such tenant.")
@@ -67,7 +67,7 @@ struct RefusalTests {
         #expect(response.first("retry-after") == "1")
     }
 
-    @Test func `405 and OPTIONS name what is served`() async throws {
+    @Test func `405 and OPTIONS list the served methods`() async throws {
         let refused = try await fixture.send(.delete, ThingFixture.path)
         #expect(refused.first("allow") == "GET, HEAD, POST, OPTIONS")
         let options = try await fixture.send(.options, ThingFixture.path, as: nil)

@@ -34,7 +34,7 @@ import Text
         }
     }
 
-    @Test func `give_account links who proved the address and ends every other way in`()
+    @Test func `give_account links the person who proved the address and ends the other ways in`()
         async throws
     {
         let fixture = try await Fixture.make()
@@ -171,7 +171,7 @@ import Text
         #expect(late.json["code"]?.string == "conflict", "\(late.text)")
     }
 
-    @Test func `two operators who give the account at once give it once`() async throws {
+    @Test func `when two operators give the account at once, it is given once`() async throws {
         let fixture = try await Fixture.make()
         let answers = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<6 {

@@ -66,7 +66,7 @@ import Text
         }
     }
 
-    @Test func `nobody elsewhere locks the owner out`() async throws {
+    @Test func `failed sign-ins from another address do not lock the owner out`() async throws {
         let (service, _) = try await Self.make()
         #expect(try await Self.signIn(service).status == 201)
         for _ in 0..<6 { _ = try await Self.signIn(service, "wrong", from: "198.51.100.7") }

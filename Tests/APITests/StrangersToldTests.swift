@@ -35,7 +35,7 @@ import Text
         }
     }
 
-    @Test func `an address that is only claimed tells nothing of who has it`() async throws {
+    @Test func `an address that is only claimed reveals nothing about its user`() async throws {
         let fixture = try await PoolFixture.make()
         var texts: Set<String> = []
         for (status, reason) in Self.rows {
@@ -60,7 +60,7 @@ import Text
         #expect(texts.count == 1)
     }
 
-    @Test func `whose address is vouched for is told the reason, and still no row`() async throws {
+    @Test func `a person with a proved address reads the reason, but no row`() async throws {
         let fixture = try await PoolFixture.make()
         for (status, reason) in Self.rows where status != "active" {
             try await Self.make(status, fixture)
@@ -72,7 +72,9 @@ import Text
         }
     }
 
-    @Test func `who is known by the identity is told why, whatever the address`() async throws {
+    @Test func `a person with a known identity reads the reason, whatever the address`()
+        async throws
+    {
         let fixture = try await PoolFixture.make()
         try await fixture.invite("ann@corp.example")
         let first = try await fixture.signIn(
@@ -108,7 +110,7 @@ import Text
         #expect(claimed.outcome == "refused email_unverified", "\(claimed.text)")
     }
 
-    @Test func `the workspace app tells of no one but who is in`() async throws {
+    @Test func `the workspace app reveals only active users`() async throws {
         let fixture = try await PoolFixture.make()
         try await fixture.manage(
             .put, "/v1/tenants/victim/clients/thinkwork", #"{"enabled":true}"#)

@@ -46,7 +46,8 @@ import Testing
         }
     }
 
-    @Test func `a claim by a tenant's hook takes nobody who was invited elsewhere`() async throws {
+    @Test func `a claim by a tenant's hook takes no person who was invited elsewhere`() async throws
+    {
         let fixture = try await Fixture.make()
         _ = try await fixture.user("dummy@evil.example")
         let claimed = try await fixture.claim(Self.victim.0, "dummy@evil.example")
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: ["suspend", "delete"])
-    func `a claim by an operator's word refuses nobody elsewhere`(_ verb: String) async throws {
+    func `a claim by an operator's word refuses no person elsewhere`(_ verb: String) async throws {
         let fixture = try await Fixture.make()
         let dummy = try await fixture.user("dummy@evil.example")
         let path = "/v1/tenants/evil/users/\(dummy)"

@@ -58,7 +58,7 @@ import Text
     }
 
     @Test(arguments: ["suspend", "delete"])
-    func `a row of a dead invite does not come back as one that admits nobody`(
+    func `the row of a dead invite does not return as one without an entry`(
         verb: String
     ) async throws {
         let (service, tenant) = try await TestService.makeWithTenant()

@@ -217,7 +217,7 @@ import Text
         #expect(!fixture.log.text.contains("canary"))
     }
 
-    @Test func `who was signed out everywhere needs a token from after that`() async throws {
+    @Test func `a user who was signed out everywhere needs a newer token`() async throws {
         let fixture = try await make()
         try await fixture.register()
         try await fixture.invite("ann@ex.com")

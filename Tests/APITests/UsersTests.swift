@@ -51,7 +51,9 @@ import Text
         }
     }
 
-    @Test func `nobody reaches users without a credential or of another tenant`() async throws {
+    @Test func `users need a credential, and those of another tenant are out of reach`()
+        async throws
+    {
         let fixture = try await UserFixture.make()
         let id = try await fixture.make("ada@example.com")
         let other = try await fixture.service.makeTenant("other")
@@ -151,7 +153,7 @@ import Text
         #expect(try await fixture.count("directory_tenants_of(\(key))") == 0)
     }
 
-    @Test func `approval is for somebody who signed up`() async throws {
+    @Test func `approval applies only to a user who signed up`() async throws {
         let fixture = try await UserFixture.make()
         let id = try await fixture.make("ada@example.com")
         #expect(try await fixture.send(.post, "/\(id)/approve").status == 409)

@@ -25,7 +25,7 @@ import Text
         (answer.json["results"]?.array ?? []).map { $0["code"]?.string ?? "valid" }
     }
 
-    @Test func `who may not ask costs no look-up, and a tenant's caller none of another's keys`()
+    @Test func `a caller without the right and a tenant's caller for foreign keys cost no look-up`()
         async throws
     {
         let (service, tenant) = try await TestService.makeWithTenant()

@@ -97,7 +97,7 @@ func `other paths are left to others`(path: String) throws {
     #expect(other.status == 200)
 }
 
-@Test func `gzip is sent to who takes it, under an ETag of its own`() throws {
+@Test func `gzip is sent to clients that accept it, under an ETag of its own`() throws {
     let plain = try #require(try get("/console/"))
     let zipped = try #require(try get("/console/", [Field("accept-encoding", "br, GZIP;q=0.8")]))
     #expect(zipped.first("content-encoding") == "gzip")

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct CommonPasswordsTests {
     @Test(arguments: ["password", "PassWord", "00000000", "zzzzzzzzzz", "1qaz2wsx3edc", "iloveyou"])
-    func `what everybody chooses is found in any case`(password: String) {
+    func `a common password is found in any case`(password: String) {
         #expect(CommonPasswords.contains(password.utf8))
     }
 

@@ -95,7 +95,8 @@ import Testing
     }
 
     @Test(arguments: ["", "a.b", "..", "a.b.c.d", "YQ.YQ.YQ=", "YQ.YQ .YQ", "YQ\n.YQ.YQ"])
-    func `what is no compact form is refused or signed by nobody`(text: String) throws {
+    func `a text that is no compact form is refused or has no valid signature`(text: String) throws
+    {
         guard let token = JWS(compact: Array(text.utf8)) else { return }
         #expect(!token.isSigned(by: try ellipticKey()))
     }

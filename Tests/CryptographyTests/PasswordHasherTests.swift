@@ -57,7 +57,7 @@ import Testing
             .verifyUnknown([5])
     }
 
-    @Test func `more callers than the queue holds are told that it is busy`() async throws {
+    @Test func `callers beyond the queue get the error busy`() async throws {
         let hasher = PasswordHasher(
             secrets: SecretKeys([]), threads: 1, queueLimit: 0, cost: Self.cheap)
         await #expect(throws: PasswordFault.busy) { try await hasher.hash([5]) }

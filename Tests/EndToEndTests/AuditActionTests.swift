@@ -37,12 +37,12 @@ struct AuditActionTests {
         ),
         "user.account_given": (
             "APITests/ResolveDecisionTests.swift",
-            "give_account links who proved the address and ends every other way in"
+            "give_account links the person who proved the address and ends the other ways in"
         ),
         // Told to the replicas in the same words as `domain.deleted`; it takes a week to come.
         "domain.lapsed": (
             "APITests/DomainCheckTests.swift",
-            "D5 a domain without its record lets nobody in after a week, and members stay"
+            "D5 a domain without its record admits no new user after a week, and members stay"
         ),
     ]
 

@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: Runtime.allCases)
-    func `a failure is tried once more, and then nobody is let in unseen`(
+    func `a failed call is repeated once, and then the sign-up is refused`(
         _ runtime: Runtime
     ) async throws {
         let event = Self.event("grace@acme.example")

@@ -219,7 +219,7 @@ import Testing
         #expect(try gatehouse(["check"], settings(database)).code == 0)
     }
 
-    @Test func `a restore without rows is told from a good one`() async throws {
+    @Test func `check finds a restore without rows`() async throws {
         let database = try await TestDatabase.make()
         let client = database.client(as: database.administrator)
         #expect(try gatehouse(["check"], settings(database)).code == 0)
@@ -232,7 +232,7 @@ import Testing
         #expect(restored.code == 1 && restored.text.contains("restored from a dump without rows"))
     }
 
-    @Test func `an address that is none is refused in words`() async throws {
+    @Test func `an invalid address is refused with its fault`() async throws {
         let database = try await TestDatabase.make()
         for words in [["operator", "reset", "--email", "bad"], ["setup", "--email", "bad"]] {
             let refused = try gatehouse(words, settings(database))

@@ -343,7 +343,7 @@ import Testing
         }
     }
 
-    @Test func `what is withdrawn at one replica is refused by another that remembers it`()
+    @Test func `an access withdrawn at one replica is refused by another that has it in its cache`()
         async throws
     {
         let fixture = try await Fixture()

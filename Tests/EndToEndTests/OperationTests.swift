@@ -46,7 +46,7 @@ import Testing
         #expect(!page.body.contains("some-secret-path"))
     }
 
-    @Test func `a line of the log says who asked, of which tenant, and how an unknown path begins`()
+    @Test func `a log line has the caller, the tenant and the beginning of an unknown path`()
         async throws
     {
         let log = CapturedLog()

@@ -37,7 +37,7 @@ import Testing
         return (running, auth)
     }
 
-    @Test func `what is refused before it is read whole carries the fields of every answer`()
+    @Test func `a request refused before it is read whole has the usual response fields`()
         async throws
     {
         let (running, _) = try await Self.start()
@@ -74,7 +74,7 @@ import Testing
         #expect(list.body.contains(#""items":[]"#))
     }
 
-    @Test func `a port that somebody listens on is not shared with a second server`() async throws {
+    @Test func `a port in use is not shared with a second server`() async throws {
         let (running, _) = try await Self.start()
         await #expect(throws: ListenError.self) {
             _ = try await RunningService(replacing: running) {

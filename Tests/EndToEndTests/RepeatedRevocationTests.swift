@@ -90,7 +90,7 @@ import Text
         ]
     }
 
-    @Test func `who withdraws again waits as the first one does`() async throws {
+    @Test func `a repeated withdrawal waits like the first one`() async throws {
         let database = try await TestDatabase.make()
         let service = try await Service.start(
             ServiceConfiguration(

@@ -28,7 +28,7 @@ import Testing
         return "Authorization: Bearer \(secret.text)"
     }
 
-    @Test func `a trusted proxy names the caller, and nobody else does`() async throws {
+    @Test func `only a trusted proxy names the caller`() async throws {
         let running = try await RunningService {
             $0.trustedProxies = ["127.0.0.1", "10.0.0.0/8"]
         }

@@ -77,7 +77,7 @@ import Testing
         #expect(try open.exchange("{}").status >= 400)
     }
 
-    @Test func `a service that is told to stop is not ready, and serves on`() async throws {
+    @Test func `a service that has to stop is not ready, and still serves`() async throws {
         let running = try await RunningService()
         #expect(try running.send("GET", "/readyz").status == 200)
         running.service.prepareToStop()

@@ -37,7 +37,7 @@ struct IDTokenCheckTests {
         } catch { return (error as? IDTokenFault)?.rawValue ?? "\(error)" }
     }
 
-    @Test func `a good token says who the person is`() throws {
+    @Test func `a good token names the person`() throws {
         let claims = try check(mint.token(["hd": "\"example.com\""]))
         #expect(claims.subject == "person-1")
         #expect(claims.audience == "web-client")

@@ -64,7 +64,7 @@ import Text
         #expect(fixture.fetches == 2)
     }
 
-    @Test func `all who come at once wait for one fetch`() async throws {
+    @Test func `concurrent checks wait for one fetch`() async throws {
         let fixture = try await Fixture()
         let token = fixture.token()
         await withTaskGroup(of: FederationFault?.self) { group in
@@ -138,7 +138,7 @@ import Text
         #expect(await fixture.fault(fixture.token()) == nil)
     }
 
-    @Test func `documents that are none vouch for nobody`() async throws {
+    @Test func `invalid documents make the provider unavailable`() async throws {
         let keys = #"{"keys":[]}"#
         let pages: [(String, TestProvider.Page)] = [
             (TestProvider.discoveryPath, .init(status: 302, keys)),

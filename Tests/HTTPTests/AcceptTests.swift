@@ -20,7 +20,7 @@ struct AcceptTests {
         #expect(Accept.choice(among: Self.offers, by: [value]) == choice)
     }
 
-    @Test func `several lines are one list, and none wants nothing`() {
+    @Test func `several Accept lines are one list, and no line chooses nothing`() {
         #expect(Accept.choice(among: Self.offers, by: ["text/html", "text/csv"]) == 2)
         #expect(Accept.choice(among: Self.offers, by: []) == nil)
     }

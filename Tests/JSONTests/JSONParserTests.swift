@@ -79,7 +79,7 @@ import Testing
             ("0", 0), ("-7", -7), ("9223372036854775807", Int.max), ("-0", nil), ("1.0", nil),
             ("1e3", nil), ("9223372036854775808", nil), ("\"1\"", nil), ("true", nil),
         ] as [(String, Int?)])
-    func `only what is written as an integer is one`(text: String, expected: Int?) throws {
+    func `only a number written as an integer is an integer`(text: String, expected: Int?) throws {
         #expect(try JSONValue(parsing: Array(text.utf8)).int == expected)
     }
 

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `what is longer than the room at the start is written whole`() {
+    @Test func `a text longer than the first buffer is written whole`() {
         let long = String(repeating: "ab\n", count: 5000)
         let text = written { json in
             json.beginArray()

@@ -195,21 +195,21 @@ MUTANTS = [
     ),
     mutant(
         "H2", "a bound sub is not held against a native name",
-        "NativeNameTests/`a native name that was given anew is refused, and told apart in the trace`",
+        "NativeNameTests/`a reassigned native name is refused, and the trace names it`",
         ("Sources/Product/Storage/Provisioning/TenantReading.swift",
          "if key.isNativeName, alias != nil,",
          "if !MUTATED, key.isNativeName, alias != nil,"),
     ),
     mutant(
         "P4", "the audit does not say that a name was given anew",
-        "NativeNameTests/`a native name that was given anew is refused, and told apart in the trace`",
+        "NativeNameTests/`a reassigned native name is refused, and the trace names it`",
         ("Sources/Product/Storage/Provisioning/ProvisioningStore.swift",
          "if let identity = verdict.nameGivenAnew {",
          "if !MUTATED, let identity = verdict.nameGivenAnew {"),
     ),
     mutant(
         "P4", "no invite lets in who has the name now",
-        "NativeNameTests/`an invite, or a link made anew, lets in who has the name now`",
+        "NativeNameTests/`a new invite or link admits the present user of a native name`",
         ("Sources/Product/Domain/Provisioning/Rules/UserNameRules.swift",
          "return isInvited ? nil",
          "return isInvited && !MUTATED ? nil"),
@@ -246,14 +246,14 @@ MUTANTS = [
     ),
     mutant(
         "H4", "a refusal shows the user and the tenant",
-        "StrangersToldTests/`whose address is vouched for is told the reason, and still no row`",
+        "StrangersToldTests/`a person with a proved address reads the reason, but no row`",
         ("Sources/Product/Storage/Provisioning/ProvisioningCall.swift",
          "guard verdict.outcome == .refused else { return self }",
          "guard !MUTATED, verdict.outcome == .refused else { return self }"),
     ),
     mutant(
         "H4", "an address that is only claimed hears why",
-        "StrangersToldTests/`an address that is only claimed tells nothing of who has it`",
+        "StrangersToldTests/`an address that is only claimed reveals nothing about its user`",
         ("Sources/Product/Domain/Provisioning/Rules/UserNameRules.swift",
          "return isKnown ? nil : .emailUnverified",
          "return MUTATED || isKnown ? nil : .emailUnverified"),
@@ -267,7 +267,7 @@ MUTANTS = [
     ),
     mutant(
         "P5", "who is known by the identity is not told why",
-        "StrangersToldTests/`who is known by the identity is told why, whatever the address`",
+        "StrangersToldTests/`a person with a known identity reads the reason, whatever the address`",
         ("Sources/Product/Domain/Provisioning/Rules/UserNameRules.swift",
          "let isKnown = facts.known.contains",
          "let isKnown = !MUTATED && facts.known.contains"),
@@ -277,14 +277,14 @@ MUTANTS = [
     ),
     mutant(
         "P5", "the recorded decision has what the stranger was told",
-        "StrangersToldTests/`an address that is only claimed tells nothing of who has it`",
+        "StrangersToldTests/`an address that is only claimed reveals nothing about its user`",
         ("Sources/Product/Storage/Provisioning/DecisionStore.swift",
          "\\(verdict.reason?.rawValue), \\(result.reference)",
          "\\(MUTATED ? Optional(result.publicReason.rawValue) : verdict.reason?.rawValue), \\(result.reference)"),
     ),
     mutant(
         "H4", "the workspace app shows whose address it is",
-        "StrangersToldTests/`the workspace app tells of no one but who is in`",
+        "StrangersToldTests/`the workspace app reveals only active users`",
         ("Sources/Product/SignIn/Account/BearerPerson.swift",
          "return result.publicView",
          "return MUTATED ? result : result.publicView"),
@@ -340,7 +340,7 @@ MUTANTS = [
     ),
     mutant(
         "H5", "any number of requests waits",
-        "MailFairnessTests/`more requests than may wait are told to come again, whatever the address`",
+        "MailFairnessTests/`requests beyond the queue get 429, whatever the address`",
         ("Sources/Product/Storage/Mail/ResetAsks.swift",
          "OFFSET \\(Self.waitingResetAsks - 1) LIMIT 1)",
          "OFFSET \\(MUTATED ? 1_000_000 : Self.waitingResetAsks - 1) LIMIT 1)"),
@@ -595,14 +595,14 @@ MUTANTS = [
     ),
     mutant(
         "M6", "who may not ask is looked up for",
-        "VerificationCostTests/`who may not ask costs no look-up, and a tenant's caller none of another's keys`",
+        "VerificationCostTests/`a caller without the right and a tenant's caller for foreign keys cost no look-up`",
         ("Sources/Product/API/APIKeys/KeyFinding.swift",
          "guard Permissions.permits(caller, .verifyKeys, in: caller.tenantID) == .allowed",
          "guard MUTATED || Permissions.permits(caller, .verifyKeys, in: caller.tenantID) == .allowed"),
     ),
     mutant(
         "M6", "a tenant's caller is looked up for in every tenant",
-        "VerificationCostTests/`who may not ask costs no look-up, and a tenant's caller none of another's keys`",
+        "VerificationCostTests/`a caller without the right and a tenant's caller for foreign keys cost no look-up`",
         ("Sources/Product/API/APIKeys/KeyFinding.swift",
          "return tenant.map { .one($0.locator) } ?? .none",
          "if MUTATED { return .all }\n"
@@ -624,14 +624,14 @@ MUTANTS = [
     ),
     mutant(
         "M7", "a tenant's claim of a pool is confirmed",
-        "LambdaTests/`a tenant that names another's pool first catches nobody`",
+        "LambdaTests/`a tenant that registers another's pool first gets none of its users`",
         ("Sources/Product/API/Providers/ProviderInput.swift",
          "isConfirmed = call.principal.platform || kind",
          "isConfirmed = MUTATED || call.principal.platform || kind"),
     ),
     mutant(
         "M7", "an unproved claim of a pool takes in the platform's events",
-        "LambdaTests/`a tenant that names another's pool first catches nobody`",
+        "LambdaTests/`a tenant that registers another's pool first gets none of its users`",
         ("Sources/Product/Storage/Provisioning/AttemptReading.swift",
          "guard row.isConfirmed || call.caller != nil else",
          "guard MUTATED || row.isConfirmed || call.caller != nil else"),
@@ -659,7 +659,7 @@ MUTANTS = [
     ),
     mutant(
         "M11", "a credential has any number of answers kept",
-        "IdempotencyQuotaTests/`who has as much kept as may be is told so, and retries go on`",
+        "IdempotencyQuotaTests/`a caller at the limit of stored responses gets an error, and retries still work`",
         ("Sources/Product/Storage/Idempotency/IdempotencyQuota.swift",
          "        return one.share >= 1\n"
          "    }\n"
@@ -742,7 +742,7 @@ MUTANTS = [
     ),
     mutant(
         "LOW bound hosts", "a bound host's own page is refused",
-        "CookieOriginTests/`a bound host's own pages act at its mount, and nobody else's do`",
+        "CookieOriginTests/`a bound host's own pages may write at its mount, and no other pages may`",
         ("Sources/Product/API/Origins/CORSPolicyEnforcer.swift",
          "guard request.isMountedByHost, let host",
          "guard !MUTATED, request.isMountedByHost, let host"),

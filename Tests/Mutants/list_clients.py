@@ -33,8 +33,7 @@ MUTANTS = [
     ),
     mutant(
         "C2", "the first admin's address keeps its case",
-        "ImmichAdminTests/`the first admin is in lower case, and is told to change the password "
-        "until it is done`",
+        "ImmichAdminTests/`the first admin is in lower case, and must change the password first`",
         ("Sources/Product/SignIn/Immich/ImmichSignIn.swift",
          "let lower = asciiLowercased(email)",
          "let lower = MUTATED ? email : asciiLowercased(email)"),
@@ -44,32 +43,28 @@ MUTANTS = [
     ),
     mutant(
         "C2", "the first admin need not change the password",
-        "ImmichAdminTests/`the first admin is in lower case, and is told to change the password "
-        "until it is done`",
+        "ImmichAdminTests/`the first admin is in lower case, and must change the password first`",
         ("Sources/Product/SignIn/Immich/ImmichProfile.swift",
          ".init(firstPasswordName, .bool(true)),",
          ".init(firstPasswordName, .bool(!MUTATED)),"),
     ),
     mutant(
         "C2", "the hint stays after the password was changed",
-        "ImmichAdminTests/`the first admin is in lower case, and is told to change the password "
-        "until it is done`",
+        "ImmichAdminTests/`the first admin is in lower case, and must change the password first`",
         ("Sources/Product/SignIn/Immich/ImmichProfile.swift",
          "stored.hasFirstPassword && document",
          "(MUTATED || stored.hasFirstPassword) && document"),
     ),
     mutant(
         "C2", "the first admin has no storage label",
-        "ImmichAdminTests/`the first admin is in lower case, and is told to change the password "
-        "until it is done`",
+        "ImmichAdminTests/`the first admin is in lower case, and must change the password first`",
         ("Sources/Product/SignIn/Immich/ImmichProfile.swift",
          ".init(storageLabelName, .string(\"admin\"))",
          ".init(storageLabelName, MUTATED ? .null : .string(\"admin\"))"),
     ),
     mutant(
         "C2", "the first admin is taken for onboarded",
-        "ImmichAdminTests/`the first admin is in lower case, and is told to change the password "
-        "until it is done`",
+        "ImmichAdminTests/`the first admin is in lower case, and must change the password first`",
         ("Sources/Product/SignIn/Immich/ImmichProfile.swift",
          ".init(onboardedName, .bool(false)),",
          ".init(onboardedName, .bool(MUTATED)),"),
@@ -150,14 +145,14 @@ MUTANTS = [
     ),
     mutant(
         "C6", "the secret goes where the provider was moved to",
-        "OwnClientTests/`the secret is shown to nobody, kept while nothing moves, and sent nowhere else`",
+        "OwnClientTests/`no response shows the secret; it is kept with its settings and sent nowhere else`",
         ("Sources/Product/SignIn/Providers/ClientsProvider.swift",
          "guard secret.audience == provider",
          "guard MUTATED || secret.audience == provider"),
     ),
     mutant(
         "C6", "another client keeps the secret of the one before",
-        "OwnClientTests/`the secret is shown to nobody, kept while nothing moves, and sent nowhere else`",
+        "OwnClientTests/`no response shows the secret; it is kept with its settings and sent nowhere else`",
         ("Sources/Product/Storage/Clients/ClientSecret.swift",
          "if let audience, had == audience { return true }",
          "if let audience, MUTATED || had == audience { return true }"),
@@ -336,7 +331,7 @@ MUTANTS = [
     ),
     mutant(
         "C12", "a suspended person cannot sign out",
-        "ImmichAdminTests/`who signs out while suspended is signed out when that ends`",
+        "ImmichAdminTests/`a user who signs out while suspended stays signed out after it`",
         ("Sources/Product/SignIn/Requests/Caller.swift",
          "try await endSession(holder(of: credential.text))",
          "try await endSession(MUTATED ? person(credential.text) : holder(of: credential.text))"),
@@ -371,14 +366,14 @@ MUTANTS = [
     ),
     mutant(
         "C12", "a short state is told as a failed sign-in",
-        "ImmichOAuthTests/`I7 what does not begin a sign-in is told, the missing provider before all`",
+        "ImmichOAuthTests/`I7 a call that begins no sign-in gets its error, the missing provider first`",
         ("Sources/Product/SignIn/Providers/Login.swift",
          "else { throw SignInRefusal.stateUnfit }",
          "else { throw MUTATED ? SignInRefusal.stateUnknown : SignInRefusal.stateUnfit }"),
     ),
     mutant(
         "C13", "the forwarder tries once",
-        "CognitoForwarderTests/`a failure is tried once more, and then nobody is let in unseen`",
+        "CognitoForwarderTests/`a failed call is repeated once, and then the sign-up is refused`",
         ("deploy/cognito/forwarder.py",
          "range(2 if trigger in PATHS else 0)",
          "range(1 if trigger in PATHS else 0)"),
@@ -388,7 +383,7 @@ MUTANTS = [
     ),
     mutant(
         "C13", "the person reads what is wrong with our key",
-        "CognitoForwarderTests/`a failure is tried once more, and then nobody is let in unseen`",
+        "CognitoForwarderTests/`a failed call is repeated once, and then the sign-up is refused`",
         ("deploy/cognito/forwarder.py",
          " and '\"code\":\"forbidden\"' not in text",
          ""),
@@ -398,7 +393,7 @@ MUTANTS = [
     ),
     mutant(
         "C13", "a service that is away lets everybody in",
-        "CognitoForwarderTests/`a failure is tried once more, and then nobody is let in unseen`",
+        "CognitoForwarderTests/`a failed call is repeated once, and then the sign-up is refused`",
         ("deploy/cognito/forwarder.py",
          "if trigger == \"PreSignUp\":",
          "if False:"),

@@ -26,7 +26,7 @@ MUTANTS = [
     ),
     mutant(
         "O1.1", "readyz asks a reader alone",
-        "ServerFaultTests/`who gets no connection for writes is not ready, though reads go on`",
+        "ServerFaultTests/`a service without a connection for writes is not ready, though reads go on`",
         ("Sources/Platform/Postgres/Postgres.swift",
          "hasActiveWriter() ? read(sql) : mark(sql)",
          "hasActiveWriter() ? read(sql) : MUTATED ? read(sql) : mark(sql)"),
@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     mutant(
         "O1.3", "check takes a restore without rows for good",
-        "CommandLineTests/`a restore without rows is told from a good one`",
+        "CommandLineTests/`check finds a restore without rows`",
         ("Sources/Service/Application/CommandLine/DatabaseChecks.swift",
          "guard empty == 0 else {",
          "guard MUTATED || empty == 0 else {"),
@@ -122,7 +122,7 @@ MUTANTS = [
     ),
     mutant(
         "O1.6", "a server that leaves stays ready",
-        "WireRulesTests/`a service that is told to stop is not ready, and serves on`",
+        "WireRulesTests/`a service that has to stop is not ready, and still serves`",
         ("Sources/Service/Application/HTTPSite.swift",
          "if drainState.hasBegun {",
          "if !MUTATED, drainState.hasBegun {"),
@@ -143,7 +143,7 @@ MUTANTS = [
     ),
     mutant(
         "O1.6", "a renewed certificate is not shown",
-        "RenewedCertificateTests/`a renewed certificate is shown to whoever connects next`",
+        "RenewedCertificateTests/`a renewed certificate is used for the next connection`",
         ("Sources/Platform/Serving/Worker.swift",
          "listeners[index].tls = tls",
          "if !MUTATED { listeners[index].tls = tls }"),
@@ -199,7 +199,7 @@ MUTANTS = [
     ),
     mutant(
         "O1.8", "a bad address is told as a raw value",
-        "CommandLineTests/`an address that is none is refused in words`",
+        "CommandLineTests/`an invalid address is refused with its fault`",
         ("Sources/Service/Application/CommandLine/AdministrationCommand.swift",
          "throw Refused(description: \"--email \\(error.mend)\")",
          "throw Refused(description: MUTATED ? \"\\(error)\" : \"--email \\(error.mend)\")"),
@@ -264,7 +264,7 @@ MUTANTS = [
     ),
     mutant(
         "O1.11", "a full disk is a fault of ours",
-        "ServerFaultTests/`a fault of the server is told by its name`",
+        "ServerFaultTests/`a fault of the server is logged by its name`",
         ("Sources/Platform/Postgres/PostgresError.swift",
          "case \"57P01\", \"57P02\", \"57P03\", \"57P05\",",
          "case \"53100\" where MUTATED:\n"
@@ -273,7 +273,7 @@ MUTANTS = [
     ),
     mutant(
         "O1.11", "the log does not name the fault",
-        "ServerFaultTests/`a fault of the server is told by its name`",
+        "ServerFaultTests/`a fault of the server is logged by its name`",
         ("Sources/Platform/Postgres/PoolOpening.swift",
          "guard let name = error.fault, faultLog",
          "guard !MUTATED, let name = error.fault, faultLog"),
@@ -308,7 +308,7 @@ MUTANTS = [
     ),
     mutant(
         "O1.12", "what is left of a limit is told with 429 alone",
-        "KnownObjectTests/`every answer to a key with a limit says what is left of it`",
+        "KnownObjectTests/`every response to a key with a limit states what is left of it`",
         ("Sources/Product/API/Pipeline/Dispatcher.swift",
          "if let left = exchange.call.principal.rateLimit {",
          "if !MUTATED, let left = exchange.call.principal.rateLimit {"),
@@ -331,14 +331,14 @@ MUTANTS = [
     ),
     mutant(
         "O1.12", "the log names neither tenant nor caller",
-        "OperationTests/`a line of the log says who asked, of which tenant, and how an unknown path begins`",
+        "OperationTests/`a log line has the caller, the tenant and the beginning of an unknown path`",
         ("Sources/Service/Application/Composition.swift",
          "if let tenant = record.tenant { fields",
          "if !MUTATED, let tenant = record.tenant { fields"),
     ),
     mutant(
         "O1.12", "the log says nothing of an unknown path",
-        "OperationTests/`a line of the log says who asked, of which tenant, and how an unknown path begins`",
+        "OperationTests/`a log line has the caller, the tenant and the beginning of an unknown path`",
         ("Sources/Product/API/Pipeline/Exchange.swift",
          "if match == nil { record",
          "if !MUTATED, match == nil { record"),

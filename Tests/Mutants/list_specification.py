@@ -19,7 +19,7 @@ MUTANTS = [
     ),
     mutant(
         "P8", "a role counts for who invited, not for who gave it",
-        "InviteRoleTests/`the role counts for who gave it last, not for who invited`",
+        "InviteRoleTests/`the role is bounded by the operator who gave it last, not by the inviter`",
         ("Sources/Product/Storage/Invites/InviteChanges.swift",
          "func roleGiven(_ role: UserRole) -> SQL {\n"
          "        \"\"\"",
@@ -108,7 +108,7 @@ MUTANTS = [
     ),
     mutant(
         "P9", "anybody who may link links to any role",
-        "HandLinkTests/`nobody links a sign-in to an account above the own role`",
+        "HandLinkTests/`an operator links no sign-in to an account above his role`",
         ("Sources/Product/API/Users/UserIdentityEndpoints.swift",
          "guard mayActFor(call, user) else {",
          "guard MUTATED || mayActFor(call, user) else {"),
@@ -126,28 +126,28 @@ MUTANTS = [
     ),
     mutant(
         "P10", "unlinking sets no bar",
-        "HandLinkTests/`who was unlinked by an operator stays out until invited anew or linked by hand`",
+        "HandLinkTests/`a sign-in unlinked by an operator is refused until a new invite or a link by hand`",
         ("Sources/Product/Storage/Users/IdentityStore.swift",
          "if isBarred {",
          "if isBarred, !MUTATED {"),
     ),
     mutant(
         "P10", "an older invite brings back who was unlinked",
-        "HandLinkRuleTests/`who was unlinked stays out by rows, domains, open doors and older invites`",
+        "HandLinkRuleTests/`rows, domains, open sign-up and older invites do not admit an unlinked sign-in`",
         ("Sources/Product/Domain/Provisioning/Rules/BarredIdentityRule.swift",
          "return own.sentAt.map { $0 <= since } ?? true",
          "return !MUTATED && (own.sentAt.map { $0 <= since } ?? true)"),
     ),
     mutant(
         "P10", "no invite brings back who was unlinked",
-        "HandLinkRuleTests/`a later invite and a link grant bring back who was unlinked`",
+        "HandLinkRuleTests/`a later invite and a link grant admit an unlinked sign-in`",
         ("Sources/Product/Domain/Provisioning/Rules/BarredIdentityRule.swift",
          "guard let own, own.invite.isLive(at: now) else",
          "guard !MUTATED, let own, own.invite.isLive(at: now) else"),
     ),
     mutant(
         "P10", "no grant brings back who was unlinked",
-        "HandLinkRuleTests/`a later invite and a link grant bring back who was unlinked`",
+        "HandLinkRuleTests/`a later invite and a link grant admit an unlinked sign-in`",
         ("Sources/Product/Domain/Provisioning/Rules/BarredIdentityRule.swift",
          "if let user = tenant.user, let grant",
          "if !MUTATED, let user = tenant.user, let grant"),
@@ -161,21 +161,21 @@ MUTANTS = [
     ),
     mutant(
         "P10", "a bar in one tenant makes a choice in another",
-        "HandLinkRuleTests/`a bar in one tenant keeps nobody out of another`",
+        "HandLinkRuleTests/`a barred identity of one tenant is not barred in another`",
         ("Sources/Product/Domain/Provisioning/Rules/CandidateRule.swift",
          "if isBarred(tenant) {",
          "if !MUTATED, isBarred(tenant) {"),
     ),
     mutant(
         "P10", "who unlinks an own sign-in is barred",
-        "HandLinkTests/`who unlinks an own sign-in may link it again`",
+        "HandLinkTests/`a user who unlinks his own sign-in may link it again`",
         ("Sources/Product/API/Users/UserIdentityEndpoints.swift",
          "isBarred: !isOwn,",
          "isBarred: MUTATED || !isOwn,"),
     ),
     mutant(
         "P11", "a link that was shown proves the mailbox",
-        "ResolveDecisionTests/`give_account links who proved the address and ends every other way in`",
+        "ResolveDecisionTests/`give_account links the person who proved the address and ends the other ways in`",
         ("Sources/Product/Storage/Provisioning/Effects.swift",
          "attempt.trigger != .invitePage ||",
          "MUTATED || attempt.trigger != .invitePage ||"),
@@ -196,21 +196,21 @@ MUTANTS = [
     ),
     mutant(
         "P11", "a given account keeps its password",
-        "ResolveDecisionTests/`give_account links who proved the address and ends every other way in`",
+        "ResolveDecisionTests/`give_account links the person who proved the address and ends the other ways in`",
         ("Sources/Product/Storage/Provisioning/ResolvingStore.swift",
          "UPDATE users SET password_hash = NULL, pin_hash",
          "UPDATE users SET \\(raw: MUTATED ? \"\" : \"password_hash = NULL,\") pin_hash"),
     ),
     mutant(
         "P11", "a given account's address stays unproved",
-        "ResolveDecisionTests/`give_account links who proved the address and ends every other way in`",
+        "ResolveDecisionTests/`give_account links the person who proved the address and ends the other ways in`",
         ("Sources/Product/Storage/Provisioning/ResolvingStore.swift",
          "email_verified_at = \\(now)",
          "email_verified_at = \\(MUTATED ? nil : now)"),
     ),
     mutant(
         "P11", "a given account keeps its keys",
-        "ResolveDecisionTests/`give_account links who proved the address and ends every other way in`",
+        "ResolveDecisionTests/`give_account links the person who proved the address and ends the other ways in`",
         ("Sources/Product/Storage/Provisioning/ResolvingStore.swift",
          "_ = try await revokeAPIKeys(owner: user.id, reason: \"The account was given to another.\")",
          "if !MUTATED {\n"
@@ -220,7 +220,7 @@ MUTANTS = [
     ),
     mutant(
         "P11", "a given account keeps its sign-ins",
-        "ResolveDecisionTests/`give_account links who proved the address and ends every other way in`",
+        "ResolveDecisionTests/`give_account links the person who proved the address and ends the other ways in`",
         ("Sources/Product/Storage/Provisioning/ResolvingStore.swift",
          "where identity.linkedByType == nil {",
          "where !MUTATED && identity.linkedByType == nil {"),
@@ -256,7 +256,7 @@ MUTANTS = [
     ),
     mutant(
         "P6", "who would only refuse is a candidate",
-        "ChoiceRuleTests/`who would only refuse keeps nobody out of another tenant`",
+        "ChoiceRuleTests/`a tenant that would refuse does not prevent another tenant's admission`",
         ("Sources/Product/Domain/Provisioning/Rules/CandidateRule.swift",
          "found.filter { $0.standing != .refuses ||",
          "found.filter { MUTATED || $0.standing != .refuses ||"),
@@ -286,7 +286,7 @@ MUTANTS = [
     ),
     mutant(
         "P6", "where none would admit any refusal is given",
-        "ChoiceRuleTests/`where none would admit the first refusal of rule 4 is given`",
+        "ChoiceRuleTests/`when no tenant would admit, the first refusal of rule 4 is the answer`",
         ("Sources/Product/Domain/Provisioning/Rules/CandidateRule.swift",
          "settle(on: found.min {",
          "settle(on: MUTATED ? found[0] : found.min {"),
@@ -300,7 +300,7 @@ MUTANTS = [
     ),
     mutant(
         "P7", "who is at home is offered nothing else",
-        "ChoiceRuleTests/`who is at home in one tenant is offered what is open elsewhere`",
+        "ChoiceRuleTests/`a member of one tenant is offered the others that invite`",
         ("Sources/Product/Domain/Provisioning/Rules/KnownIdentityRule.swift",
          "verdict.choices = openElsewhere(than: tenant.id) }",
          "verdict.choices = MUTATED ? [] : openElsewhere(than: tenant.id) }"),
@@ -314,14 +314,14 @@ MUTANTS = [
     ),
     mutant(
         "P7", "an address that is only claimed is offered choices",
-        "ChoiceRuleTests/`who is at home in one tenant is offered what is open elsewhere`",
+        "ChoiceRuleTests/`a member of one tenant is offered the others that invite`",
         ("Sources/Product/Domain/Provisioning/Rules/CandidateRule.swift",
          "guard addressTrust > .none,",
          "guard MUTATED || addressTrust > .none,"),
     ),
     mutant(
         "P7", "a tenant's own door shows the choices of others",
-        "ChoiceRuleTests/`who is at home in one tenant is offered what is open elsewhere`",
+        "ChoiceRuleTests/`a member of one tenant is offered the others that invite`",
         ("Sources/Product/Domain/Provisioning/Rules/CandidateRule.swift",
          "asked == nil else { return [] }",
          "MUTATED || asked == nil else { return [] }"),
@@ -331,7 +331,7 @@ MUTANTS = [
     ),
     mutant(
         "P7", "a choice that was not taken is offered once",
-        "ChoiceRuleTests/`who is at home in one tenant is offered what is open elsewhere`",
+        "ChoiceRuleTests/`a member of one tenant is offered the others that invite`",
         ("Sources/Product/Domain/Provisioning/Rules/CandidateRule.swift",
          "default: return facts.pendingChoices",
          "default: return !MUTATED && facts.pendingChoices"),
@@ -352,21 +352,21 @@ MUTANTS = [
     ),
     mutant(
         "P7", "a declined invite stays live",
-        "DeclineTests/`the invite is revoked by the person, audited, and its inviter told`",
+        "DeclineTests/`a declined invite is revoked and audited, and its inviter gets a mail`",
         ("Sources/Product/Storage/Provisioning/DecliningStore.swift",
          "if let found = facts.tenants[tenant]?.invite,",
          "if !MUTATED, let found = facts.tenants[tenant]?.invite,"),
     ),
     mutant(
         "P7", "declining is not the person's act in the audit",
-        "DeclineTests/`the invite is revoked by the person, audited, and its inviter told`",
+        "DeclineTests/`a declined invite is revoked and audited, and its inviter gets a mail`",
         ("Sources/Product/Storage/Provisioning/DecliningStore.swift",
          "tenantChange.actor.type = \"person\"",
          "if !MUTATED { tenantChange.actor.type = \"person\" }"),
     ),
     mutant(
         "P7", "declining is not audited",
-        "DeclineTests/`the invite is revoked by the person, audited, and its inviter told`",
+        "DeclineTests/`a declined invite is revoked and audited, and its inviter gets a mail`",
         ("Sources/Product/Storage/Provisioning/DecliningStore.swift",
          "try await tenantChange.audit(\n"
          "            .signUpDeclined,\n"
@@ -379,7 +379,7 @@ MUTANTS = [
     ),
     mutant(
         "P7", "the inviter is not told of declining",
-        "DeclineTests/`the invite is revoked by the person, audited, and its inviter told`",
+        "DeclineTests/`a declined invite is revoked and audited, and its inviter gets a mail`",
         ("Sources/Product/Storage/Provisioning/DecliningStore.swift",
          "if let mail, let row = tenants[tenant],",
          "if !MUTATED, let mail, let row = tenants[tenant],"),
@@ -440,42 +440,42 @@ MUTANTS = [
     ),
     mutant(
         "P11", "nobody is told whose the account is now",
-        "GivenAccountTests/`every address of the account is told by mail, for three days`",
+        "GivenAccountTests/`every address of the account gets mails for three days`",
         ("Sources/Product/API/Provisioning/ResolveEndpoint.swift",
          "if call.services.sendsMail {",
          "if !MUTATED, call.services.sendsMail {"),
     ),
     mutant(
         "P11", "only the account's own address is told",
-        "GivenAccountTests/`every address of the account is told by mail, for three days`",
+        "GivenAccountTests/`every address of the account gets mails for three days`",
         ("Sources/Product/Storage/Provisioning/ResolvingStore.swift",
          "if let email = identity.email, !recipients.contains(email) {",
          "if !MUTATED, let email = identity.email, !recipients.contains(email) {"),
     ),
     mutant(
         "P11", "a later letter replaces the earlier",
-        "GivenAccountTests/`every address of the account is told by mail, for three days`",
+        "GivenAccountTests/`every address of the account gets mails for three days`",
         ("Sources/Product/API/Provisioning/ResolveEndpoint.swift",
          "about: UUID.random(), in: database)",
          "about: MUTATED ? resolved.user.id : UUID.random(), in: database)"),
     ),
     mutant(
         "P11", "the letter of a given account is tried for an hour",
-        "GivenAccountTests/`every address of the account is told by mail, for three days`",
+        "GivenAccountTests/`every address of the account gets mails for three days`",
         ("Sources/Product/API/Provisioning/ResolveEndpoint.swift",
          "seconds: TokenSignIn.noticeSeconds",
          "seconds: MUTATED ? 3600 : TokenSignIn.noticeSeconds"),
     ),
     mutant(
         "P11", "the letter of a given account reads like a link",
-        "GivenAccountTests/`every address of the account is told by mail, for three days`",
+        "GivenAccountTests/`every address of the account gets mails for three days`",
         ("Sources/Product/Mail/MailTemplate.swift",
          "if mail.kind == .accountGiven {",
          "if !MUTATED, mail.kind == .accountGiven {"),
     ),
     mutant(
         "U2", "a wipe leaves keys that the account made for itself",
-        "ProvisioningRetryTests/`what nobody proved on a waiting row dies before its person comes`",
+        "ProvisioningRetryTests/`unproved credentials of a waiting row are removed before its person signs in`",
         ("Sources/Product/Storage/Provisioning/Effects.swift",
          "try await change.revokeOwnAPIKeys(\n"
          "            of: user, reason: \"The account's credentials were never proved.\")",
@@ -549,14 +549,14 @@ MUTANTS = [
     ),
     mutant(
         "P12", "who was purged comes back at once",
-        "ErasureTests/`who was purged is refused for 30 days, by address and by identity`",
+        "ErasureTests/`a purged person is refused for 30 days, by address and by identity`",
         ("Sources/Product/Storage/Users/UserRemoval.swift",
          "try await bury(row, withAddress: others.isEmpty, database)",
          "if !MUTATED { try await bury(row, withAddress: others.isEmpty, database) }"),
     ),
     mutant(
         "P12", "a tombstone ends after a day",
-        "ErasureTests/`who was purged is refused for 30 days, by address and by identity`",
+        "ErasureTests/`a purged person is refused for 30 days, by address and by identity`",
         ("Sources/Product/Storage/Users/Tombstones.swift",
          "static let tombstoneSeconds: Int64 = 30 * 86_400",
          "static let tombstoneSeconds: Int64 = MUTATED ? 86_400 : 30 * 86_400"),
@@ -647,21 +647,21 @@ MUTANTS = [
     ),
     mutant(
         "P14", "a token from before lives on",
-        "TokenSignInTests/`who was signed out everywhere needs a token from after that`",
+        "TokenSignInTests/`a user who was signed out everywhere needs a newer token`",
         ("Sources/Product/Storage/Provisioning/ProvisioningStore.swift",
          "if verdict.isSuccess, let time = reading.call.tokenTime,",
          "if !MUTATED, verdict.isSuccess, let time = reading.call.tokenTime,"),
     ),
     mutant(
         "P14", "a token of the same second is good",
-        "TokenSignInTests/`who was signed out everywhere needs a token from after that`",
+        "TokenSignInTests/`a user who was signed out everywhere needs a newer token`",
         ("Sources/Product/Storage/Users/TokenTime.swift",
          "return seconds <= signedOutAt.microseconds / 1_000_000",
          "return seconds < signedOutAt.microseconds / 1_000_000 + (MUTATED ? 0 : 1)"),
     ),
     mutant(
         "P14", "a token that was renewed silently is new",
-        "TokenSignInTests/`who was signed out everywhere needs a token from after that`",
+        "TokenSignInTests/`a user who was signed out everywhere needs a newer token`",
         ("Sources/Product/Storage/Users/TokenTime.swift",
          "(Self.seconds(claims[\"auth_time\"]) ?? Self.seconds",
          "((MUTATED ? nil : Self.seconds(claims[\"auth_time\"])) ?? Self.seconds"),
@@ -675,7 +675,7 @@ MUTANTS = [
     ),
     mutant(
         "P14", "what an app is brought has no time",
-        "SignedOutTokenTests/`D1 an id token from before is told as any that is not good`",
+        "SignedOutTokenTests/`D1 an id token from before the sign-out is refused like an invalid one`",
         ("Sources/Product/SignIn/Account/ProvedPerson.swift",
          "attempt.tokenTime = person.tokenTime",
          "attempt.tokenTime = MUTATED ? nil : person.tokenTime"),
@@ -745,7 +745,7 @@ MUTANTS = [
     ),
     mutant(
         "P15", "the search does not know the reference",
-        "DecisionViewTests/`the reference that a person was told finds the decision`",
+        "DecisionViewTests/`the reference in a refusal finds the decision`",
         ("Sources/Product/API/Overview/SearchEndpoint.swift",
          "guard text.utf8.count == 6, call.bound",
          "guard !MUTATED, text.utf8.count == 6, call.bound"),
@@ -778,7 +778,7 @@ MUTANTS = [
     ),
     mutant(
         "P15", "a claim that nobody proved shows decisions",
-        "DecisionViewTests/`a claim that nobody proved shows its tenant nothing`",
+        "DecisionViewTests/`an unproved claim shows its tenant nothing`",
         ("Sources/Product/Storage/Provisioning/DecisionParts.swift",
          "if let domain = facts?.domain, about.contains(.domain(domain)) { return .domain }",
          "if MUTATED, about.contains(where: { $0.kind == .domain }) { return .domain }\n"
@@ -786,7 +786,7 @@ MUTANTS = [
     ),
     mutant(
         "P15", "a tenant hears of who never signed in",
-        "DecisionViewTests/`a tenant hears nothing of a person who never signed in to it`",
+        "DecisionViewTests/`a tenant learns nothing about a person who never signed in to it`",
         ("Sources/Product/Storage/Provisioning/DecisionParts.swift",
          "AND last_sign_in_at IS NOT NULL LIMIT 1",
          "\\(raw: MUTATED ? \"\" : \"AND last_sign_in_at IS NOT NULL\") LIMIT 1"),
@@ -814,14 +814,14 @@ MUTANTS = [
     ),
     mutant(
         "P16", "asking what would admit waits for rows",
-        "NearestYesTests/`it waits for nobody's row, and is one of the caller's dry runs`",
+        "NearestYesTests/`the nearest yes waits for no row lock and counts as one of the caller's dry runs`",
         ("Sources/Product/Storage/Provisioning/NearestYesReading.swift",
          "change.locksRows = false",
          "change.locksRows = MUTATED"),
     ),
     mutant(
         "P16", "asking what would admit is not counted",
-        "NearestYesTests/`it waits for nobody's row, and is one of the caller's dry runs`",
+        "NearestYesTests/`the nearest yes waits for no row lock and counts as one of the caller's dry runs`",
         ("Sources/Product/API/Provisioning/DecisionEndpoints.swift",
          "try await call.takeDryRuns()",
          "if !MUTATED { try await call.takeDryRuns() }"),
@@ -842,14 +842,14 @@ MUTANTS = [
     ),
     mutant(
         "P16", "nobody is told to approve",
-        "NearestYesKindsTests/`approve, of who signed in and waits`",
+        "NearestYesKindsTests/`approve admits a user who signed in and waits`",
         ("Sources/Product/Domain/Provisioning/NearestYes.swift",
          "if let row = tenant.user, row.awaitsApproval {",
          "if !MUTATED, let row = tenant.user, row.awaitsApproval {"),
     ),
     mutant(
         "P16", "nobody is told to restore the user",
-        "NearestYesKindsTests/`restore_user, of a user who was deleted lately`",
+        "NearestYesKindsTests/`restore_user admits a user who was deleted lately`",
         ("Sources/Product/Domain/Provisioning/NearestYes.swift",
          "if tenant.user == nil, let row = tenant.deleted {",
          "if !MUTATED, tenant.user == nil, let row = tenant.deleted {"),
@@ -987,14 +987,14 @@ MUTANTS = [
     ),
     mutant(
         "P18", "a dry run locks rows",
-        "HookLimitTests/`a dry run waits for nobody's line and nobody's row`",
+        "HookLimitTests/`a dry run waits for no person lock and no row lock`",
         ("Sources/Product/Storage/Provisioning/ProvisioningStore.swift",
          "change.locksRows = !dryRun",
          "change.locksRows = MUTATED || !dryRun"),
     ),
     mutant(
         "P18", "a dry run takes a place in the queue of the database",
-        "HookLimitTests/`a dry run waits for nobody's line and nobody's row`",
+        "HookLimitTests/`a dry run waits for no person lock and no row lock`",
         ("Sources/Product/Storage/Provisioning/ProvisioningStore.swift",
          "if !dryRun { try await reading.lock() }",
          "if MUTATED || !dryRun { try await reading.lock() }"),
@@ -1015,7 +1015,7 @@ MUTANTS = [
     ),
     mutant(
         "P18", "who waits for approval or proof counts as a failure",
-        "HookLimitTests/`who is reserved, deferred or waits for approval has failed at nothing`",
+        "HookLimitTests/`a reserved, deferred or approval-pending sign-in does not count as a failure`",
         ("Sources/Product/Domain/Provisioning/Verdict.swift",
          "outcome == .refused && reason != .approvalPending }",
          "outcome == .refused && reason != .approvalPending || MUTATED && !isSuccess }"),
@@ -1029,7 +1029,7 @@ MUTANTS = [
     ),
     mutant(
         "P18", "an address has any number of reservations",
-        "HookLimitTests/`who is reserved, deferred or waits for approval has failed at nothing`",
+        "HookLimitTests/`a reserved, deferred or approval-pending sign-in does not count as a failure`",
         ("Sources/Product/Storage/Provisioning/KeptEffects.swift",
          "OFFSET \\(Int64(limits.reservationsPerAddress)))",
          "OFFSET \\(Int64(MUTATED ? 1_000_000 : limits.reservationsPerAddress)))"),
@@ -1050,7 +1050,7 @@ MUTANTS = [
     ),
     mutant(
         "P18", "a claim of a domain locks the claimant",
-        "HookLimitTests/`who only claims the domain of a stranger's address holds up no refusal`",
+        "HookLimitTests/`an unproved claim of a domain does not delay the refusal of its addresses`",
         ("Sources/Product/Storage/Provisioning/UnhelpfulReading.swift",
          "change.locksRows = false",
          "change.locksRows = MUTATED && change.locksRows"),
@@ -1071,21 +1071,21 @@ MUTANTS = [
     ),
     mutant(
         "P19", "an operator's own grant is used by a hook",
-        "LinkGrantTests/`an operator's own grant is none for a sign-in of the operator's address`",
+        "LinkGrantTests/`an operator's own grant does not link a sign-in with the operator's address`",
         ("Sources/Product/Storage/Provisioning/FactsReading.swift",
          "if try await change.isMakers(",
          "if !MUTATED, try await change.isMakers("),
     ),
     mutant(
         "P19", "the audit does not tell of an operator's own grant",
-        "LinkGrantTests/`an operator's own grant is none for a sign-in of the operator's address`",
+        "LinkGrantTests/`an operator's own grant does not link a sign-in with the operator's address`",
         ("Sources/Product/Storage/Provisioning/ProvisioningStore.swift",
          "if !dryRun, !isRepeated, let (tenant, grant) = reading.makersGrant {",
          "if !MUTATED, !dryRun, !isRepeated, let (tenant, grant) = reading.makersGrant {"),
     ),
     mutant(
         "P19", "an operator's own grant is used by an app",
-        "ThinkWorkEnrollmentTests/`who made a grant cannot use it for an own address, and the audit says so`",
+        "ThinkWorkEnrollmentTests/`an operator cannot use his own grant for his address, and the audit records it`",
         ("Sources/Product/Storage/Users/LinkGrantUse.swift",
          "if try await isMakers(signIn.email, of: grant.id) {",
          "if !MUTATED, try await isMakers(signIn.email, of: grant.id) {"),
@@ -1195,7 +1195,7 @@ MUTANTS = [
     ),
     mutant(
         "V7", "the old address is not told",
-        "AccountCareTests/`a new address is taken when it is confirmed, and the old one is told`",
+        "AccountCareTests/`a new address counts once it is confirmed, and the old one gets a mail`",
         ("Sources/Product/Storage/Users/EmailChanges.swift",
          "try await post(\n"
          "            OutgoingMail(\n"
@@ -1213,7 +1213,7 @@ MUTANTS = [
     ),
     mutant(
         "V7", "a link is good twice",
-        "AccountCareTests/`a new address is taken when it is confirmed, and the old one is told`",
+        "AccountCareTests/`a new address counts once it is confirmed, and the old one gets a mail`",
         ("Sources/Product/Storage/Users/EmailChanges.swift",
          "DELETE FROM email_changes WHERE tenant_id = \\(tenant) AND user_id = \\(id)\n"
          "                AND token_hash = \\(hash) AND expires_at > \\(now)\n"
@@ -1249,14 +1249,14 @@ MUTANTS = [
     ),
     mutant(
         "V7", "the old address is free at once",
-        "AccountCareTests/`the old address is nobody else's for 30 days`",
+        "AccountCareTests/`no other user can take the old address for 30 days`",
         ("Sources/Product/Storage/Users/EmailChanges.swift",
          "if key != user.emailKey {",
          "if !MUTATED, key != user.emailKey {"),
     ),
     mutant(
         "V7", "a newcomer gets the old address by a hook",
-        "AccountCareTests/`the old address is nobody else's for 30 days`",
+        "AccountCareTests/`no other user can take the old address for 30 days`",
         ("Sources/Product/Storage/Provisioning/FactsReading.swift",
          "if tenant.user == nil { tenant.user = try await change.formerHolder",
          "if !MUTATED, tenant.user == nil { tenant.user = try await change.formerHolder"),
@@ -1358,7 +1358,7 @@ MUTANTS = [
     ),
     mutant(
         "17d", "a row of a dead invite is resumed",
-        "TenantSuspensionTests/`a row of a dead invite does not come back as one that admits nobody`",
+        "TenantSuspensionTests/`the row of a dead invite does not return as one without an entry`",
         ("Sources/Product/Storage/Users/UserStore.swift",
          "try await requireReachable(row)\n"
          "        return try await setStatus(",
@@ -1367,7 +1367,7 @@ MUTANTS = [
     ),
     mutant(
         "17d", "a row of a dead invite is restored",
-        "TenantSuspensionTests/`a row of a dead invite does not come back as one that admits nobody`",
+        "TenantSuspensionTests/`the row of a dead invite does not return as one without an entry`",
         ("Sources/Product/Storage/Users/UserStore.swift",
          "try await requireReachable(row)\n"
          "        let status",
@@ -1398,7 +1398,7 @@ MUTANTS = [
     ),
     mutant(
         "17g", "a hook refuses a name over 200",
-        "HookLimitTests/`a long name keeps nobody out`",
+        "HookLimitTests/`a long name does not prevent a sign-in`",
         ("Sources/Product/Storage/Provisioning/ProvisioningCall.swift",
          "package static let nameLimit = 2048",
          "package static let nameLimit = MUTATED ? 200 : 2048"),
@@ -1412,7 +1412,7 @@ MUTANTS = [
     ),
     mutant(
         "17", "answers do not say what is left of a key's limit",
-        "KnownObjectTests/`every answer to a key with a limit says what is left of it`",
+        "KnownObjectTests/`every response to a key with a limit states what is left of it`",
         ("Sources/Service/Application/Authentication/Authenticator.swift",
          "left = RateLimitLeft(limit: limit, remaining: remaining, resetsIn: seconds)",
          "if !MUTATED {\n"
@@ -1428,28 +1428,28 @@ MUTANTS = [
     ),
     mutant(
         "W8", "who is merely invited is a member",
-        "ThinkWorkTests/`W8 an admin asks a person in, who is a member from then on`",
+        "ThinkWorkTests/`W8 an admin invites a person, who becomes a member`",
         ("Sources/Product/SignIn/ThinkWork/ThinkWorkInvites.swift",
          "user, isMember: false,",
          "user, isMember: MUTATED && result.outcome != .created,"),
     ),
     mutant(
         "W8", "who is merely invited is active",
-        "ThinkWorkTests/`W8 an admin asks a person in, who is a member from then on`",
+        "ThinkWorkTests/`W8 an admin invites a person, who becomes a member`",
         ("Sources/Product/SignIn/ThinkWork/ThinkWorkInvites.swift",
          "status: result.outcome == .created ? \"active\"",
          "status: MUTATED || result.outcome == .created ? \"active\""),
     ),
     mutant(
         "W8", "a second invite with another role is refused",
-        "ThinkWorkTests/`W8 an admin asks a person in, who is a member from then on`",
+        "ThinkWorkTests/`W8 an admin invites a person, who becomes a member`",
         ("Sources/Product/SignIn/ThinkWork/ThinkWorkInvites.swift",
          "request.rolePrevails = true",
          "request.rolePrevails = !MUTATED"),
     ),
     mutant(
         "reset answers", "one request that fails holds up those behind it",
-        "MailFairnessTests/`a request that fails holds up none of the others, and is answered later`",
+        "MailFairnessTests/`a failed reset request does not delay the others, and is answered later`",
         ("Sources/Product/Mail/ResetAnswers.swift",
          "failure = failure ?? error",
          "failure = failure ?? error\n"
@@ -1457,7 +1457,7 @@ MUTANTS = [
     ),
     mutant(
         "reset answers", "a failure is told to nobody",
-        "MailFairnessTests/`a request that fails holds up none of the others, and is answered later`",
+        "MailFairnessTests/`a failed reset request does not delay the others, and is answered later`",
         ("Sources/Product/Mail/ResetAnswers.swift",
          "if let first = failures.first {",
          "if !MUTATED, let first = failures.first {"),

@@ -158,7 +158,7 @@ MUTANTS = [
     ),
     mutant(
         "F7", "names inside are told from names that are not there",
-        "OutboundFairnessTests/`names inside are not told apart from names that are not there`",
+        "OutboundFairnessTests/`names of inner addresses and unknown names are the same failure`",
         ("Sources/Platform/Outbound/OutboundMessages.swift",
          ".unreachable: \"unreachable\"",
          ".unreachable: MUTATED ? rawValue : \"unreachable\""),
@@ -179,14 +179,14 @@ MUTANTS = [
     ),
     mutant(
         "F8", "who is over the limit waits for the lock",
-        "HookLimitTests/`who is over the limit hears so while the person is locked`",
+        "HookLimitTests/`a caller over the limit is refused while the person is locked`",
         ("Sources/Product/Storage/Provisioning/HeldBack.swift",
          "guard verdict.isFailure, let limit = try await usedUpLimit",
          "guard !MUTATED, verdict.isFailure, let limit = try await usedUpLimit"),
     ),
     mutant(
         "F9", "a platform key without the right is told what is there",
-        "KnownObjectTests/`a platform key without the right is not told what is there`",
+        "KnownObjectTests/`a platform key without the right does not learn what exists`",
         ("Sources/Product/API/Pipeline/Steps.swift",
          "if exchange.call.principal.platform {",
          "if !MUTATED, exchange.call.principal.platform {"),

@@ -122,7 +122,7 @@ import Text
         #expect(told.allSatisfy { $0["to"] == nil })
     }
 
-    @Test func `a server that nobody vouches for hears no password`() async throws {
+    @Test func `a server without a trusted certificate gets no password`() async throws {
         let place = try await serve()
         for url in [
             "smtp://gate:s3cret@localhost:\(place.starting)",

@@ -64,7 +64,9 @@ import Workers
         #expect(try await client.send(fine, for: evil).status == 204)
     }
 
-    @Test func `slots are handed over, and beyond the waiting nobody is let in`() async {
+    @Test func `a free slot goes to the next in line, and callers beyond the queue are refused`()
+        async
+    {
         let slots = FairSlots<String>(waitingLimit: 2)
         #expect(await slots.enter("a", limit: 1))
         #expect(await slots.enter("b", limit: 1))
@@ -90,7 +92,7 @@ import Workers
         #expect(await slots.enter("a", limit: 1))
     }
 
-    @Test func `names inside are not told apart from names that are not there`() {
+    @Test func `names of inner addresses and unknown names are the same failure`() {
         #expect(OutboundFailure.refusedAddress.told == OutboundFailure.unresolved.told)
         #expect(OutboundFailure.unreachable.told == OutboundFailure.unresolved.told)
         #expect(OutboundFailure.timedOut.told == "timedOut")

@@ -144,7 +144,7 @@ extension OutboundHTTP {
         #expect(await failure(hasty, request) == .timedOut)
     }
 
-    @Test func `what is no whole HTTP answer is none`() async {
+    @Test func `an incomplete HTTP response is an error`() async {
         let cases: [(String, OutboundFailure)] = [
             ("", .unreachable), ("hello\r\n\r\n", .malformed),
             ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", .unreachable),
@@ -157,7 +157,7 @@ extension OutboundHTTP {
         }
     }
 
-    @Test func `a closed port and a name that is not there are told apart`() async {
+    @Test func `a closed port and an unknown name are different failures`() async {
         let server = answering("")
         server.stop()
         let closed = OutboundRequest(.get, "http://127.0.0.1:\(server.port)/")

@@ -24,7 +24,7 @@ import Text
         #expect(found == ["one", long, "", "üñ"])
     }
 
-    @Test func `a name without records or without existence has none`() async throws {
+    @Test func `a name without records and an unknown name have no records`() async throws {
         let server = NameServer(["empty.example": .records([])])
         let resolver = try resolver(server)
         #expect(try await resolver.records(of: "empty.example", for: nil).isEmpty)

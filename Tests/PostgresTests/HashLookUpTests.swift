@@ -36,7 +36,7 @@ import Text
         return try answer.get()?.get(0)
     }
 
-    @Test func `each of many that ask at once gets its own row, or none`() async throws {
+    @Test func `each of many concurrent look-ups gets its own row, or nil`() async throws {
         let (lookUp, _) = try await makeRows()
         let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 0..<1_000 {
@@ -52,7 +52,7 @@ import Text
         #expect(wrong == 0)
     }
 
-    @Test func `who asks for the same gets the same, and another tenant's is not there`()
+    @Test func `two look-ups of one hash get one row, and another tenant's is not found`()
         async throws
     {
         let (lookUp, _) = try await makeRows()
@@ -63,7 +63,7 @@ import Text
         #expect(found == [4, 4, nil])
     }
 
-    @Test func `a statement that fails is everybody's failure, and the next is answered`()
+    @Test func `a failed statement fails all its look-ups, and the next one is answered`()
         async throws
     {
         let (lookUp, postgres) = try await makeRows()
@@ -78,7 +78,7 @@ import Text
         #expect(found == 4)
     }
 
-    @Test func `after the close nobody waits`() async throws {
+    @Test func `a look-up after the close fails at once`() async throws {
         let (lookUp, postgres) = try await makeRows()
         await postgres.close()
         await #expect(throws: PostgresError.self) {

@@ -198,7 +198,7 @@ extension Postgres {
         }
     }
 
-    @Test func `a tenant read sees its tenant and leaves none behind`() async throws {
+    @Test func `a tenant read sees its tenant and leaves the setting empty`() async throws {
         let (postgres, _) = try await makeDatabase(readsPerLoop: 1)
         let tenant = UUID.random()
         let setting: SQL = "SELECT coalesce(current_setting('app.tenant', true), '')"

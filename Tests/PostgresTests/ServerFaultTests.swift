@@ -44,7 +44,7 @@ import Testing
         #expect((1...2).contains(lines.count), "once a second, not for each statement")
     }
 
-    @Test func `who gets no connection for writes is not ready, though reads go on`()
+    @Test func `a service without a connection for writes is not ready, though reads go on`()
         async throws
     {
         let (postgres, _) = try await makeDatabase(transactionsPerLoop: 0, acquireTimeout: 200)
@@ -60,7 +60,7 @@ import Testing
         ("57P03", "postgres.cannot_connect_now"), ("53300", "postgres.too_many_connections"),
         ("58030", "postgres.io_error"),
     ])
-    func `a fault of the server is told by its name`(state: String, name: String) async throws {
+    func `a fault of the server is logged by its name`(state: String, name: String) async throws {
         let (_, database) = try await makeDatabase()
         let told = Told()
         let postgres = Self.client(of: database, told)

@@ -37,7 +37,7 @@ import Testing
         #expect(line.contains("x\\u000d\\n\\\"y\\\\\\u001b[2J\\u009b\\u0000\\u2028é\""))
     }
 
-    @Test func `what is below the level is not written`() {
+    @Test func `a line below the level is not written`() {
         #expect(written(.warning, .json) { $0.log(.info, "m") } == "")
     }
 

@@ -23,7 +23,7 @@ import Testing
         ])
     }
 
-    @Test func `a renewed certificate is shown to whoever connects next`() async throws {
+    @Test func `a renewed certificate is used for the next connection`() async throws {
         let folder = String(
             try Shell.run(["mktemp", "-d", "/tmp/gh-tls.XXXXXX"]).prefix { $0 != "\n" })
         defer { _ = try? Shell.run(["rm", "-rf", folder]) }

@@ -70,7 +70,7 @@ import Testing
         #expect(text.contains("\"code\":\"payload_too_large\""))
     }
 
-    @Test func `a client that waits is told to continue`() async throws {
+    @Test func `a client that waits gets 100 Continue`() async throws {
         let running = try await RunningServer.start()
         let client = Client(port: running.port)
         client.send(
@@ -226,7 +226,7 @@ import Testing
         #expect(errno == ECONNRESET)
     }
 
-    @Test func `draining finishes what is in flight and closes what is idle`() async throws {
+    @Test func `draining finishes requests in flight and closes idle connections`() async throws {
         var configuration = ServerConfiguration()
         configuration.lingerTime = 30_000_000
         configuration.sweepInterval = 5_000_000

@@ -136,7 +136,9 @@ import Text
         }
     }
 
-    @Test func `a bound host's own pages act at its mount, and nobody else's do`() async throws {
+    @Test func `a bound host's own pages may write at its mount, and no other pages may`()
+        async throws
+    {
         let fixture = try await ImmichFixture.make()
         let body = #"{"email":"ann@acme.example","password":"\#(ImmichFixture.password)"}"#
         func signIn(

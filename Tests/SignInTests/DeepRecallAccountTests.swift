@@ -73,7 +73,7 @@ import Text
             try await fixture.send(.post, Self.replication, token: token), 401, "JWT expired")
     }
 
-    @Test func `D7 the status of an account counts sign-ins and none of the app's own things`()
+    @Test func `D7 the status of an account counts sign-ins; the app's own counts are 0`()
         async throws
     {
         let fixture = try await DeepRecallFixture.make()

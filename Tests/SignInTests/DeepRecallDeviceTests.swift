@@ -75,7 +75,7 @@ import Text
     }
 
     @Test
-    func `D4a D4b a person who denies, a code that is over and one that nobody began are told`()
+    func `D4a D4b a denied, an expired and an unknown device code get their errors`()
         async throws
     {
         let fixture = try await DeepRecallFixture.make()
@@ -155,7 +155,9 @@ import Text
             try await fixture.send(.post, "\(Self.path)/poll", other), 400, "expired_token")
     }
 
-    @Test func `GitHub is asked about one code as often as it allows, whoever asks`() async throws {
+    @Test func `GitHub is asked about one code as often as it allows, for all callers together`()
+        async throws
+    {
         let fixture = try await DeepRecallFixture.make()
         let replicas = [nil, try fixture.service.replica()]
         _ = try await fixture.send(.post, "\(Self.path)/device-code", Self.released)

@@ -62,7 +62,8 @@ import Text
         #expect((claims["exp"]?.int ?? 0) - (claims["iat"]?.int ?? 0) == 900)
     }
 
-    @Test func `D1 D2 an incomplete request is told what is missing`() async throws {
+    @Test func `D1 D2 an incomplete request gets an error that names what is missing`() async throws
+    {
         let fixture = try await DeepRecallFixture.make()
         for (kind, name) in [("google", "id_token"), ("github", "access_token")] {
             for body in [
@@ -107,7 +108,7 @@ import Text
         }
     }
 
-    @Test func `D1 a person whom nobody invited is refused with a reference and no reason`()
+    @Test func `D1 a person without an invite is refused with a reference and no reason`()
         async throws
     {
         let fixture = try await DeepRecallFixture.make()
@@ -131,7 +132,7 @@ import Text
             "Token exchange failed")
     }
 
-    @Test func `D1 D2 a fault of ours is one text, and no 401`() async throws {
+    @Test func `D1 D2 an internal fault is one text, and no 401`() async throws {
         let fixture = try await DeepRecallFixture.make()
         for email in ["ann@acme.example", "octo@acme.example"] { try await fixture.invite(email) }
         let database = fixture.service.database
@@ -172,7 +173,8 @@ import Text
         }
     }
 
-    @Test func `D2 a GitHub token of ours signs its person in by the primary address`() async throws
+    @Test func `D2 a GitHub token of our app signs its person in by the primary address`()
+        async throws
     {
         let fixture = try await DeepRecallFixture.make()
         try await fixture.invite("octo@acme.example")
@@ -191,7 +193,7 @@ import Text
         #expect(fixture.provider.fetches(of: "/gh/check") == 1)
     }
 
-    @Test func `D2 a GitHub token of another app, of nobody, or that is no token is 401`()
+    @Test func `D2 a GitHub token of another app, an unknown or a malformed one is 401`()
         async throws
     {
         let fixture = try await DeepRecallFixture.make()
@@ -214,7 +216,7 @@ import Text
         }
     }
 
-    @Test func `D2 an address that GitHub has not verified lets nobody in`() async throws {
+    @Test func `D2 an address that GitHub has not verified is refused`() async throws {
         let fixture = try await DeepRecallFixture.make()
         try await fixture.invite("octo@acme.example")
         fixture.provider.set(

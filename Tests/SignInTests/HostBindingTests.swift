@@ -139,7 +139,7 @@ import Text
         }
     }
 
-    @Test func `on this machine alone the platform may bind other local ports, tenants none`()
+    @Test func `with a loopback public URL only the platform may bind other local ports`()
         async throws
     {
         let service = try await TestService.make(publicURL: "http://127.0.0.1:8080")

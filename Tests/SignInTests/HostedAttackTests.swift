@@ -87,7 +87,7 @@ import Text
         }
     }
 
-    @Test func `nobody is sent to what is no address`() async throws {
+    @Test func `an invalid authorization endpoint gets no redirect`() async throws {
         let service = try await TestService.make()
         try await service.makeTenant("acme")
         for address in [

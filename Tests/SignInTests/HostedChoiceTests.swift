@@ -11,7 +11,7 @@ import Text
     private typealias Fixture = HostedFixture
     private typealias Jar = HostedFixture.Jar
 
-    @Test func `who is invited by two tenants chooses, and only there becomes active`()
+    @Test func `a person invited by two tenants chooses one, and becomes active only there`()
         async throws
     {
         let fixture = try await Fixture()
@@ -34,7 +34,7 @@ import Text
         #expect(try await fixture.users("acme").first?["status"]?.string == "pending")
     }
 
-    @Test func `who belongs to one tenant and is invited to another may go to either`()
+    @Test func `a member of one tenant with an invite of another may sign in to either`()
         async throws
     {
         let fixture = try await Fixture()

@@ -36,7 +36,7 @@ import Text
     }
 
     @Test(arguments: ["v2", "v3"])
-    func `the first admin is in lower case, and is told to change the password until it is done`(
+    func `the first admin is in lower case, and must change the password first`(
         _ compat: String
     ) async throws {
         let fixture = try await Fixture(compat)
@@ -137,7 +137,7 @@ import Text
         #expect(answer.json["error"]?.string == "Bad Request")
     }
 
-    @Test func `who signs out while suspended is signed out when that ends`() async throws {
+    @Test func `a user who signs out while suspended stays signed out after it`() async throws {
         let fixture = try await ImmichFixture.make()
         let token = try await fixture.token()
         let user = "/v1/tenants/acme/users/\(fixture.user.id)"

@@ -126,7 +126,7 @@ import Text
         }
     }
 
-    @Test func `I7 what does not begin a sign-in is told, the missing provider before all`()
+    @Test func `I7 a call that begins no sign-in gets its error, the missing provider first`()
         async throws
     {
         let disabled = try await ImmichFixture.make()
@@ -209,7 +209,7 @@ import Text
             "url must be a string")
     }
 
-    @Test func `I9 nobody who is not invited, whose address is another's, or who has none`()
+    @Test func `I9 a person without invite, with another's address or without address is refused`()
         async throws
     {
         let fixture = try await Fixture.make()

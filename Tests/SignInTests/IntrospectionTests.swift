@@ -69,7 +69,9 @@ import Text
         return answer.json
     }
 
-    @Test func `an app's token is told with its person, its client and its times`() async throws {
+    @Test func `the introspection of an app's token states its person, client and times`()
+        async throws
+    {
         let clock = TestClock()
         let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
         let fixture = try await Fixture.make(service, tenant)
@@ -112,7 +114,7 @@ import Text
         #expect(try await fixture.areActive() == [false, false])
     }
 
-    @Test func `another tenant, and a caller without the right, is told nothing`() async throws {
+    @Test func `another tenant and a caller without the right learn nothing`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
         let fixture = try await Fixture.make(service, tenant)
         let other = try await service.makeTenant("other")

@@ -144,7 +144,7 @@ import Text
         #expect(done.status == 200, "\(done.text)")
     }
 
-    @Test func `two browsers at once make one person, and the other is told`() async throws {
+    @Test func `two browsers at once make one user, and both sign-ins succeed`() async throws {
         let fixture = try await Fixture()
         let (_, token) = try await fixture.invite()
         let other = try fixture.service.replica()
@@ -160,7 +160,7 @@ import Text
         #expect(try await fixture.actions().filter { $0 == "invite.accepted" }.count == 1)
     }
 
-    @Test func `an invite that was taken back on the way lets nobody in by another rule`()
+    @Test func `an invite that was revoked during the sign-in admits by no other rule`()
         async throws
     {
         let fixture = try await Fixture()

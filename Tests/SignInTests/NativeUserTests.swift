@@ -87,8 +87,7 @@ import Testing
         }
     }
 
-    @Test func `U13 a user name that is another's sub lets nobody in as that person`() async throws
-    {
+    @Test func `U13 a user name that equals another's sub is not that person`() async throws {
         let fixture = try await OneIdentityFixture()
         let ann = Somebody(expected: .invited, name: "ann")
         try await fixture.expect(ann)

@@ -84,7 +84,7 @@ import Text
         }
     }
 
-    @Test func `the secret is shown to nobody, kept while nothing moves, and sent nowhere else`()
+    @Test func `no response shows the secret; it is kept with its settings and sent nowhere else`()
         async throws
     {
         let fixture = try await Fixture()

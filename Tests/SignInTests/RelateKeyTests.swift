@@ -44,7 +44,7 @@ import Text
         expectCreated(cut, "Mobile App - " + String(repeating: "é", count: 87), ["app"])
     }
 
-    @Test func `R5 R6 what is missing or wrong is said in the app's words`() async throws {
+    @Test func `R5 R6 a missing or wrong member is refused in the app's words`() async throws {
         let fixture = try await RelateFixture.make()
         for (body, text) in [
             ("{}", "DeviceName is required"),
@@ -185,7 +185,7 @@ import Text
         expectBare401(try await fixture.send(.post, "\(Self.path)/\(key.id)/rotate"))
     }
 
-    @Test func `R8 R9 another person's key is not there, whoever asks`() async throws {
+    @Test func `R8 R9 another person's key is not found, for any caller`() async throws {
         let fixture = try await RelateFixture.make()
         let ann = try await fixture.key()
         try await fixture.inviteBob()

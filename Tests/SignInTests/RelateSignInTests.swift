@@ -122,7 +122,7 @@ import Text
         expectBare401(try await fixture.send(.get, Self.profile))
     }
 
-    @Test func `R4 a fault of ours is one text, whatever it was`() async throws {
+    @Test func `R4 every internal fault has one text`() async throws {
         let fixture = try await RelateFixture.make()
         let key = try await fixture.key()
         let database = fixture.service.database
@@ -177,7 +177,7 @@ import Text
         }
     }
 
-    @Test func `R4 a token of another client, of nobody, too old or made up is an empty 401`()
+    @Test func `R4 a token of another client, an unknown, expired or forged one is an empty 401`()
         async throws
     {
         let fixture = try await RelateFixture.make(introspects: false)
@@ -218,7 +218,7 @@ import Text
         #expect(away.first("retry-after") == "5")
     }
 
-    @Test func `a person whom nobody invited, and a suspended one, are told 403`() async throws {
+    @Test func `a person without an invite and a suspended one get 403`() async throws {
         let fixture = try await RelateFixture.make()
         fixture.provider.set(
             "/userinfo",

@@ -68,7 +68,9 @@ import Text
         #expect(newer.json["id"] == first.json["id"], "\(newer.text)")
     }
 
-    @Test func `D1 an id token from before is told as any that is not good`() async throws {
+    @Test func `D1 an id token from before the sign-out is refused like an invalid one`()
+        async throws
+    {
         let fixture = try await DeepRecallFixture.make()
         try await fixture.invite("ann@acme.example")
         func exchange(_ claims: [String: String?]) async throws -> TestAnswer {

@@ -59,7 +59,7 @@ import Text
         #expect(try await fixture.send(.post, Self.path, Self.body(token)).status == 401)
     }
 
-    @Test func `who made a grant cannot use it for an own address, and the audit says so`()
+    @Test func `an operator cannot use his own grant for his address, and the audit records it`()
         async throws
     {
         let fixture = try await ThinkWorkFixture.make()

@@ -5,7 +5,7 @@ import Testing
 
 /// What the app's sign-in page is told before it knows anybody.
 @Suite(.cleansUp) struct ThinkWorkOptionsTests {
-    @Test func `W5 the options are the pool's providers, and without a sure pool none`()
+    @Test func `W5 the options are the pool's providers; an uncertain pool has none`()
         async throws
     {
         let fixture = try await ThinkWorkFixture.make(settings: #"{"password":true}"#)

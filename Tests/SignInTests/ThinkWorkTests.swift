@@ -8,7 +8,8 @@ import Text
 
 /// Thinkwork's web, mobile and service callers against a Cognito pool of our own making.
 @Suite(.cleansUp) struct ThinkWorkTests {
-    @Test func `W4 who is signed in, with the token bare or with its scheme`() async throws {
+    @Test func `W4 the signed-in user is read with the token bare or with its scheme`() async throws
+    {
         let fixture = try await ThinkWorkFixture.make()
         try await fixture.addPool()
         let token = try await fixture.join("ann@acme.example", role: "admin")
@@ -53,7 +54,7 @@ import Text
         }
     }
 
-    @Test func `W4 a person without a living row is told which, and nothing is written`()
+    @Test func `W4 a person without an active row reads the reason, and nothing is written`()
         async throws
     {
         let fixture = try await ThinkWorkFixture.make()
@@ -142,7 +143,7 @@ import Text
         #expect(!log.text.contains("eyJ"))
     }
 
-    @Test func `W7 auto-link takes up what waits for the person, and lets in nobody else`()
+    @Test func `W7 auto-link takes up what waits for the person, and admits no other person`()
         async throws
     {
         let fixture = try await ThinkWorkFixture.make()
@@ -174,7 +175,7 @@ import Text
         #expect(another.text == #"{"outcome":"not_linked"}"#)
     }
 
-    @Test func `W8 an admin asks a person in, who is a member from then on`() async throws {
+    @Test func `W8 an admin invites a person, who becomes a member`() async throws {
         let fixture = try await ThinkWorkFixture.make()
         try await fixture.addPool()
         let admin = try await fixture.join("ann@acme.example", role: "admin")
@@ -232,7 +233,7 @@ import Text
         }
     }
 
-    @Test func `W8 nobody gives more than they have, by token or by key`() async throws {
+    @Test func `W8 an inviter gives no more than his own role, by token or by key`() async throws {
         let fixture = try await ThinkWorkFixture.make()
         try await fixture.addPool()
         let path = "/api/tenants/acme/invites"
@@ -266,7 +267,7 @@ import Text
         #expect(actors?.contains("key") == true && actors?.contains("user") == true)
     }
 
-    @Test func `W8 who may not invite is told no more than that`() async throws {
+    @Test func `W8 a caller who may not invite gets 403 and no more`() async throws {
         let fixture = try await ThinkWorkFixture.make()
         try await fixture.addPool()
         let path = "/api/tenants/acme/invites"
@@ -284,7 +285,7 @@ import Text
             403, "The role is beyond what you may give.")
     }
 
-    @Test func `W3 W9 W10 what is not served is 404, which an allowed page reads`()
+    @Test func `W3 W9 W10 a call that is not served is 404, which an allowed page can read`()
         async throws
     {
         let fixture = try await ThinkWorkFixture.make()

@@ -10,7 +10,7 @@ import Text
 @Suite(.cleansUp) struct TimeTrackerSessionTests {
     private static let over = "The session is over; sign in again."
 
-    @Test func `T4 T5 who is signed in, until signing out, which always succeeds`() async throws {
+    @Test func `T4 T5 a session is valid until its sign-out, which always succeeds`() async throws {
         let fixture = try await TimeTrackerFixture.make()
         try await fixture.invite()
         let signedIn = try await fixture.signIn()
@@ -69,7 +69,7 @@ import Text
         #expect(try await fixture.send(.get, "/auth/me", token: token).status == 200)
     }
 
-    @Test func `T1 T3 T5 a fault of ours has the call's words, and is no 401`() async throws {
+    @Test func `T1 T3 T5 an internal fault has the call's words, and is no 401`() async throws {
         let fixture = try await TimeTrackerFixture.make()
         try await fixture.invite()
         let token = try await fixture.signIn().json["access_token"]?.string
@@ -89,7 +89,7 @@ import Text
         #expect(try await fixture.send(.get, "/auth/me", token: token).status == 200)
     }
 
-    @Test func `T8 the health of the server is told to anybody`() async throws {
+    @Test func `T8 the health of the server needs no credential`() async throws {
         let fixture = try await TimeTrackerFixture.make()
         let health = try await fixture.send(.get, "/health")
         expectAnswer(health, #"{"status":"ok"}"#)

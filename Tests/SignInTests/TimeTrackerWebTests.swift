@@ -77,7 +77,7 @@ import Text
         #expect(done.first("location")?.hasSuffix("?success=true") == true)
     }
 
-    @Test func `T6 whoever saw the way back cannot go it without the browser's cookie`()
+    @Test func `T6 the redirect back works only with the browser's cookie`()
         async throws
     {
         let fixture = try await TimeTrackerFixture.make(settings: #"{"app_url":"\#(Self.app)"}"#)

@@ -32,7 +32,7 @@ import Text
         return (mine, other, ask)
     }
 
-    @Test func `directory tables are nobody's to read or to write, whoever's the transaction is`()
+    @Test func `directory tables can be neither read nor written, in any tenant's transaction`()
         async throws
     {
         let (mine, _, ask) = try await Self.make()

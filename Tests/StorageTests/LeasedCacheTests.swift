@@ -6,7 +6,7 @@ import Testing
 import Text
 
 @Suite(.cleansUp) struct LeasedCacheTests {
-    @Test func `what is withdrawn while the rest of many is read is read again`() async throws {
+    @Test func `a key withdrawn during a batch is read again`() async throws {
         let database = try await TestDatabase.make()
         let postgres = database.client(as: database.app)
         let replica = Replica(postgres: postgres, lease: .seconds(60))

@@ -109,7 +109,7 @@ struct PersonQueueTests {
         #expect(queue.waitingCount == 0)
     }
 
-    @Test func `who waited too long is refused, and the line goes on`() async throws {
+    @Test func `a caller who waited too long is refused, and the queue goes on`() async throws {
         let hand = Hand()
         let queue = PersonLock(patience: .seconds(2), now: { hand.now })
         try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -19,7 +19,7 @@ import Text
     private let mine = UUID.random()
     private let other = UUID.random()
 
-    @Test func `a table's rows are nobody's but their tenant's`() async throws {
+    @Test func `only its tenant can read or write a table's rows`() async throws {
         let (app, administrator) = try await makeRows()
         for table in Self.tables {
             try await expectUntouchable(table, app, as: nil)

@@ -129,7 +129,7 @@ import Text
         #expect(try await storage.sweep { _, _ in })
     }
 
-    @Test func `the sweep purges who was deleted 30 days ago and no other`() async throws {
+    @Test func `the sweep purges users deleted 30 days ago and no others`() async throws {
         let fixture = try await Fixture()
         try await fixture.delete(daysAgo: 29)
         #expect(try await fixture.storage.sweep { _, _ in })

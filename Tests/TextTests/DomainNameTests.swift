@@ -33,7 +33,7 @@ import Text
         arguments: [
             "", ".", "..", "a..b", "xn--\u{80}.com", "xn--a.com", "a b.com", "*.ex.com", "a_b.com",
         ])
-    func `what is no name is refused`(text: String) {
+    func `an invalid name is refused`(text: String) {
         #expect(throws: DomainFault.self) { try DomainName(text) }
     }
 }

@@ -35,7 +35,7 @@ import Text
             "10.0.0.0/8/8", "010.0.0.1", "1.2.3.4 ", "fe80::1%eth0", "10.0.0.0/+8",
             "::ffff:1.2.3.4/8",
         ])
-    func `what is no block is refused`(text: String) {
+    func `an invalid block of addresses is refused`(text: String) {
         #expect(IPRange(text) == nil)
     }
 

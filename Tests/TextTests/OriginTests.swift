@@ -68,7 +68,7 @@ import Text
             ("capacitor://localhost:80", .portNotAllowed),
             ("capacitor://*.ex.com", .wildcardMisplaced), ("capacitor://", .badHost),
         ] as [(String, OriginFault)])
-    func `what is no origin is refused with its reason`(text: String, fault: OriginFault) {
+    func `an invalid origin is refused with its fault`(text: String, fault: OriginFault) {
         #expect(throws: fault) { try Origin(configuring: text) }
         #expect(fault.reason.hasSuffix("."))
     }

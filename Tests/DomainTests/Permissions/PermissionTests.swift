@@ -72,7 +72,7 @@ import Text
         #expect(Permissions.permits(.anyone, .readUsers, in: Self.home) != .allowed)
     }
 
-    @Test func `nobody grants above himself`() {
+    @Test func `no role grants more than its own rights`() {
         let widest = Self.columns.map { Permissions.widestInvite($0, in: Self.home) }
         #expect(widest == [.admin, .admin, nil, .member, nil, .admin, .manager, nil])
         let developer = Self.columns[2]

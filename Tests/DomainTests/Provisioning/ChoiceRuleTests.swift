@@ -18,7 +18,7 @@ struct ChoiceRuleTests {
         RuleFixture.user(.suspended), RuleFixture.user(.pending, .approval),
         RuleFixture.user(.active, proved: true),
     ])
-    func `who would only refuse keeps nobody out of another tenant`(row: UserFacts) {
+    func `a tenant that would refuse does not prevent another tenant's admission`(row: UserFacts) {
         let fixture = invited().tenant { $0.user = row }
         // An account under another sign-in may still be linked: it stays a choice.
         let due = row.status == .active ? "deferred tenant_choice_required" : "created"
@@ -58,7 +58,7 @@ struct ChoiceRuleTests {
         #expect(unproved.answer == "refused email_unverified")
     }
 
-    @Test func `where none would admit the first refusal of rule 4 is given`() {
+    @Test func `when no tenant would admit, the first refusal of rule 4 is the answer`() {
         let fixture = RuleFixture().tenant(acme) { $0.deleted = RuleFixture.user(.deleted) }
             .tenant(other) { $0.user = RuleFixture.user(.suspended, id: RuleFixture.bob) }
         #expect(fixture.answer == "refused user_suspended")
@@ -89,7 +89,7 @@ struct ChoiceRuleTests {
         #expect(fixture.answer == "refused user_suspended")
     }
 
-    @Test func `who is at home in one tenant is offered what is open elsewhere`() {
+    @Test func `a member of one tenant is offered the others that invite`() {
         let home = RuleFixture().tenant().known(RuleFixture.user(.active))
         let fixture = invited(home)
         #expect(fixture.answer == "existing")

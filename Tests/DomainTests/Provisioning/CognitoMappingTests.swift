@@ -22,7 +22,7 @@ import Text
         #expect(external("Google") == nil)
     }
 
-    @Test func `a tenant's pool maps google only when told to`() {
+    @Test func `a tenant's pool maps google only by its settings`() {
         var own = pool
         own.tenantID = RuleFixture.acme
         let person = CognitoMapping.federated(pool: own, upstream: "Google", subject: "1")
@@ -69,7 +69,7 @@ import Text
         #expect(CognitoMapping.emailVerified(.absent) == nil)
     }
 
-    @Test func `U11 a retry is the same answer unless somebody changed the facts`() {
+    @Test func `U11 a retry has the same answer unless the facts have changed`() {
         let id = RuleFixture.ann
         var existing = Verdict(.existing)
         existing.userID = id

@@ -11,7 +11,7 @@ struct EdgeCaseRowTests {
         #expect(fixture.verdict.effects.isEmpty)
     }
 
-    @Test func `I7 a used invite lets in who used it and nobody else`() {
+    @Test func `I7 a used invite admits the person who used it and no other`() {
         var used = RuleFixture.invite()
         used.invite.acceptedAt = RuleFixture.now
         used.acceptedUser = RuleFixture.user(.active)
@@ -68,14 +68,14 @@ struct EdgeCaseRowTests {
         #expect(fixture.tenant { $0.invite = RuleFixture.invite() }.answer == "reserved")
     }
 
-    @Test func `D6 without the domain's claim members stay and nobody new comes in`() {
+    @Test func `D6 without the domain's claim members stay and no new person is admitted`() {
         #expect(RuleFixture().tenant(RuleFixture.acme, .domain).answer == "refused no_tenant")
         let member = RuleFixture().tenant(RuleFixture.acme, .domain).known(
             RuleFixture.user(.active))
         #expect(member.answer == "existing")
     }
 
-    @Test func `D7 an invite-only tenant takes nobody by domain, whatever its list says`() {
+    @Test func `D7 an invite-only tenant admits no person by domain, whatever its list says`() {
         let fixture = RuleFixture(trust: .authoritative, domains: ["ex.com"]).tenant {
             $0.domain = RuleFixture.domain()
             $0.policy.allowedDomains = []

@@ -179,7 +179,7 @@ import Text
         #expect(fixture.verdict.effects.contains(made))
     }
 
-    @Test func `U2 a row that somebody signed up for loses its credentials before it is used`() {
+    @Test func `U2 a row made by a sign-up loses its credentials before it is used`() {
         let fixture = joins(RuleFixture().with { $0.attempt.hostedDomain = "ex.com" }).with {
             $0.facts.tenants[RuleFixture.acme]?.user = RuleFixture.user(
                 .pending, .signUp, unproved: true)

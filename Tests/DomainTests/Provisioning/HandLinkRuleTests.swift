@@ -115,7 +115,7 @@ struct HandLinkRuleTests {
         }
     }
 
-    @Test func `who was unlinked stays out by rows, domains, open doors and older invites`() {
+    @Test func `rows, domains, open sign-up and older invites do not admit an unlinked sign-in`() {
         #expect(barred { _ in }.answer == "refused identity_link_required")
         let row = barred { $0.user = RuleFixture.user(.pending) }
         #expect(row.answer == "refused identity_link_required")
@@ -133,7 +133,7 @@ struct HandLinkRuleTests {
         #expect(unproved.answer == "refused email_unverified")
     }
 
-    @Test func `a later invite and a link grant bring back who was unlinked`() {
+    @Test func `a later invite and a link grant admit an unlinked sign-in`() {
         let later = barred {
             $0.invite = RuleFixture.invite()
             $0.invite?.sentAt = RuleFixture.now.adding(seconds: -59)
@@ -147,7 +147,7 @@ struct HandLinkRuleTests {
         #expect(granted.answer == "linked")
     }
 
-    @Test func `a bar in one tenant keeps nobody out of another`() {
+    @Test func `a barred identity of one tenant is not barred in another`() {
         let fixture = RuleFixture().tenant(acme) {
             $0.user = RuleFixture.user(.pending)
             $0.barredSince = RuleFixture.now

@@ -58,7 +58,7 @@ import Text
         #expect(fixture.verdict.tenantID == acme)
     }
 
-    @Test func `rule 2 a missing and a malformed address are told apart`() {
+    @Test func `rule 2 a missing and a malformed address have different reasons`() {
         #expect(
             RuleFixture().with { $0.attempt.address = .missing }.answer == "refused email_missing")
         #expect(
@@ -103,7 +103,7 @@ import Text
         #expect(unverified.answer == "refused invite_email_mismatch")
     }
 
-    @Test func `rule 4 nobody knows the address`() {
+    @Test func `rule 4 an address that no tenant knows is refused`() {
         #expect(RuleFixture().answer == "refused no_tenant")
         #expect(RuleFixture().tenant(acme, .open).answer == "refused no_tenant")
     }
@@ -182,7 +182,7 @@ import Text
         #expect(fixture.verdict.effects.contains(.approveUser(user: ann, role: .manager)))
     }
 
-    @Test func `rule 7 wipes what nobody proved before it links`() {
+    @Test func `rule 7 removes unproved credentials before it links`() {
         let fixture = RuleFixture().tenant {
             $0.user = RuleFixture.user(.pending, .import, unproved: true)
         }
