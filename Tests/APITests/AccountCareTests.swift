@@ -183,7 +183,9 @@ import Text
         #expect(try await fixture.confirm(back).status == 200)
     }
 
-    @Test func `one waits at a time, and it dies with what may be an attack`() async throws {
+    @Test func `only one address change waits at a time, and a possible attack ends it`()
+        async throws
+    {
         let fixture = try await Self.make()
         let first = try await fixture.asked("one@ex.com")
         let second = try await fixture.asked("two@ex.com")

@@ -58,7 +58,7 @@ import Text
         #expect(try await fixture.sweep() == 1)
     }
 
-    @Test func `every tenant's are purged, more than are looked up at once, and nobody else`()
+    @Test func `the sweep purges deleted users of every tenant in several batches, and no others`()
         async throws
     {
         let fixture = try await DeletionFixture.make()

@@ -59,7 +59,7 @@ import Text
         #expect(head.first("content-type") == file.first("content-type"))
     }
 
-    @Test func `filters hold, and a part of a list is no file`() async throws {
+    @Test func `a file follows the filters, and a part of a list is no file`() async throws {
         let fixture = try await UserFixture.make()
         try await add(1...230, to: fixture)
         _ = try await fixture.make("ada@acme.example", name: "Ada")
@@ -103,7 +103,7 @@ import Text
         #expect(try CSVFile(file.bytes)["id"] == [bob, eve])
     }
 
-    @Test func `what a spreadsheet would calculate is guarded, and every text comes back`()
+    @Test func `cells that a spreadsheet would calculate are escaped, and every text comes back`()
         async throws
     {
         let names = [
@@ -183,7 +183,7 @@ import Text
         #expect(count >= 14, "\(count)")
     }
 
-    @Test func `what is nested has columns of its own`() async throws {
+    @Test func `nested members have their own columns`() async throws {
         let fixture = try await UserFixture.make()
         let id = try await fixture.make("ada@acme.example")
         _ = try await fixture.send(.patch, "/\(id)", json: #"{"name":"Ada"}"#)

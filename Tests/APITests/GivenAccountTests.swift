@@ -64,7 +64,7 @@ import Text
             decision: try #require(refused.json["decision_id"]?.string))
     }
 
-    @Test func `every way in ends but what an operator linked`() async throws {
+    @Test func `every credential ends except those that an operator linked`() async throws {
         let fixture = try await Self.make()
         let user = fixture.user
         let path = "/v1/tenants/acme/users/\(user)"

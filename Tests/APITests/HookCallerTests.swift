@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: ["open", "closed"])
-    func `what a tenant's key reserved neither captures nor denies the platform's sign-up`(
+    func `a tenant's key reserves without capturing or blocking the platform's sign-up`(
         later: String
     ) async throws {
         let fixture = try await PoolFixture.make(evil: #"{"sign_up":"open"}"#)
@@ -38,7 +38,7 @@ import Testing
         #expect(answer.json["tenant"]?["slug"]?.string == "victim", "\(answer.text)")
     }
 
-    @Test func `another caller's confirmation binds nothing of this one's`() async throws {
+    @Test func `another caller's confirmation does not bind this caller's sub`() async throws {
         let fixture = try await PoolFixture.make(victim: #"{"invite_email_must_match":false}"#)
         try await fixture.invite(Self.alice)
         #expect(try await fixture.signUp("alice", Self.alice).status == 200)

@@ -166,7 +166,7 @@ import Text
         #expect(try await fixture.count("users WHERE status = 'active'") == 1)
     }
 
-    @Test func `of a pool's reservations the oldest make way`() async throws {
+    @Test func `the oldest reservations of a pool make way`() async throws {
         let fixture = try await PoolFixture.make()
         var storage = fixture.service.storage
         storage.limits.reservationsPerPool = 5

@@ -147,7 +147,7 @@ import Testing
         #expect(try await fixture.count("identity_aliases WHERE alias = 'new-1'") == 1)
     }
 
-    @Test func `a federated user's new sub stands beside the old one and refuses nobody`()
+    @Test func `a federated user's new sub is kept beside the old one, and both sign in`()
         async throws
     {
         let fixture = try await PoolFixture.make()

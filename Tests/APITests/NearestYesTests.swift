@@ -65,7 +65,7 @@ import Text
         #expect(Self.changes(try await Self.asked(fixture, second)) == ["relink"])
     }
 
-    @Test func `a dry run tells it too, and a tenant's reader only of its own facts`()
+    @Test func `a dry run has the nearest yes too, and a tenant's reader sees only its own facts`()
         async throws
     {
         let fixture = try await Self.make()
@@ -86,7 +86,7 @@ import Text
         #expect(Set(named) == [fixture.tenant.id.description], "\(told)")
     }
 
-    @Test func `of a decision that looked at two tenants each reader hears of their own`()
+    @Test func `each reader of a decision about two tenants sees only the own part`()
         async throws
     {
         let fixture = try await Self.make()
@@ -137,7 +137,7 @@ import Text
         #expect(try await ask("?would_admit=true", .platformOwner) == 200)
     }
 
-    @Test func `what was admitted has nothing to be changed`() async throws {
+    @Test func `an admitted sign-in has no nearest yes`() async throws {
         let fixture = try await Self.make()
         try await fixture.row("ann@ex.com")
         let linked = try await fixture.google("1", "ann@ex.com")

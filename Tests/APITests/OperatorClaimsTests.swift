@@ -75,7 +75,7 @@ import Text
 
     private static let email = "ceo@victim.example"
 
-    @Test func `a tenant's claim keeps neither another tenant nor the platform off`() async throws {
+    @Test func `a tenant's claim does not block another tenant or the platform`() async throws {
         let (fixture, acme, evil) = try await Self.make()
         let squat = try await fixture.make(Self.email, as: .tenantAdmin(evil), delivery: "link")
         #expect(try await fixture.row(squat.id)["confirmed"] == .bool(false))

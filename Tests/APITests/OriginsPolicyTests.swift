@@ -201,7 +201,9 @@ import Text
         expectRefused(try await fixture.get(Self.path, Self.app))
     }
 
-    @Test func `one tenant's origin is nothing to another, and two may share one`() async throws {
+    @Test func `an origin of one tenant does not count at another, and two tenants may share one`()
+        async throws
+    {
         let fixture = try await makeFixture()
         try await fixture.list(Self.app)
         try await fixture.service.makeTenant("other")

@@ -154,7 +154,7 @@ import Text
     }
 
     @Test(arguments: ["gmail.com", "co.uk", "github.io", "192.0.2.1", "localhost", "a b.example"])
-    func `what belongs to everyone cannot be claimed`(_ name: String) async throws {
+    func `a public suffix cannot be claimed as a domain`(_ name: String) async throws {
         let (service, _) = try await TestService.makeWithTenant()
         let answer = try await service.send(
             .post, Self.domains, json: #"{"domain":"\#(name)"}"#, as: .platformOwner)

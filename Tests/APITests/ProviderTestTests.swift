@@ -76,7 +76,7 @@ import Testing
         #expect(try await test(service, id).isGood == false)
     }
 
-    @Test func `what it finds is of now, and sign-ins keep what they know`() async throws {
+    @Test func `each examination of a provider fetches its documents anew`() async throws {
         let service = try await TestService.make()
         let provider = try await TestProvider.start()
         let id = try await Self.register(service, provider.issuer)

@@ -89,7 +89,7 @@ import Text
         #expect(later.json["user"]?.isNull == true && later.json["tenant"]?.isNull == true)
     }
 
-    @Test func `being known at one's own tenant tells nothing of another's people`() async throws {
+    @Test func `a user of one tenant learns nothing about another tenant's users`() async throws {
         let fixture = try await PoolFixture.make()
         try await fixture.invite("mal@evil.example", to: "evil")
         let mal = fixture.token("mal", sub: "m", "mal@evil.example", upstream: "AzureAD")

@@ -39,7 +39,7 @@ import Text
     }
 
     @Test(arguments: [false, true])
-    func `what the platform suspended only the platform resumes`(afterTenant: Bool) async throws {
+    func `only the platform resumes a tenant that it suspended`(afterTenant: Bool) async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
         let owner = TestService.Credential.tenantAdmin(tenant)
         if afterTenant { _ = try await service.send(.post, "\(Self.acme)/suspend", as: owner) }

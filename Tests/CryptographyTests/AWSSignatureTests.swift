@@ -32,7 +32,7 @@ import Testing
             ], body: plain.request.body)
     )
 
-    @Test func `what an AWS client signed is recognised`() throws {
+    @Test func `a signature of an AWS client is accepted`() throws {
         for vector in [Self.plain, Self.long] {
             let signature = try #require(AWSSignature(vector.authorization))
             #expect(signature.accessKeyID == "0b9d3a52-7a43-4c0e-9f0a-6a1c1e2b3d4f")
@@ -76,7 +76,7 @@ import Testing
         "AWS4-HMAC-SHA512 Credential=\(scope), SignedHeaders=host, Signature=00",
         "AWS4-HMAC-SHA256 Credential=\(scope), SignedHeaders=host, Signature=zz",
     ])
-    func `another form is no signature`(line: String) {
+    func `a signature in another form is refused`(line: String) {
         #expect(AWSSignature(line) == nil)
     }
 }

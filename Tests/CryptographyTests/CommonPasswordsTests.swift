@@ -8,7 +8,7 @@ import Testing
     }
 
     @Test(arguments: ["", "\n", "passwor", "passwordx", "password\n00000000", "\u{212A}iloveyou"])
-    func `nothing else is`(password: String) {
+    func `any other password is not found`(password: String) {
         #expect(!CommonPasswords.contains(password.utf8))
     }
 }

@@ -57,13 +57,12 @@ struct AuditActionTests {
         "session", "sign_up",
     ]
 
-    @Test func `of every noun that is audited it is decided whether a replica caches it`() {
+    @Test func `every audited noun is listed as cached by replicas or not`() {
         let nouns = Set(AuditAction.allCases.map(Self.noun))
         #expect(nouns == Self.cached.union(Self.uncached))
     }
 
-    @Test func `of every action it is decided whether it revokes, and where that is shown`() throws
-    {
+    @Test func `every audit action is listed as harmless or as a shown revocation`() throws {
         let found = Set(
             AuditAction.allCases.filter { Self.cached.contains(Self.noun($0)) }.map(\.rawValue))
         let shown = InvalidatedCacheTests.actions

@@ -364,7 +364,7 @@ import Testing
     }
 
     /// Without this the test above would hold for replicas that remember nothing.
-    @Test func `what changes without a word to the replicas is still answered from memory`()
+    @Test func `a change without a notice to the replicas is still answered from memory`()
         async throws
     {
         let fixture = try await Fixture()

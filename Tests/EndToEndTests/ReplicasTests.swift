@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what was withdrawn is refused by every replica once the call has returned`(
+    func `after the call returns, every replica refuses the withdrawn access`(
         connectionsAreCut: Bool
     ) async throws {
         let database = try await TestDatabase.make()

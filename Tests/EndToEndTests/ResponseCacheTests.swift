@@ -62,7 +62,7 @@ import Testing
         #expect(counted == 4)
     }
 
-    @Test func `uses that are not yet written down are when the service stops`() async throws {
+    @Test func `the stop of the service writes pending uses of keys`() async throws {
         let running = try await RunningService()
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
         #expect(try await running.service.composition.database.installSetupKey(secret.text))

@@ -52,7 +52,7 @@ import Text
         }
     }
 
-    @Test func `what one server began ends at another, and its session holds at both`()
+    @Test func `a sign-in begun at one server ends at another, and its session is valid at both`()
         async throws
     {
         let provider = try await TestProvider.start()

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a body that is held back is asked for only where it may count`() async throws {
+    @Test func `100 Continue is sent only for a body that may be accepted`() async throws {
         let running = try await RunningService()
         let lines = "Host: 127.0.0.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n"
         func first(_ line: String, _ more: String = "") throws -> String {

@@ -53,7 +53,7 @@ struct IDTokenCheckTests {
         #expect(fault(mint.token()) == nil)
     }
 
-    @Test func `what a decent provider varies is accepted`() throws {
+    @Test func `usual variations of providers' documents are accepted`() throws {
         let good: [[String: String?]] = [
             ["aud": "[\"web-client\"]"], ["aud": "\"app-client\""], ["azp": "\"web-client\""],
             ["aud": "[\"web-client\",\"other\"]", "azp": "\"app-client\""],

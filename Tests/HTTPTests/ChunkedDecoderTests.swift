@@ -67,7 +67,7 @@ import Testing
         #expect(decode([Array(long.utf8)]).0 == .failed(ChunkedDecoder.malformed))
     }
 
-    @Test func `what follows the body is left unread`() {
+    @Test func `bytes after the body are not read`() {
         let (outcome, body, unread) = decode([Array("1\r\na\r\n0\r\n\r\nGET /".utf8)])
         #expect(outcome == .complete && body == "a" && unread == 5)
     }

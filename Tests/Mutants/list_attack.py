@@ -94,7 +94,7 @@ MUTANTS = [
     ),
     mutant(
         "C2", "what a tenant's key plants is the platform's sign-up",
-        "HookCallerTests/`what a tenant's key reserved neither captures nor denies the platform's sign-up`",
+        "HookCallerTests/`a tenant's key reserves without capturing or blocking the platform's sign-up`",
         ("Sources/Product/Storage/Provisioning/KeptEffects.swift",
          "VALUES (\\(caller), \\(key.provider.rawValue)",
          "VALUES (\\(MUTATED ? UUID.platform : caller), \\(key.provider.rawValue)"),
@@ -111,7 +111,7 @@ MUTANTS = [
     ),
     mutant(
         "C2", "another caller's confirmation binds its sub",
-        "HookCallerTests/`another caller's confirmation binds nothing of this one's`",
+        "HookCallerTests/`another caller's confirmation does not bind this caller's sub`",
         ("Sources/Product/Storage/Provisioning/AttemptReading.swift",
          "tokenHash: tokenHash, reservers: callers(call, provider, asked))",
          "tokenHash: tokenHash,\n"
@@ -216,7 +216,7 @@ MUTANTS = [
     ),
     mutant(
         "P4", "a federated person keeps the first sub alone",
-        "NativeNameTests/`a federated user's new sub stands beside the old one and refuses nobody`",
+        "NativeNameTests/`a federated user's new sub is kept beside the old one, and both sign in`",
         ("Sources/Product/Storage/Provisioning/Aliases.swift",
          "            key.isNativeName\n"
          "            ?",
@@ -225,21 +225,21 @@ MUTANTS = [
     ),
     mutant(
         "P4", "a federated person's new sub is another person's",
-        "NativeNameTests/`a federated user's new sub stands beside the old one and refuses nobody`",
+        "NativeNameTests/`a federated user's new sub is kept beside the old one, and both sign in`",
         ("Sources/Product/Domain/Users/IdentityKey.swift",
          "provider == .cognito && !issuer.utf8.contains(0x2F)",
          "provider == .cognito && (MUTATED || !issuer.utf8.contains(0x2F))"),
     ),
     mutant(
         "P4", "a sub does not find the identity",
-        "NativeNameTests/`a federated user's new sub stands beside the old one and refuses nobody`",
+        "NativeNameTests/`a federated user's new sub is kept beside the old one, and both sign in`",
         ("Sources/Product/Storage/Provisioning/TenantReading.swift",
          "if let alias, key.isNativeName {",
          "if !MUTATED, let alias, key.isNativeName {"),
     ),
     mutant(
         "P4", "any number of subs is kept",
-        "NativeNameTests/`a federated user's new sub stands beside the old one and refuses nobody`",
+        "NativeNameTests/`a federated user's new sub is kept beside the old one, and both sign in`",
         ("Sources/Product/Storage/Provisioning/Aliases.swift",
          "private static let aliasLimit = 10",
          "private static let aliasLimit = MUTATED ? 100 : 10"),
@@ -260,7 +260,7 @@ MUTANTS = [
     ),
     mutant(
         "H4", "who is known at one tenant hears of another's people",
-        "StrangersToldTests/`being known at one's own tenant tells nothing of another's people`",
+        "StrangersToldTests/`a user of one tenant learns nothing about another tenant's users`",
         ("Sources/Product/Domain/Provisioning/Rules/UserNameRules.swift",
          "row.tenantID == verdict.tenantID && (",
          "(MUTATED || row.tenantID == verdict.tenantID) && ("),
@@ -420,7 +420,7 @@ MUTANTS = [
     ),
     mutant(
         "M1", "a caller's tries all go before another's",
-        "PersonQueueTests/`a line of one caller's tries does not keep another caller from the person`",
+        "PersonQueueTests/`a queue of one caller's attempts does not keep another caller from the person`",
         ("Sources/Product/Storage/Provisioning/PersonLock.swift",
          "let at = rest.firstIndex {",
          "let at = MUTATED ? 0 : rest.firstIndex {"),

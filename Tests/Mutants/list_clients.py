@@ -85,7 +85,7 @@ MUTANTS = [
     ),
     mutant(
         "C3", "an empty header field makes the cookie not count",
-        "CookieOriginTests/`one with credentials does, and without the cookie all of them sign in by header`",
+        "CookieOriginTests/`an origin with credentials acts with the cookie, and every one signs in by header`",
         ("Sources/Product/API/Origins/CORSPolicyEnforcer.swift",
          "CORSProfile.credentialFields.allSatisfy({ request.all($0).allSatisfy(\\.isEmpty) })",
          "CORSProfile.credentialFields.allSatisfy({ MUTATED ? request.all($0).isEmpty : "
@@ -100,14 +100,14 @@ MUTANTS = [
     ),
     mutant(
         "C3", "text and forms are read as JSON",
-        "CookieOriginTests/`what a page sends without asking before is no JSON`",
+        "CookieOriginTests/`a body that needs no preflight is not read as JSON`",
         ("Sources/Product/SignIn/Requests/ClientCall.swift",
          "guard isJSON else {",
          "guard MUTATED || isJSON else {"),
     ),
     mutant(
         "C3", "a body without a type is read as JSON whoever sends it",
-        "CookieOriginTests/`what a page sends without asking before is no JSON`",
+        "CookieOriginTests/`a body that needs no preflight is not read as JSON`",
         ("Sources/Product/SignIn/Requests/ClientCall.swift",
          "let sent = request.first(\"content-type\")",
          "let sent = MUTATED && request.first(\"content-type\")?.isEmpty == true\n"
@@ -263,7 +263,7 @@ MUTANTS = [
     ),
     mutant(
         "C11", "strangers fill the list of failures",
-        "FailedSignInTests/`anybody can cause a line, so no more than so many of a minute are kept`",
+        "FailedSignInTests/`a minute's log lines of callers without a credential have a limit`",
         ("Sources/Product/Storage/Clients/FailedSignIns.swift",
          "guard try await database.counted(name) < FailedSignIn.mostInAMinute,\n"
          "            try await database.count(name) <= FailedSignIn.mostInAMinute\n",

@@ -338,14 +338,14 @@ MUTANTS = [
     ),
     mutant(
         "P7", "what was declined is offered on",
-        "ChoiceRuleTests/`what was declined is offered again only once it is sent anew`",
+        "ChoiceRuleTests/`a declined invite is offered again only after it is sent anew`",
         ("Sources/Product/Domain/Provisioning/Rules/CandidateRule.swift",
          "case .liveInvite, .pendingRow: return !isDeclined(tenant)",
          "case .liveInvite, .pendingRow: return MUTATED || !isDeclined(tenant)"),
     ),
     mutant(
         "P7", "what was declined is never offered again",
-        "ChoiceRuleTests/`what was declined is offered again only once it is sent anew`",
+        "ChoiceRuleTests/`a declined invite is offered again only after it is sent anew`",
         ("Sources/Product/Domain/Provisioning/Rules/CandidateRule.swift",
          "return invite.sentAt.map { $0 <= at } ?? true",
          "return MUTATED || invite.sentAt.map { $0 <= at } ?? true"),
@@ -417,14 +417,14 @@ MUTANTS = [
     ),
     mutant(
         "P11", "a given account keeps sessions, grants and devices",
-        "GivenAccountTests/`every way in ends but what an operator linked`",
+        "GivenAccountTests/`every credential ends except those that an operator linked`",
         ("Sources/Product/Storage/Provisioning/ResolvingStore.swift",
          "for table in [\"sessions\", \"link_grants\", \"known_devices\"] as [SQL] {",
          "for table in (MUTATED ? [] : [\"sessions\", \"link_grants\", \"known_devices\"]) as [SQL] {"),
     ),
     mutant(
         "P11", "a given account keeps the links that set a password",
-        "GivenAccountTests/`every way in ends but what an operator linked`",
+        "GivenAccountTests/`every credential ends except those that an operator linked`",
         ("Sources/Product/Storage/Provisioning/ResolvingStore.swift",
          "\"\"\")\n"
          "        try await endResets(of: user.id)",
@@ -433,7 +433,7 @@ MUTANTS = [
     ),
     mutant(
         "P11", "what ended comes back by itself",
-        "GivenAccountTests/`every way in ends but what an operator linked`",
+        "GivenAccountTests/`every credential ends except those that an operator linked`",
         ("Sources/Product/Storage/Provisioning/ResolvingStore.swift",
          "try await bar(identity, of: user)",
          "if !MUTATED { try await bar(identity, of: user) }"),
@@ -800,7 +800,7 @@ MUTANTS = [
     ),
     mutant(
         "P16", "a tenant's reader hears of another's facts",
-        "NearestYesTests/`of a decision that looked at two tenants each reader hears of their own`",
+        "NearestYesTests/`each reader of a decision about two tenants sees only the own part`",
         ("Sources/Product/Storage/Provisioning/NearestYesReading.swift",
          "if let reader {",
          "if !MUTATED, let reader {"),
@@ -923,21 +923,21 @@ MUTANTS = [
     ),
     mutant(
         "P17", "what the platform makes is not confirmed",
-        "OperatorClaimsTests/`a tenant's claim keeps neither another tenant nor the platform off`",
+        "OperatorClaimsTests/`a tenant's claim does not block another tenant or the platform`",
         ("Sources/Product/API/Operators/OperatorEndpoints.swift",
          "isConfirmed: call.principal.platform)",
          "isConfirmed: !MUTATED && call.principal.platform)"),
     ),
     mutant(
         "P17", "a claim keeps everybody else off the address",
-        "OperatorClaimsTests/`a tenant's claim keeps neither another tenant nor the platform off`",
+        "OperatorClaimsTests/`a tenant's claim does not block another tenant or the platform`",
         ("Migrations/0010_operators.sql",
          "ON operators (email_key) WHERE confirmed;",
          "ON operators (email_key);"),
     ),
     mutant(
         "P17", "a link that was shown confirms",
-        "OperatorClaimsTests/`a tenant's claim keeps neither another tenant nor the platform off`",
+        "OperatorClaimsTests/`a tenant's claim does not block another tenant or the platform`",
         ("Sources/Product/Storage/Operators/OperatorSessionStore.swift",
          "if try row.get(OperatorRow.columnCount, as: Bool.self) { try await confirm(person) }",
          "let isMailed: Bool = try row.get(OperatorRow.columnCount)\n"
@@ -945,7 +945,7 @@ MUTANTS = [
     ),
     mutant(
         "P17", "a mailed link confirms nothing",
-        "OperatorClaimsTests/`a tenant's claim keeps neither another tenant nor the platform off`",
+        "OperatorClaimsTests/`a tenant's claim does not block another tenant or the platform`",
         ("Sources/Product/Storage/Operators/OperatorSessionStore.swift",
          "if person.isConfirmed { return }",
          "if MUTATED || person.isConfirmed { return }"),
@@ -1036,7 +1036,7 @@ MUTANTS = [
     ),
     mutant(
         "P18", "a pool has any number of reservations",
-        "HookLimitTests/`of a pool's reservations the oldest make way`",
+        "HookLimitTests/`the oldest reservations of a pool make way`",
         ("Sources/Product/Storage/Provisioning/KeptEffects.swift",
          "guard number % Int64(step) == 0 else",
          "guard !MUTATED, number % Int64(step) == 0 else"),
@@ -1206,7 +1206,7 @@ MUTANTS = [
     ),
     mutant(
         "V7", "a link that changes the address works for a day",
-        "AccountCareTests/`one waits at a time, and it dies with what may be an attack`",
+        "AccountCareTests/`only one address change waits at a time, and a possible attack ends it`",
         ("Sources/Product/Storage/Users/EmailChanges.swift",
          "package static let emailChangeSeconds: Int64 = 1800",
          "package static let emailChangeSeconds: Int64 = MUTATED ? 86_400 : 1800"),
@@ -1228,21 +1228,21 @@ MUTANTS = [
     ),
     mutant(
         "V7", "a change that waits outlives a new sign-in",
-        "AccountCareTests/`one waits at a time, and it dies with what may be an attack`",
+        "AccountCareTests/`only one address change waits at a time, and a possible attack ends it`",
         ("Sources/Product/Storage/Users/IdentityStore.swift",
          "try await endEmailChange(of: user)",
          "if !MUTATED { try await endEmailChange(of: user) }"),
     ),
     mutant(
         "V7", "a change that waits outlives signing out everywhere",
-        "AccountCareTests/`one waits at a time, and it dies with what may be an attack`",
+        "AccountCareTests/`only one address change waits at a time, and a possible attack ends it`",
         ("Sources/Product/Storage/Users/UserSessionStore.swift",
          "try await endEmailChange(of: user)",
          "if !MUTATED { try await endEmailChange(of: user) }"),
     ),
     mutant(
         "V7", "a change that waits outlives a new password",
-        "AccountCareTests/`one waits at a time, and it dies with what may be an attack`",
+        "AccountCareTests/`only one address change waits at a time, and a possible attack ends it`",
         ("Sources/Product/Storage/Mail/PasswordResetStore.swift",
          "try await endEmailChange(of: user)",
          "if !MUTATED { try await endEmailChange(of: user) }"),
@@ -1334,7 +1334,7 @@ MUTANTS = [
     ),
     mutant(
         "17b", "a tenant's owner resumes what the platform suspended",
-        "TenantSuspensionTests/`what the platform suspended only the platform resumes`",
+        "TenantSuspensionTests/`only the platform resumes a tenant that it suspended`",
         ("Sources/Product/Storage/Tenants/TenantSuspension.swift",
          "get throws(PostgresError) { try first?.get(0, as: Bool?.self) ?? false }",
          "get throws(PostgresError) {\n"
@@ -1344,7 +1344,7 @@ MUTANTS = [
     ),
     mutant(
         "17b", "the platform's suspension beside the tenant's own is the tenant's to end",
-        "TenantSuspensionTests/`what the platform suspended only the platform resumes`",
+        "TenantSuspensionTests/`only the platform resumes a tenant that it suspended`",
         ("Sources/Product/Storage/Tenants/TenantSuspension.swift",
          "guard row.status == \"suspended\", side == .platform,",
          "guard !MUTATED, row.status == \"suspended\", side == .platform,"),

@@ -71,7 +71,7 @@ MUTANTS = [
     ),
     mutant(
         "F4", "statements are begun for a request that is over",
-        "ServerFaultTests/`nothing is begun for a request whose time is over`",
+        "ServerFaultTests/`no statement begins after its request's time is over`",
         ("Sources/Platform/Postgres/Postgres.swift",
          "if deadline.isOver { throw",
          "if !MUTATED, deadline.isOver { throw"),
@@ -214,7 +214,7 @@ MUTANTS = [
     ),
     mutant(
         "F11", "a body is asked for before the credential is looked at",
-        "WireRulesTests/`a body that is held back is asked for only where it may count`",
+        "WireRulesTests/`100 Continue is sent only for a body that may be accepted`",
         ("Sources/Platform/Serving/HTTPConnection+Expectations.swift",
          "guard let precheck = worker.precheck, let request",
          "guard !MUTATED, let precheck = worker.precheck, let request"),

@@ -74,7 +74,7 @@ import Text
         #expect(sink.mails.isEmpty)
     }
 
-    @Test func `a server that is away is no delivery`()
+    @Test func `a mail to an unreachable server is not delivered`()
         async throws
     {
         let sink = SMTPSink()

@@ -100,7 +100,7 @@ import Testing
         #expect(try await Self.open("guest", by: other) <= 2)
     }
 
-    @Test func `what one pool holds and does not need goes to one that waits`() async throws {
+    @Test func `a connection that one pool does not need goes to a pool that waits`() async throws {
         let (_, database) = try await makeDatabase()
         let budget = ConnectionBudget(spare: 1)
         let one = Self.counted(budget, name: "one", reserved: [2, 0], in: database)

@@ -77,7 +77,7 @@ import Testing
         #expect(clock.now - start < .seconds(3))
     }
 
-    @Test func `nothing answers after close`() async throws {
+    @Test func `every query after the close is unavailable`() async throws {
         let (postgres, _) = try await makeDatabase()
         _ = try await postgres.read("SELECT 1")
         await postgres.close()

@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is begun for a request whose time is over`() async throws {
+    @Test func `no statement begins after its request's time is over`() async throws {
         let (postgres, _) = try await makeDatabase()
         _ = try await postgres.query("CREATE TABLE t (a int)")
         let over = Deadline(since: Deadline.now - 10_000_000_000, lasting: .seconds(5))

@@ -52,7 +52,7 @@ struct ModelTests {
     }
 
     @Test(arguments: [(1, 1, 1, 2, 1, 3), (1, 2, 1, 1, 0, 2), (2, 1, 1, 1, 1, 2)])
-    func `no order of events lets a stale yes out after the return`(
+    func `no order of events gives a stale yes after the call has returned`(
         size: (revokers: Int, replicas: Int, fills: Int, renewals: Int, losses: Int, ticks: Int)
     ) {
         let walk = Self.walk(

@@ -76,7 +76,7 @@ import Text
         #expect(told["rule"]?.string == "exact")
     }
 
-    @Test func `one with credentials does, and without the cookie all of them sign in by header`()
+    @Test func `an origin with credentials acts with the cookie, and every one signs in by header`()
         async throws
     {
         let fixture = try await Fixture()
@@ -172,7 +172,7 @@ import Text
     }
 
     @Test(arguments: ["relate", "immich", "timetracker", "thinkwork", "deeprecall"])
-    func `what a page sends without asking before is no JSON`(_ client: String) async throws {
+    func `a body that needs no preflight is not read as JSON`(_ client: String) async throws {
         let (service, _) = try await TestService.makeWithTenant()
         try await service.manage(
             .put, "/v1/tenants/acme/clients/\(client)", #"{"enabled":true}"#)

@@ -78,7 +78,7 @@ import Text
         #expect(try await list(fixture).json["items"]?.array?.isEmpty == true)
     }
 
-    @Test func `anybody can cause a line, so no more than so many of a minute are kept`()
+    @Test func `a minute's log lines of callers without a credential have a limit`()
         async throws
     {
         let clock = TestClock()

@@ -132,7 +132,7 @@ import Text
         }
     }
 
-    @Test func `a second sign-in is added once the account was proved and its owner says so`()
+    @Test func `a second sign-in is added after a proof of the account and its owner's consent`()
         async throws
     {
         let fixture = try await Fixture()

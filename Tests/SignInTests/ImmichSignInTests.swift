@@ -245,7 +245,7 @@ import Text
         }
     }
 
-    @Test func `a password's owner is decided of by the rules, like everybody`() async throws {
+    @Test func `the rules decide on the owner of a password like on any person`() async throws {
         let fixture = try await ImmichFixture.make()
         for _ in 0..<2 { _ = try await fixture.token() }
         #expect(try await fixture.signIn("wrong").status == 401)

@@ -157,7 +157,7 @@ import Testing
         #expect(try await fixture.count("reservations") == 0)
     }
 
-    @Test func `of the sign-ins that a pool has linked the first that is known is the person`()
+    @Test func `the first known one of a pool's linked sign-ins is the person`()
         async throws
     {
         let fixture = try await OneIdentityFixture()

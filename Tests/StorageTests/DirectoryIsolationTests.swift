@@ -85,7 +85,7 @@ import Text
         #expect(found.symmetricDifference(here.union(elsewhere)) == [])
     }
 
-    @Test func `its functions find exact values alone`() async throws {
+    @Test func `the directory's functions find exact values alone`() async throws {
         let (mine, other, ask) = try await Self.make()
         func found(_ call: String, _ value: String) async throws -> [UUID] {
             try await ask("SELECT \(raw: call)(\(value))", nil).compactMap {
@@ -129,7 +129,9 @@ import Text
                 == 1)
     }
 
-    @Test func `its functions write for the tenant of their transaction alone`() async throws {
+    @Test func `the directory's functions write only for the tenant of their transaction`()
+        async throws
+    {
         let (mine, other, ask) = try await Self.make()
         func held() async throws -> [Int] {
             var counts: [Int] = []

@@ -9,7 +9,7 @@ import Text
 @Suite(.cleansUp) struct OverviewTests {
     private static let week = OverviewWindow.days(7, zone: "UTC")
 
-    @Test func `of many users the overview says about how many, without reading them`() async throws
+    @Test func `the overview estimates a large number of users without reading them`() async throws
     {
         let service = try await TestService.make()
         let acme = try await service.makeTenant("acme")

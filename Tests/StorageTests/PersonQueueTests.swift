@@ -57,7 +57,7 @@ struct PersonQueueTests {
         }
     }
 
-    @Test func `a line of one caller's tries does not keep another caller from the person`()
+    @Test func `a queue of one caller's attempts does not keep another caller from the person`()
         async throws
     {
         let queue = PersonLock()

@@ -31,7 +31,7 @@ import Text
     }
 
     /// That it is the tenant's name which opens a table, so that the test above proves something.
-    @Test func `its own rows are there for the tenant`() async throws {
+    @Test func `a tenant can read its own rows`() async throws {
         let (app, administrator) = try await makeRows()
         for table in Self.tables {
             let who: Testing.Comment = "\(table.name)"

@@ -25,7 +25,7 @@ import Text
     }
 
     @Test(arguments: ["1.2.3.4", "10.0.0.0x1", "ex.123"])
-    func `what a browser reads as an address is no name`(text: String) {
+    func `a name that browsers read as an IP address is refused`(text: String) {
         #expect(throws: DomainFault.address) { try DomainName(text) }
     }
 

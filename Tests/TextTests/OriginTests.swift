@@ -25,7 +25,7 @@ import Text
             ("https://*.Ex.com", "https://*.ex.com"),
             ("https://*.ex.com:443/", "https://*.ex.com"),
         ])
-    func `what an operator enters is stored as browsers send it`(text: String, stored: String)
+    func `an origin is stored in the form that browsers send`(text: String, stored: String)
         throws
     {
         let origin = try Origin(configuring: text)

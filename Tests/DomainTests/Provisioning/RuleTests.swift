@@ -213,7 +213,7 @@ import Text
         (TenantPolicy.SignUp.domain, "created"), (.open, "created"), (.approval, "created"),
         (.inviteOnly, "refused not_invited"), (.closed, "refused not_invited"),
     ])
-    func `rule 9 follows the policy`(signUp: TenantPolicy.SignUp, answer: String) {
+    func `rule 9 admits by the tenant's policy`(signUp: TenantPolicy.SignUp, answer: String) {
         let fixture = RuleFixture(.oidc, trust: .authoritative, domains: ["ex.com"], verified: nil)
             .tenant(acme, signUp) {
                 $0.domain = RuleFixture.domain()
