@@ -103,7 +103,7 @@ import Text
             .get, "/v1/tenants/acme/audit-events?action=api_key.leaked", as: .platformOwner)
         let names = events.json["items"]?.array?.map { $0["target"]?["name"]?.string }
         #expect(names == ["spilt", "spilt"])
-        // A beginning of a key is what somebody looks for, and no key.
+        // The beginning of a key is a search text, and no key.
         let search = try await service.send(
             .get, "\(path)?q=\(secret.prefix(16))", as: .tenantAdmin(tenant))
         #expect(search.status == 200)

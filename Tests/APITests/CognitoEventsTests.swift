@@ -55,7 +55,7 @@ import Text
         .init(
             trigger: .signUp, email: invited, answer: .allowed, decision: "reserved",
             reservations: 1),
-        // It is not believed: nobody has proved anything yet.
+        // It is not believed: nothing is proved yet.
         .init(
             trigger: .signUp, email: invited, verified: "true", answer: .allowed,
             decision: "reserved", reservations: 1),
@@ -92,7 +92,7 @@ import Text
         .init(
             trigger: .external, userName: "Acme_1", email: invited, verified: "yes",
             answer: .refused, decision: "refused email_unverified"),
-        // Without an upstream in its name it is nobody's, least of all a native user's.
+        // Without an upstream in its name it has no owner, least of all a native user.
         .init(
             trigger: .external, userName: "ann", email: invited, verified: "true",
             answer: .refused, decision: "refused provider_unknown"),

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Text
 
-/// Tenants that somebody deleted, over the days.
+/// Deleted tenants, over the days.
 @Suite(.serialized, .cleansUp) struct DeletedTenantsTests {
     @Test func `a tenant is restored to the last moment of 30 days and not after it`() async throws
     {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Text
 
-/// Users whom somebody deleted, over the days.
+/// Deleted users, over the days.
 @Suite(.serialized, .cleansUp) struct DeletedUsersTests {
     @Test func `a user is restored to the last moment of 30 days, and purged after it`()
         async throws
@@ -122,7 +122,7 @@ import Text
                 provider: "google", issuer: "https://g.example", subject: "gone-subject"),
         ]
         #expect(try await fixture.tables(with: ["ada.gone@", "Ada Gone", "gone-subject"]) == [])
-        // What a sign-in locks, and by what the person is refused; the directory knows nobody.
+        // What a sign-in locks, and by what the person is refused; the directory has no row.
         let kept = ["provisioning_locks", "tombstones"]
         #expect(try await fixture.tables(with: keys.map(Hex.encode)) == kept)
         let about = try await fixture.tables(with: [user.id.description])

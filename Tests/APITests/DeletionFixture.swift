@@ -10,7 +10,7 @@ import Text
 
 /// A tenant with time at hand, and a key of the platform, which outlives console sessions.
 struct DeletionFixture {
-    /// Seconds for which whoever was deleted can be restored.
+    /// Seconds for which a deleted user or tenant can be restored.
     static let days: Int64 = 30 * 86_400
 
     let service: TestService

@@ -150,7 +150,7 @@ import Text
             try await fixture.actions().sorted() == [
                 "domain.created", "domain.lapsed", "domain.lost", "domain.verified",
             ])
-        // Whoever holds the name now may prove it.
+        // The present holder of the name may prove it.
         try await fixture.service.makeTenant("other")
         let theirs = try await fixture.post(
             "/v1/tenants/other/domains", #"{"domain":"example.com"}"#)

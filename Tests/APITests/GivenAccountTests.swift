@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Text
 
-/// What an account keeps that was given to the owner of its address, and who is told.
+/// What an account keeps that was given to the owner of its address, and who gets a mail.
 @Suite(.cleansUp) struct GivenAccountTests {
     private struct Fixture {
         let service: TestService
@@ -34,7 +34,7 @@ import Text
         }
     }
 
-    /// Somebody accepted at the page by a link that was shown; then the owner of the address came.
+    /// A stranger accepted at the page by a link that was shown; then the owner of the address came.
     private static func make() async throws -> Fixture {
         let (sink, clock) = (SMTPSink(), TestClock())
         let service = try await TestService.make(

@@ -5,11 +5,11 @@ import Storage
 import TestSupport
 import Testing
 
-/// What one caller's events reserve, bind and use up is nobody else's.
+/// What one caller's events reserve, bind and use up does not reach another caller.
 @Suite(.cleansUp) struct HookCallerTests {
     private static let alice = "alice@corp.example"
 
-    /// A tenant's key told of a sign-up at the platform's pool before the person came.
+    /// A tenant's key reported a sign-up at the platform's pool before the person came.
     private static func plant(_ fixture: PoolFixture) async throws {
         let planted = try await fixture.signUp("alice", "whatever@evil.example", by: .evil)
         #expect(planted.status == 200, "\(planted.text)")

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Text
 
-/// Limits hold back refusals alone, dry runs hold up nobody, and what waits has bounds.
+/// Limits hold back refusals alone, dry runs hold up no sign-in, and what waits has bounds.
 @Suite(.cleansUp) struct HookLimitTests {
     private static let ann = "ann@corp.example"
 

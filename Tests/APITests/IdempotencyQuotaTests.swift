@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Text
 
-/// How much one credential may have kept, and what a retry is told while the first call runs.
+/// How many responses are stored for a credential, and what a retry gets while the first call runs.
 @Suite(.cleansUp) struct IdempotencyQuotaTests {
     private static let path = "/v1/tenants/acme/users"
 

@@ -12,7 +12,7 @@ struct IdentityRun {
     struct Seen {
         /// What the platform's events and the people's tokens were answered, without the world's name.
         var seen: [String] = []
-        /// A person was taken for somebody else.
+        /// A person was taken for another one.
         var faults: [String] = []
     }
 
@@ -160,14 +160,14 @@ struct IdentityRun {
         if person.upstream == nil { holders[person.name] = who }
     }
 
-    /// Nobody is let in as the user of another's address, and no user is two people.
+    /// No person is admitted as the user of another's address, and no user is two people.
     private mutating func enforce(_ answer: TestAnswer, _ who: Int, _ what: String) {
         saw("\(what) \(who) \(answer.outcome) \(answer.json["tenant"]?["slug"]?.string ?? "-")")
         guard answer.json["outcome"]?.string != "refused",
             let email = answer.json["user"]?["email"]?.string,
             let user = answer.json["user"]?["id"]?.string
         else { return }
-        // A dry run names no `sub` either: it is judged by the name, and lets nobody in.
+        // A dry run names no `sub` either: it is judged by the name, and admits no person.
         guard what != "dry run" else { return }
         if email != people[who].email {
             result.faults.append("\(what): person \(who) is \(email)")

@@ -135,7 +135,7 @@ import Text
             "ip_not_allowed", "scope_missing", "valid", "valid",
         ]
         #expect(try await verdicts(service, asked) == expected)
-        // The tenant's own key is told of its own keys alone.
+        // The tenant's own key learns about the tenant's keys alone.
         expected[9] = "unknown"
         expected.replaceSubrange(3...5, with: repeatElement("rate_limited", count: 3))
         #expect(try await verdicts(service, asked, as: .bearer(mine)) == expected)
@@ -250,7 +250,7 @@ import Text
         #expect(try await admitted() == [0, 0])
         clock.advance(seconds: 1)
         #expect(try await admitted() == [10, 10])
-        // Who comes with the key itself is told when to come again.
+        // A caller with the key itself gets the time to come again.
         let refused = try await service.send(.get, "/v1/me", as: .bearer(slow))
         #expect(refused.status == 429 && refused.first("retry-after") == "60")
         #expect(refused.first("ratelimit-limit") == "10")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Text
 
-/// What a caller has already, and what a credential without the right is told.
+/// What a caller has already, and what a credential without the right gets.
 @Suite(.cleansUp) struct KnownObjectTests {
     /// The objects that are answered with an ETag.
     private static let objects = [
@@ -71,7 +71,7 @@ import Text
             }
             #expect(texts[0] == texts[1])
         }
-        // Who has the right is told that a tenant is not there.
+        // A caller with the right gets 404 for an unknown tenant.
         let reader = try await service.makeKey(#""users:read""#, at: "/v1/api-keys")
         let away = try await service.send(
             .get, "/v1/tenants/nowhere/users", as: reader.credential)

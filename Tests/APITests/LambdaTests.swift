@@ -228,7 +228,7 @@ import Text
         let event = try await call("Event")
         #expect(event.status == 202 && event.bytes.isEmpty, "\(event.text)")
         #expect(try await fixture.base.count("users WHERE status = 'active'") == 1)
-        // What a refusal came to is in its decision: nobody waits for the answer.
+        // The decision has the reason of a refusal: no caller waits for the response.
         let refused = try await call("Event", json: fixture.event("eve@stranger.example"))
         #expect(refused.status == 202, "\(refused.text)")
         for type in ["RequestResponse", nil] {

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import Text
 
-/// One tenant's list and strangers' requests hold up nobody else's mail, and nobody is flooded.
+/// One tenant's list and strangers' requests hold up no other mail, and no mailbox is flooded.
 @Suite(.cleansUp) struct MailFairnessTests {
     private static func make() async throws -> (TestService, SMTPSink) {
         let sink = SMTPSink()

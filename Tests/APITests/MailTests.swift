@@ -203,7 +203,7 @@ import Text
         try await fixture.carry()
         #expect(fixture.mails.count == 1)
         let token = try fixture.token(try #require(fixture.mails.first))
-        // It resets, and signs nobody in.
+        // It resets, and starts no session.
         let asLink = try await fixture.send(
             "/v1/session", #"{"token":"\#(token)"}"#, as: .anonymous)
         #expect(asLink.status == 401)

@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// A native user name is its person's choice: it never stands for somebody of an upstream, nor for
+/// A native user name is its person's choice: it never stands for a person of an upstream, nor for
 /// the person who had it before.
 @Suite(.cleansUp) struct NativeNameTests {
     private static let boss = "admin@corp.example"
@@ -69,7 +69,7 @@ import Testing
         _ = try await fixture.hook(shown, by: .evil)
         #expect(try await signUp("SAML_x") == nil)
         #expect(try await signUp("SAML_y", by: .evil) == "identity_conflict")
-        // What the pool has signed counts for everybody.
+        // What the pool has signed counts for every caller.
         _ = try await fixture.signIn(
             fixture.token("1", sub: "s1", "b@corp.example", upstream: "AzureAD"))
         #expect(try await signUp("azuread_y") == "identity_conflict")

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Text
 
-/// Each kind of change is told where it helps, and helps where it is made.
+/// Each kind of change is proposed where it helps, and helps where it is made.
 @Suite(.cleansUp) struct NearestYesKindsTests {
     private static let acme = "/v1/tenants/acme"
     private static let asked = #","tenant":"acme""#

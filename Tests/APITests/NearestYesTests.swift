@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Text
 
-/// What an operator may do so that a refused person gets in: told by the rules themselves, and held
+/// What an operator may do so that a refused person gets in: computed by the rules, and checked
 /// by doing it.
 @Suite(.cleansUp) struct NearestYesTests {
     private static let acme = "/v1/tenants/acme"

@@ -11,7 +11,7 @@ import TestSupport
 import Testing
 import Text
 
-/// Operators' addresses: one confirmed row has it, claims that nobody proved coexist.
+/// Operators' addresses: one confirmed row has it, unproved claims coexist.
 @Suite(.cleansUp) struct OperatorClaimsTests {
     private struct Fixture {
         let service: TestService
@@ -97,7 +97,7 @@ import Text
             .get, "/v1/tenants/acme/audit-events?action=operator.confirmed",
             as: .platformOwner)
         #expect(audit.json["items"]?.array?.count == 1)
-        // What the platform makes is confirmed at once, whoever claimed it before.
+        // What the platform makes is confirmed at once, despite earlier claims.
         _ = try await fixture.make("cfo@victim.example", as: .tenantAdmin(evil), delivery: "link")
         let made = try await fixture.make(
             "cfo@victim.example", as: .platformOwner, delivery: "link")
@@ -180,7 +180,7 @@ import Text
         #expect(try await patch(second, #"{"status":"suspended"}"#).status == 200)
         let resumed = try await patch(second, #"{"status":"active"}"#)
         #expect(resumed.json["status"]?.string == "pending", "\(resumed.text)")
-        // A pending owner, and one who never signed in, keep nobody's place.
+        // A pending owner, and one who never signed in, do not count.
         let list = try await fixture.service.send(.get, path, as: .tenantAdmin(acme))
         let first = list.json["items"]?.array?.first {
             $0["email"]?.string?.hasPrefix("owner-") == true

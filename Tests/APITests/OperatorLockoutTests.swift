@@ -88,7 +88,7 @@ import Text
             #expect(answer.status == 201, "\(round): \(answer.text)")
             try await fixture.guess(3, in: "acme", round: round)
         }
-        // The right password from where it was never right waits, and is told so.
+        // The right password from a new place has to wait, and the response says so.
         let elsewhere = try await fixture.signIn(Self.password, in: "acme", from: "203.0.113.9")
         #expect(elsewhere.status == 429 && elsewhere.first("retry-after") != nil)
         #expect(try await fixture.signIn(Self.password, from: Self.home).status == 429)

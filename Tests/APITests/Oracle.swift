@@ -1,7 +1,7 @@
 import Domain
 import Text
 
-/// What an attempt must come to, told from the tables of rules alone and in their order. It knows
+/// What an attempt must come to, by the tables of rules alone and in their order. It knows
 /// nothing of the engine.
 struct Oracle {
     /// Which user the answer is about.
@@ -122,7 +122,7 @@ struct Oracle {
     /// keeps were given.
     func proved(in tenant: Int) -> Answer { decide(tenant) }
 
-    /// Of a refusal, what the person is told who calls in person: with an address that is not
+    /// The reason that a refused person reads who calls in person: with an address that is not
     /// vouched for all of rules 4 to 10 read alike, unless the sign-in itself is known there.
     func told(_ due: Answer, asked isAsked: Bool) -> Reason? {
         guard due.outcome == .refused, let rule = Int(due.rule), rule >= 4, assertedTrust == .no

@@ -63,7 +63,7 @@ import Text
         let asked = try await remove(address)
         #expect(asked.status == 409 && asked.json["code"]?.string == "confirm_required")
         #expect(asked.json["identities"]?.int == 3, "\(asked.text)")
-        // A tenant is told of its own people alone, and another operator's token is not good.
+        // A tenant learns about its own people alone, and another operator's token is not valid.
         let told = try await remove(own, as: .tenantAdmin(acme))
         #expect(told.json["identities"]?.int == 2, "\(told.text)")
         let token = try #require(asked.json["confirm"]?.string)

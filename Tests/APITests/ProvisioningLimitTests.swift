@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Text
 
-/// Failed attempts are held back by the minute; nobody's success is.
+/// Failed attempts are held back by the minute; successes are not.
 @Suite(.cleansUp) struct ProvisioningLimitTests {
     @Test func `U17 after 30 failures in a minute an address gets no more reasons`() async throws {
         let clock = TestClock()

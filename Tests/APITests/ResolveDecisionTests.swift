@@ -13,7 +13,7 @@ import Text
         let user: String
         let decision: String
 
-        /// Somebody accepted at the page by a link that was shown; then the owner comes.
+        /// A stranger accepted at the page by a link that was shown; then the owner comes.
         static func make() async throws -> Fixture {
             let base = try await ProvisioningFixture.make()
             let token = try await base.invited("ann@ex.com")

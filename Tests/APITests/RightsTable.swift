@@ -2,13 +2,13 @@
 /// row without a route, fails the build.
 struct RouteRight: Sendable {
     enum Place: Sendable {
-        /// Below a tenant: a 404 for everybody else's credential.
+        /// Below a tenant: a 404 for any other credential.
         case tenant
         /// Without a tenant in the path: each credential has its own scope there.
         case home
         /// The platform's operators and keys alone.
         case platform
-        /// Whoever is signed in; operators alone.
+        /// Any signed-in caller; operators alone.
         case signedIn, operators
         /// No credential is looked at.
         case open

@@ -186,7 +186,7 @@ private struct Caller: Sendable {
         }
     }
 
-    /// Whoever sees own things alone finds nothing where another person's thing is.
+    /// A caller who sees own things alone does not find another person's thing.
     private func isHidden(_ row: RouteRight, _ column: Int) -> Bool {
         let parts = row.route.split(separator: " ")[1].split(separator: "/")
         guard let end = parts.firstIndex(of: "{id}") else { return false }

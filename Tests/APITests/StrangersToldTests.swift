@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Text
 
-/// A person who calls in person is told of a refusal no more than a stranger may know; the decision
+/// A refusal tells a person who calls in person no more than a stranger may know; the decision
 /// keeps the true reason.
 @Suite(.cleansUp) struct StrangersToldTests {
     /// The status of the row at the claimed address, and why the rules refuse.

@@ -39,7 +39,7 @@ struct AuditActionTests {
             "APITests/ResolveDecisionTests.swift",
             "give_account links the person who proved the address and ends the other ways in"
         ),
-        // Told to the replicas in the same words as `domain.deleted`; it takes a week to come.
+        // The replicas get the same notice as for `domain.deleted`; it takes a week to come.
         "domain.lapsed": (
             "APITests/DomainCheckTests.swift",
             "D5 a domain without its record admits no new user after a week, and members stay"

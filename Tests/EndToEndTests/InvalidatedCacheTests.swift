@@ -323,7 +323,7 @@ import Testing
             configuration.threads = 1
         }
 
-        /// What `one` prepares in a tenant of its own, with everybody there signed in once.
+        /// What `one` prepares in a tenant of its own, where every user has signed in once.
         func prepare(_ one: (Place) throws -> Prepared, in slug: String) async throws -> Prepared {
             let place = Place(port: first.service.port, auth: auth, slug: slug)
             try place.make("POST", "/v1/tenants", #"{"slug":"\#(slug)","name":"T"}"#)

@@ -109,7 +109,7 @@ import Text
             try await administrator.query("SELECT coalesce(max(seq), 0) FROM revocations")[0]
                 .get(0)
         }
-        // One that does not listen hears nobody obey.
+        // A replica that does not listen gets no acknowledgement.
         while !service.composition.database.replica.isTrusted { _ = try await last() }
         _ = try await administrator.query(
             """

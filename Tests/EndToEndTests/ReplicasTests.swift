@@ -131,7 +131,7 @@ import Testing
 
     private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds }
 
-    /// Asks for everything over and over until told to stop; answers how often it asked.
+    /// Asks for everything over and over until `done`; returns how often it asked.
     private static func ask(_ things: [Thing], _ port: Int, until done: Flag) throws -> Int {
         var wire = try Wire(port: port)
         var asked = 0

@@ -48,7 +48,7 @@ import Testing
             #expect(
                 try address(seenBy: running, slug, auth, fields) == expected, "\(fields)")
         }
-        // The proxy ends TLS: browsers are told to stay with it.
+        // The proxy ends TLS: the response has HSTS.
         let secure = try running.send(
             "GET", "/v1/me", fields: [auth, "X-Forwarded-Proto: https"])
         #expect(secure.first("strict-transport-security") != nil)

@@ -5,7 +5,7 @@ import Testing
 import Text
 import Workers
 
-/// One owner's stalling host holds up nobody else.
+/// One owner's stalling host holds up no other owner.
 @Suite(.cleansUp) struct OutboundFairnessTests {
     @Test func `an owner whose host stalls waits for itself, others are answered at once`()
         async throws

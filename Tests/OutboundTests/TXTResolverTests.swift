@@ -64,7 +64,7 @@ import Text
             for _ in 0..<(most + 3) {
                 group.addTask { await Self.asked("slow.example", of: resolver, for: evil) }
             }
-            // The server is silent, so who is told at once is who finds no slot.
+            // The server is silent, so a look-up that fails at once has found no slot.
             for _ in 0..<3 {
                 let refused = try await group.next()
                 #expect(refused == .failure(.busy))

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// Whoever is told may write on the listening connection, which may turn out to be gone.
+    /// The receiver may write on the listening connection, which may turn out to be gone.
     @Test func `the connection may end while a notification is delivered`() async throws {
         let (postgres, _) = try await makeDatabase()
         let (events, feed) = AsyncStream.makeStream(of: String.self)

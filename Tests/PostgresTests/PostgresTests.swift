@@ -140,7 +140,7 @@ extension Postgres {
         #expect(sums == 500)
     }
 
-    /// A changed table's plan is stale; by then the connection may be in somebody else's hands.
+    /// A changed table's plan is stale; by then another caller may have the connection.
     @Test func `a write that is sent again joins no transaction of another`() async throws {
         let (postgres, database) = try await makeDatabase(transactionsPerLoop: 1)
         let other = database.client(as: database.administrator)

@@ -16,7 +16,7 @@ import Text
         let replica = Replica(postgres: postgres, lease: .seconds(60))
         replica.start()
         CleanUp.atEnd { await replica.stop() }
-        // One that does not listen hears nobody obey.
+        // A replica that does not listen gets no acknowledgement.
         while !replica.isTrusted { _ = try await postgres.query("SELECT 1") }
         _ = try await postgres.query(
             """
@@ -31,7 +31,7 @@ import Text
             await replica.awaitAcknowledgements(published)
             settled.flag.store(true, ordering: .sequentiallyConsistent)
         }
-        // What a change that waits for nobody asks of the database is one query.
+        // A change that waits for no replica asks the database once.
         for _ in 0..<100 { _ = try await postgres.query("SELECT 1") }
         let waited = !settled.flag.load(ordering: .sequentiallyConsistent)
         let numbers = try await postgres.query("SELECT max(seq) FROM revocations")

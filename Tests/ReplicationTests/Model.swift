@@ -37,7 +37,7 @@ struct Model {
         var fill = Fill.none
         var asked: Freshness.Token?
         var memory: (changes: Int, token: Freshness.Token)?
-        /// Which revokers it has told, or is about to.
+        /// Which revokers it has answered, or is about to.
         var acknowledgedInFlight: Set<Int> = []
         var fillsLeft: Int
         var renewalsLeft: Int

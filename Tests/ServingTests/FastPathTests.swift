@@ -23,8 +23,8 @@ import Testing
         #expect(client.read(until: "GET /slow \n").hasPrefix("HTTP/1.1 200"))
     }
 
-    /// A look-up that is refused at once answers all who waited on it, while the bytes of somebody
-    /// else are being served: what he is to be sent stands in the loop's one output buffer by then.
+    /// A look-up that is refused at once answers all who waited on it, while another
+    /// connection is being served, whose response stands in the loop's one output buffer by then.
     @Test func `an answer owed to one connection, given while another is served, mixes nothing`()
         async throws
     {

@@ -16,7 +16,7 @@ private final class Tally: Sendable {
     }
 }
 
-/// A server that is to stop: whoever comes is served until nobody comes.
+/// A server that is to stop: requests are served until none comes.
 @Suite(.serialized, .cleansUp) struct LeavingTests {
     @Test func `a server that leaves goes on, and each answer is its connection's last`()
         async throws
@@ -34,7 +34,7 @@ private final class Tally: Sendable {
         }
     }
 
-    /// Whoever has a connection gets an answer; who gets none may try elsewhere.
+    /// A client with a connection gets an answer; one without may try elsewhere.
     @Test func `a connection that came about is answered, however the listener closes`()
         async throws
     {

@@ -35,7 +35,7 @@ import Testing
         #expect(refusal.contains("\"code\":\"unavailable\""))
         client.send(get("/next"))
         #expect(client.read(until: "done\n").hasSuffix("/next done\n"))
-        // The late answer is nobody's: not the next request's either.
+        // The late answer is dropped: the next request does not get it either.
         open.yield()
         client.send(get("/third", "Connection: close\r\n"))
         let rest = client.readAll()

@@ -103,7 +103,7 @@ import Text
         let immich = try await fixture.send(
             .post, "/immich/api/oauth/authorize", #"{"redirectUri":"\#(Self.redirect)"}"#)
         expectError(immich, 503, "OAuth authentication failed")
-        // A token is checked by keys that cannot be had: nobody knows whether it is good.
+        // A token is checked by keys that cannot be fetched: it may be valid or not.
         let token = fixture.provider.mint(clientID: "web", now: Timestamp.systemClock()).token()
         let exchange = try await fixture.send(
             .post, "/deeprecall/api/auth/exchange/google",

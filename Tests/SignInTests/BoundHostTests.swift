@@ -161,7 +161,7 @@ import Text
                 json: #"{"enabled":true,"hosts":["\#(host)"]}"#, as: .platformOwner
             ).status
         }
-        // A claim that is not proved keeps nobody off.
+        // An unproved claim blocks no other tenant.
         #expect(try await bind("photos2.acme.example", "other") == 200)
         #expect(try await bind("elsewhere.example", "other") == 200)
         let domains = try await fixture.service.send(

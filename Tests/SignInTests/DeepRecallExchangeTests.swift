@@ -145,7 +145,7 @@ import Text
             let answer = try await fixture.exchange(kind, "{\(token),\"device_id\":\"d\"}")
             expectOnlyError(answer, 500, "Token exchange failed")
         }
-        // A tenant whose provider nobody set up.
+        // A tenant without a provider.
         try await fixture.service.manage(
             .put, "/v1/tenants/acme/clients/deeprecall",
             #"{"enabled":true,"settings":{"provider":"nobody"}}"#)

@@ -17,7 +17,7 @@ import Testing
         let fixture = try await DeepRecallFixture.make()
         try await fixture.invite("ann@acme.example")
         let token = try await fixture.signInWithGoogle()
-        // Its address is another one, and nobody invited it.
+        // Its address is another one, without an invite.
         #expect(try await github(fixture).status == 403)
         let linked = try await fixture.send(
             .post, "\(Self.path)/github", #"{"access_token":"gho_1"}"#, token: token)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Text
 
-/// Why a sign-in failed before the rules were asked: told to the operator, and not to the stranger.
+/// Why a sign-in failed before the rules were asked: the operator reads it, the stranger does not.
 @Suite(.cleansUp) struct FailedSignInTests {
     private func list(_ fixture: TimeTrackerFixture, _ query: String = "") async throws
         -> TestAnswer

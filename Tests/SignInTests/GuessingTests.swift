@@ -50,7 +50,7 @@ import Text
                 to: replicas[replica % 2])
         }
 
-        /// Guesses 500 times, each as soon as it is let, and gives the waits that it was told.
+        /// Guesses 500 times, each as soon as allowed, and gives the waits of the responses.
         func guess(
             wrong: Int, _ ask: (_ number: Int) async throws -> TestAnswer,
             meanwhile: (_ number: Int) async throws -> Void
@@ -61,7 +61,7 @@ import Text
                 if answer.status == 429 {
                     let wait = Int(answer.first("retry-after") ?? "") ?? 0
                     waits.append(wait)
-                    // The other replica, and another address, are told the same.
+                    // The other replica, and another address, get the same.
                     #expect(try await ask(number + 251).status == 429)
                     try await meanwhile(number)
                     clock.advance(seconds: Int64(wait))
@@ -95,7 +95,7 @@ import Text
             try await fixture.signIn("guess \(number)", from: Fixture.stranger(number), at: number)
         } meanwhile: { number in
             #expect(try await owner(number) == 201)
-            // Even the right password is not told to a stranger who has to wait.
+            // A stranger who has to wait does not learn that a password is right.
             let lucky = try await fixture.signIn(
                 ImmichFixture.password, from: Fixture.stranger(number + 7), at: number)
             #expect(lucky.status == 429)

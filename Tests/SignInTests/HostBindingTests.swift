@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Text
 
-/// Which hosts a tenant gets, which only the platform gives, and which nobody has but this server.
+/// Which hosts a tenant gets, which only the platform gives, and which only this server has.
 @Suite(.cleansUp) struct HostBindingTests {
     private static let publicURL = "https://id.example.org"
 

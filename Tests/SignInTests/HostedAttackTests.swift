@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Text
 
-/// What somebody tries who wants another person's sign-in on the pages that the server shows itself.
+/// Attacks on another person's sign-in on the pages that the server shows itself.
 @Suite(.cleansUp) struct HostedAttackTests {
     private static let page = [Field("sec-fetch-site", "same-origin")]
 

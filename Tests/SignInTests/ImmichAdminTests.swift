@@ -59,7 +59,7 @@ import Text
                 + #""shouldChangePassword":true,"profileImagePath":"","isOnboarded":false}"#,
             status: 201)
         expectFresh(try await fixture.send(.get, "/api/users/me", token: token), true)
-        // The hint lets nobody change the password later without the old one.
+        // With the hint alone the password cannot be changed later without the old one.
         fixture.clock.advance(seconds: 600)
         expectError(
             try await fixture.send(

@@ -256,7 +256,7 @@ import Text
         }
         fixture.grant(query.first("nonce") ?? "")
         let url = "{\"url\":\"\(Self.redirect)?code=c&state=\(state)\"}"
-        // Whoever saw the way back, and so the state, does not have the other cookie.
+        // A person who saw the redirect back, and so the state, does not have the other cookie.
         for (cookie, text) in [
             ("", "OAuth code verifier is missing"),
             ("; immich_oauth_code_verifier=", "OAuth code verifier is missing"),

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A user of the pool's own: nobody has proved the address when they sign up.
+/// A user of the pool's own: the address is unproved when they sign up.
 @Suite(.cleansUp) struct NativeUserTests {
     private enum Event: CaseIterable {
         case signUp, confirmation, token
@@ -116,7 +116,7 @@ import Testing
         let ann = Somebody(expected: .invited, name: "ann")
         try await fixture.expect(ann)
         _ = try await Self.send(.signUp, ann, fixture)
-        // A phone, or an operator, confirmed the user: the mailbox is nobody's yet.
+        // A phone, or an operator, confirmed the user: the mailbox is unproved.
         let event = Self.confirmation(ann, isVerified: false)
         for _ in 0..<2 {
             #expect(try await Self.hook("post-confirmation", event, fixture).text == event)

@@ -88,7 +88,7 @@ struct OneIdentityFixture {
         }
     }
 
-    /// The tenant comes to know of somebody.
+    /// The tenant comes to know a person.
     func expect(_ person: Somebody) async throws {
         let body = #"{"email":"\#(person.email)","role":"\#(person.expected.role)"}"#
         switch person.expected {
@@ -103,7 +103,7 @@ struct OneIdentityFixture {
             .read("SELECT count(*) FROM \(rows)").first?.get(0, as: Int.self) ?? -1
     }
 
-    /// What the database holds of somebody: active users, identities, accepted invites, and the
+    /// What the database holds of a person: active users, identities, accepted invites, and the
     /// audit's word that one was.
     func one(
         _ person: Somebody

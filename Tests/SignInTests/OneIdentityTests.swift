@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// What one federated sign-in may be told of by.
+    /// What may report one federated sign-in.
     private enum Event: CaseIterable {
         case cognitoHook, confirmation, preSignUpHook, token
     }
@@ -70,7 +70,7 @@ import Testing
                 #expect(first.status == 200 && again.status == 200, comment)
                 switch event {
                 case .cognitoHook:
-                    // The same whoever came before, and whatever that decided.
+                    // The same after any earlier call, and whatever that decided.
                     let sent = OneIdentityFixture.event(person).dropLast(#"{}}"#.utf8.count)
                     let flags =
                         #"{"autoConfirmUser":false,"autoVerifyEmail":false,"#

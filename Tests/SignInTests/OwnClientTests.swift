@@ -111,7 +111,7 @@ import Text
             "timetracker", #""client_id":"tracker","token_seconds":60"#)
         #expect(kept.json["secret_set"] == .bool(true), "\(kept.text)")
         #expect(try await fixture.signIn("tracker").status == 200)
-        // Whoever moves the provider's endpoint is sent no secret that they could not read.
+        // A moved endpoint of the provider is sent no secret.
         let thief =
             #"{"endpoints":{"token_endpoint":"\#(fixture.provider.issuer)/thief"},"secret":null}"#
         try await fixture.service.manage(.patch, "/v1/providers/\(fixture.providerID)", thief)
@@ -159,7 +159,7 @@ import Text
             ).status
         }
         let mint = fixture.provider.mint(clientID: "tracker", now: Timestamp.systemClock())
-        // Another person's is not ours to read: without an address a stranger is nobody here.
+        // Another person's is not read: without an address a stranger has no user here.
         let another = try await signIn(mint.token(["sub": "\"person-2\""]))
         #expect(another == 403)
         let timeless: [String: String?] = ["iat": nil, "exp": nil]

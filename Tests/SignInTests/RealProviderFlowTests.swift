@@ -150,7 +150,7 @@ import Text
         let second = try await fixture.endTimetracker(fixture.timetrackerReturn(as: "person2"))
         #expect(second.status == 200, "\(second.text)")
         #expect(second.json["user"] == first.json["user"])
-        // The key that is gone signs nobody in.
+        // A token of the removed key is refused.
         let old = try await fixture.send(
             .get, "/relate/api/profile", token: tokens["access_token"]?.string)
         #expect(old.status == 401)

@@ -10,7 +10,7 @@ import Testing
 /// it does not know, so that a new one has to be decided.
 @Suite(.cleansUp) struct ServedRoutesTests {
     enum Asks: Sendable {
-        /// Whoever is signed in to that app: 401 without a credential.
+        /// Any user who is signed in to that app: 401 without a credential.
         case person
         /// Anybody: it tells what is public, or is where a sign-in begins or ends.
         case nobody

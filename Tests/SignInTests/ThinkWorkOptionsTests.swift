@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What the app's sign-in page is told before it knows anybody.
+/// What the app's sign-in page gets before a sign-in.
 @Suite(.cleansUp) struct ThinkWorkOptionsTests {
     @Test func `W5 the options are the pool's providers; an uncertain pool has none`()
         async throws

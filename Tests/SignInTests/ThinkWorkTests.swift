@@ -158,7 +158,7 @@ import Text
         try await fixture.invite("bob@acme.example")
         let unproved = fixture.token("bob@acme.example", ["email_verified": "\"false\""])
         #expect(try await link(unproved).text == #"{"outcome":"not_linked"}"#)
-        // The address is a person's who signs in otherwise: nobody takes that row over.
+        // The address belongs to a person who signs in otherwise: that row is not taken over.
         let okta = fixture.token(
             "ann@acme.example",
             [
@@ -166,7 +166,7 @@ import Text
                 "identities": #"[{"providerName":"Okta","userId":"7"}]"#,
             ])
         expectOnlyError(try await link(okta), 409, "identity_conflict")
-        // Where everyone may sign up, this door still makes nobody.
+        // Where everyone may sign up, this endpoint still makes no user.
         let open = try await fixture.service.send(
             .put, "/v1/tenants/acme/policy", json: #"{"sign_up":"open"}"#,
             as: .tenantAdmin(fixture.tenant), fields: [Field("if-match", "*")])

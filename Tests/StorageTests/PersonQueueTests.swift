@@ -42,7 +42,7 @@ struct PersonQueueTests {
         let room = Room()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<200 {
-                // Two kinds of keys, crossing: nobody waits for another in a circle.
+                // Two kinds of keys, crossing: no two wait for each other.
                 let keys = ["subject \(number % 3)", "address a"]
                 group.addTask {
                     try await queue.withExclusive(keys: keys) { await room.stay() }

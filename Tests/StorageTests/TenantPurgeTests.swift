@@ -114,7 +114,7 @@ import Text
             Issue.record("\(step)")
             return
         }
-        // Half of it is gone: nobody restores it any more.
+        // Half of it is gone: it cannot be restored any more.
         await #expect(throws: StorageFailure.self) {
             try await storage.scope(fixture.mine).change(by: .system) { change in
                 _ = try await change.setTenantStatus(

@@ -33,7 +33,7 @@ package final class RealProvider: Sendable {
         return String(said.split(separator: "\n").last ?? "")
     }
 
-    /// Nobody answers from now on.
+    /// The provider does not answer from now on.
     package func halt() throws { try Shell.run([Self.script, "stop", directory]) }
 
     /// The same provider again, with the same people and another key.

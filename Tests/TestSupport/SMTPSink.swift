@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A real SMTP listener that keeps what it is given, and refuses what it is told to.
+/// A real SMTP listener that keeps its mails, or refuses recipients on demand.
 package final class SMTPSink: Sendable {
     package struct Mail: Sendable {
         package var from: String

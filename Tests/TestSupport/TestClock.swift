@@ -1,7 +1,7 @@
 import Synchronization
 import Text
 
-/// A clock that moves when it is told to.
+/// A clock that moves only by `advance` and `startMinute`.
 package final class TestClock: Sendable {
     private let time = Mutex(Timestamp.systemClock())
 

@@ -5,7 +5,7 @@ import Synchronization
 import Text
 
 /// An OpenID provider of our own on 127.0.0.1, for what no decent provider does: it counts what is
-/// fetched, and publishes whatever it is told to.
+/// fetched, and publishes any page that a test sets.
 package final class TestProvider: Sendable {
     package struct Page: Sendable {
         package var status: Int

@@ -87,7 +87,7 @@ import Text
         used.acceptedUser = RuleFixture.user(.active)
         used.acceptedBy = RuleFixture().attempt.identity
         #expect(RuleFixture().tenant().token(used).answer == "existing")
-        // The acceptance page signs nobody in: whoever has the link there is not known by it.
+        // The acceptance page proves no identity: a person with the link is not known by it.
         let page = RuleFixture().with { $0.attempt.trigger = .invitePage }.tenant().token(used)
         #expect(page.answer == "refused invite_used")
         #expect(page.known(RuleFixture.user(.active)).answer == "refused invite_used")
