@@ -188,7 +188,7 @@ import Text
             .patch, "\(path)/\(narrow.id)",
             json: #"{"scopes":["api-keys:write","users:write"]}"#, as: who)
         #expect(widened.status == 403)
-        let developer = try await service.session(role: "developer", tenant: tenant.id)
+        let developer = try await service.session(role: .developer, tenant: tenant.id)
         let drafted = try await service.send(
             .post, path, json: #"{"name":"k","scopes":["policy:write"]}"#,
             as: .session(developer))

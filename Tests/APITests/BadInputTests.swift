@@ -10,7 +10,7 @@ import Testing
 @Suite(.serialized, .cleansUp) struct BadInputTests {
     private func withFixture(_ body: (RightsFixture) async throws -> Void) async throws {
         let fixture = try await RightsFixture.make(try await UserFixture.make())
-        _ = try await fixture.base.service.session(role: "owner", tenant: nil)
+        _ = try await fixture.base.service.session(role: .owner, tenant: nil)
         let before = try await fixture.base.service.database.content()
         try await body(fixture)
         let after = try await fixture.base.service.database.content()

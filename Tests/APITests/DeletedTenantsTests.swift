@@ -125,8 +125,8 @@ import Text
                 .delete, "/v1/tenants/acme\(query)", as: .session(token)
             ).status
         }
-        let own = try await service.session(role: "owner", tenant: fixture.tenant.id)
-        let admin = try await service.session(role: "admin", tenant: nil)
+        let own = try await service.session(role: .owner, tenant: fixture.tenant.id)
+        let admin = try await service.session(role: .admin, tenant: nil)
         #expect(try await delete(own, "?purge=true") == 403)
         #expect(try await delete(admin, "") == 403)
         for role in ["developer", "support", "auditor"] {
@@ -147,7 +147,7 @@ import Text
         let made = try await service.manage(
             .post, "/v1/tenants/acme/api-keys", #"{"name":"own","scopes":["users:read"]}"#)
         let key = try #require(made["key"]?.string)
-        let session = try await service.session(role: "admin", tenant: fixture.tenant.id)
+        let session = try await service.session(role: .admin, tenant: fixture.tenant.id)
         func ask(_ who: TestService.Credential, _ at: Composition?) async throws -> Int {
             try await service.send(.get, "/v1/tenants/acme/users", as: who, to: at).status
         }

@@ -79,7 +79,7 @@ import Text
 
     @Test func `the console's cookie reads nothing for a page of another origin`() async throws {
         let fixture = try await UserFixture.make()
-        let token = try await fixture.service.session(role: "owner", tenant: nil)
+        let token = try await fixture.service.session(role: .owner, tenant: nil)
         for (site, status) in [("same-site", 403), ("cross-site", 403), ("same-origin", 200)] {
             let fields = [
                 Field("cookie", "gatehouse=\(token)"), Field("sec-fetch-site", site),
@@ -92,7 +92,7 @@ import Text
 
     @Test func `a write by the console's cookie has to come from our own origin`() async throws {
         let fixture = try await UserFixture.make()
-        let token = try await fixture.service.session(role: "owner", tenant: nil)
+        let token = try await fixture.service.session(role: .owner, tenant: nil)
         let cookie = [
             Field("cookie", "gatehouse=\(token)"), Field("x-gatehouse-console", "1"),
         ]
@@ -118,7 +118,7 @@ import Text
         let person = try await storage.createOperator(
             email: "o@a.example", emailKey: "o@a.example", name: "O", role: "owner",
             tenant: nil, passwordHash: nil, by: .system)
-        _ = try await fixture.service.session(role: "owner", tenant: nil)
+        _ = try await fixture.service.session(role: .owner, tenant: nil)
         let suspended = try await fixture.service.send(
             .patch, "/v1/operators/\(person.id)", json: #"{"status":"suspended"}"#,
             as: .platformOwner)
@@ -129,6 +129,6 @@ import Text
             try await storage.startOperatorSession(
                 person, tokenHash: hash, userAgent: nil, by: .system)
         }
-        #expect(try await storage.operatorRow(person.id)?.status == "suspended")
+        #expect(try await storage.operatorRow(person.id)?.status == .suspended)
     }
 }

@@ -106,7 +106,7 @@ import Text
         let fixture = try await PoolFixture.make()
         try await fixture.manage(
             .post, "/v1/tenants/victim/domains", #"{"domain":"corp.example"}"#)
-        _ = try await fixture.service.session(role: "owner", tenant: nil)
+        _ = try await fixture.service.session(role: .owner, tenant: nil)
         let storage = fixture.service.storage
         try await storage.scope(fixture.victim.id).change(by: .system) { change in
             try await change.query("SELECT 1 FROM tenants FOR UPDATE")
@@ -192,7 +192,7 @@ import Text
         let fixture = try await PoolFixture.make()
         fixture.clock.startMinute()
         try await fixture.invite(Self.ann)
-        _ = try await fixture.service.session(role: "owner", tenant: nil)
+        _ = try await fixture.service.session(role: .owner, tenant: nil)
         let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
             for number in 0..<1000 {
                 group.addTask {

@@ -85,7 +85,7 @@ import Testing
     {
         let base = try await ProvisioningFixture.make()
         let support = TestService.Credential.session(
-            try await base.service.session(role: "support", tenant: base.tenant.id))
+            try await base.service.session(role: .support, tenant: base.tenant.id))
         let fixture = try await Fixture.make(role: "member", by: support, in: base)
         let wide = try await fixture.patch(
             "\(Self.invites)/\(fixture.invite)", #"{"role":"admin"}"#, as: support)
@@ -123,7 +123,7 @@ import Testing
         #expect(results.map { $0["result"]?.string } == ["refused", "created"])
         #expect(results.first?["conflicting_id"]?.string == fixture.invite)
         let support = TestService.Credential.session(
-            try await base.service.session(role: "support", tenant: base.tenant.id))
+            try await base.service.session(role: .support, tenant: base.tenant.id))
         let beyond = try await again(#","role":"member","resend":true"#, as: support)
         #expect(beyond.status == 403)
         let resent = try await again(#","role":"manager","resend":true"#)

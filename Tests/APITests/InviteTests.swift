@@ -77,7 +77,7 @@ import Text
 
     @Test func `many invitations of one address at once make one invite`() async throws {
         let (service, _) = try await TestService.makeWithTenant()
-        _ = try await service.session(role: "owner", tenant: nil)
+        _ = try await service.session(role: .owner, tenant: nil)
         let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
             for _ in 0..<6 { group.addTask { try await Self.invite(service) } }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -168,7 +168,7 @@ import Text
         let (service, tenant) = try await TestService.makeWithTenant()
         let body =
             #"{"invites":[{"email":"a@example.com"},{"email":"nobody"},{"email":"A@example.com"}]}"#
-        _ = try await service.session(role: "owner", tenant: nil)
+        _ = try await service.session(role: .owner, tenant: nil)
         let before = try await service.database.content()
         for query in ["?dry_run=true", ""] {
             let answer = try await Self.invite(service, body, query: query)
@@ -223,7 +223,7 @@ import Text
     @Test func `support invites members alone`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
         let support = TestService.Credential.session(
-            try await service.session(role: "support", tenant: tenant.id))
+            try await service.session(role: .support, tenant: tenant.id))
         let wide = try await Self.invite(
             service, #"{"email":"a@example.com","role":"admin"}"#, as: support)
         #expect(wide.status == 403)

@@ -44,7 +44,7 @@ import Text
         let list = (0..<300).map { "p\($0)@example.com" }
         #expect(try await Self.invite(service, "acme", list).status == 200)
         #expect(try await Self.invite(service, "other", ["late@example.com"]).status == 200)
-        _ = try await service.session(role: "owner", tenant: nil)
+        _ = try await service.session(role: .owner, tenant: nil)
         let operators = "owner-platform@operators.example"
         #expect(try await Self.askForReset(service, operators, "192.0.2.1") == 202)
         try await service.composition.resetAnswers.round()
@@ -76,7 +76,7 @@ import Text
         async throws
     {
         let (service, sink) = try await Self.make()
-        _ = try await service.session(role: "owner", tenant: nil)
+        _ = try await service.session(role: .owner, tenant: nil)
         for number in 0..<600 {
             let status = try await Self.askForReset(
                 service, "p\(number)@example.com", "192.0.2.\(number / 60)")

@@ -193,7 +193,7 @@ import Text
         async throws
     {
         let fixture = try await Self.make()
-        let session = try await fixture.service.session(role: "owner", tenant: nil)
+        let session = try await fixture.service.session(role: .owner, tenant: nil)
         for email in ["nobody@example.com", "owner-platform@operators.example"] {
             let answer = try await fixture.send(
                 "/v1/password-resets", #"{"email":"\#(email)"}"#, as: .anonymous)
@@ -321,7 +321,7 @@ import Text
 
     @Test func `one address gets five resets an hour`() async throws {
         let fixture = try await Self.make()
-        _ = try await fixture.service.session(role: "owner", tenant: nil)
+        _ = try await fixture.service.session(role: .owner, tenant: nil)
         for _ in 0..<8 {
             let answer = try await fixture.send(
                 "/v1/password-resets", #"{"email":"owner-platform@operators.example"}"#,

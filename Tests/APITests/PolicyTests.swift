@@ -85,7 +85,7 @@ import Text
         #expect(answer.status == 422)
         #expect(answer.json["errors"]?.array?.count == 3)
         #expect(try await Self.put(service, "{}", match: "*", as: .anonymous).status == 401)
-        let support = try await service.session(role: "support", tenant: tenant.id)
+        let support = try await service.session(role: .support, tenant: tenant.id)
         let refused = try await Self.put(service, "{}", match: "*", as: .session(support))
         #expect(refused.status == 403)
         let other = try await service.makeTenant("other")

@@ -136,7 +136,7 @@ import Text
     {
         let fixture = try await Self.fixture(person)
         let (path, json) = Self.calls(.hook, person, token: "")[0]
-        _ = try await fixture.service.session(role: "owner", tenant: nil)
+        _ = try await fixture.service.session(role: .owner, tenant: nil)
         let before = try await fixture.service.database.content()
         let dry = try await fixture.service.send(
             .post, "/v1/provisioning/evaluate", json: json, as: .platformOwner)

@@ -75,7 +75,7 @@ import Text
         clock.startMinute()
         let fixture = try await ProvisioningFixture.make(clock: { clock.now })
         let other = try await fixture.service.makeTenant("other")
-        _ = try await fixture.service.session(role: "owner", tenant: other.id)
+        _ = try await fixture.service.session(role: .owner, tenant: other.id)
         func attempt(_ number: Int, as who: TestService.Credential) async throws -> String? {
             try await fixture.service.send(
                 .post, "/v1/hooks/pre-signup",

@@ -147,7 +147,7 @@ import Text
         }
         switch fate {
         case .keptRole, .demoted, .deleted:
-            let session = try await service.session(role: "admin", tenant: fixture.tenant.id)
+            let session = try await service.session(role: .admin, tenant: fixture.tenant.id)
             try await invite(.session(session))
             let list = try await service.send(
                 .get, "/v1/operators?limit=100", as: .platformOwner)

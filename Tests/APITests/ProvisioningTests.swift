@@ -84,7 +84,7 @@ import Text
     @Test func `a dry run answers with the trace and writes nothing`() async throws {
         let fixture = try await ProvisioningFixture.make()
         try await fixture.invite("ann@ex.com", role: "admin")
-        _ = try await fixture.service.session(role: "owner", tenant: nil)
+        _ = try await fixture.service.session(role: .owner, tenant: nil)
         let before = try await fixture.service.database.content()
         let answer = try await fixture.service.send(
             .post, "/v1/provisioning/evaluate",

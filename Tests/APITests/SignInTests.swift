@@ -20,7 +20,7 @@ import Text
         let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
         let hash = try await service.composition.passwords.hash(Array(password.utf8))
         _ = try await service.storage.createOperator(
-            email: email, emailKey: email, name: "Owner", role: "owner",
+            email: email, emailKey: email, name: "Owner", role: .owner,
             tenant: isTenants ? tenant.id : nil, passwordHash: hash, by: .system)
         return (service, clock)
     }

@@ -16,7 +16,7 @@ import Text
         let (service, tenant) = try await TestService.makeWithTenant()
         let owner = TestService.Credential.tenantAdmin(tenant)
         let admin = TestService.Credential.session(
-            try await service.session(role: "admin", tenant: tenant.id))
+            try await service.session(role: .admin, tenant: tenant.id))
         let suspended = try await service.send(.post, "\(Self.acme)/suspend", as: owner)
         #expect(suspended.status == 200, "\(suspended.text)")
         let refused: [(HTTP.Method, String, TestService.Credential)] = [

@@ -33,7 +33,7 @@ import Text
         let mine = try await service.makeKey(#""smtp""#)
         let body = #"{"keys":[{"key":"\#(mine.secret)"},{"key":"\#(mine.secret)"}]}"#
         let support = TestService.Credential.session(
-            try await service.session(role: "support", tenant: tenant.id))
+            try await service.session(role: .support, tenant: tenant.id))
         let foreign = TestService.Credential.tenantAdmin(other)
         // Their sessions are known before.
         for who in [support, foreign] {

@@ -27,7 +27,7 @@ struct ImmichFixture: ClientFixture {
         try await set(service, tenant, settings)
         try await allowOrigin(service, credentials: true)
         let user = try await service.makeUser(
-            "ann@acme.example", name: "Ann", role: "admin", password: password, in: tenant)
+            "ann@acme.example", name: "Ann", role: .admin, password: password, in: tenant)
         return ImmichFixture(service: service, tenant: tenant, user: user)
     }
 

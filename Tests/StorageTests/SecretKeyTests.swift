@@ -142,7 +142,7 @@ import Text
         try await database.admitSecrets(replica: nil)
         _ = try await database.scope(tenant.id).change(by: .system) { change in
             try await change.createUser(
-                email: EmailAddress("bob@acme.example"), name: nil, role: "member",
+                email: EmailAddress("bob@acme.example"), name: nil, role: .member,
                 database: database)
         }
         try await database.switchSecrets()
@@ -159,7 +159,7 @@ import Text
         let password = "a long enough one"
         let hash = try await service.composition.passwords.hash(Array(password.utf8))
         _ = try await service.storage.createOperator(
-            email: "ann@acme.example", emailKey: "ann@acme.example", name: nil, role: "owner",
+            email: "ann@acme.example", emailKey: "ann@acme.example", name: nil, role: .owner,
             tenant: nil, passwordHash: hash, by: .system)
         _ = try await service.storage.app.query("UPDATE operators SET status = 'active'")
         let keys = try Self.both()

@@ -100,7 +100,7 @@ import Text
     @Test func `sessions, links and tokens go once they have ended`() async throws {
         let fixture = try await Fixture()
         let storage = fixture.service.storage
-        _ = try await fixture.service.session(role: "owner", tenant: nil)
+        _ = try await fixture.service.session(role: .owner, tenant: nil)
         let person = try await storage.createOperator(
             email: "a@example.org", emailKey: "a@example.org", name: nil, role: .owner,
             tenant: nil, passwordHash: nil, by: .system)
