@@ -1,6 +1,5 @@
 // The operator's menu: who is signed in, how the console looks, the way out.
-import { leaveFor, press, redraw } from "../app.js"
-import { button, fill, forgetTenants, h, icon, keep, kept, me, signOut, user, words } from "./core.js"
+import { button, fill, forgetTenants, h, icon, keep, kept, leaveFor, me, redraw, signOut, user, words } from "./core.js"
 
 /** What can be chosen, and what is kept of each choice. */
 const CHOICES = {
@@ -19,7 +18,7 @@ export function draw(menu) {
 		h("div.line", user(me().name || me().email, "strong"), h("div.small.muted", user(me().email), " · ", words(me().role))),
 		Object.entries(CHOICES).map(choose),
 		h("a.btn.ghost", { href: "/console/me", onclick: () => menu.hidePopover() }, icon("user"), "Your account"),
-		button("Keyboard shortcuts", () => press("?"), { look: ".ghost", icon: "list" }),
+		button("Keyboard shortcuts", async () => (await import("./palette.js")).press("?"), { look: ".ghost", icon: "list" }),
 		button("Sign out", leave, { look: ".ghost", icon: "door" }))
 }
 

@@ -1,6 +1,7 @@
 // What can be done to rows that are chosen together.
 import { button, count, fill, h, say, t } from "./core.js"
-import { confirm, toast, undoable } from "./dialog.js"
+import { toast, undoable } from "./dialogs.js"
+import { confirm } from "./form.js"
 
 /** So many are done at most by one choice. */
 const MOST = 10_000

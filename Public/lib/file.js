@@ -1,6 +1,6 @@
 // A list as a file of comma-separated values.
 import { ask, button, count, fill, h, number, t } from "./core.js"
-import { dialog, save, toast } from "./dialog.js"
+import { dialog, save, toast } from "./dialogs.js"
 
 /** Saves what the list at `path` has; rows and bytes are counted as they come, and it can be stopped. */
 export default async function file(path, noun) {

@@ -1,7 +1,6 @@
 // What is said of a tenant that is suspended or deleted, and where one goes on from a page that is not there.
-import { tabOf } from "../app.js"
-import { button, may, note, restorableUntil, say, scope, t } from "./core.js"
-import { act } from "./dialog.js"
+import { button, may, note, restorableUntil, say, scope, t, tabOf } from "./core.js"
+import { act } from "./dialogs.js"
 
 /** What stands on each page of a tenant that does not work now; `again()` draws the page anew. */
 export function banner(one, again) {

@@ -1,7 +1,6 @@
 // The palette, and the keys that work on every page.
-import { go, isMac, places, tenantHere } from "../app.js"
-import { api, facts, fill, h, icon, may, say, search, t, user } from "./core.js"
-import { dialog, undo } from "./dialog.js"
+import { api, facts, fill, go, h, icon, isMac, may, places, say, search, t, tenantHere, user } from "./core.js"
+import { dialog, undo } from "./dialogs.js"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const entry = (kind, look, text, href, more) => ({ kind, look, text, href: `/console/${href}`, ...more })

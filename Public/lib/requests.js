@@ -1,6 +1,6 @@
 // What a view or a form asks of the API, as a program would: its curl.
 import { fill, h, sent } from "./core.js"
-import { closer, copies, dialog } from "./dialog.js"
+import { closer, copies, dialog } from "./dialogs.js"
 
 const quote = text => `'${text.replaceAll("'", `'\\''`)}'`
 

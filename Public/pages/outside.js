@@ -1,6 +1,5 @@
 // The pages outside the gate: sign-in, set-up, an invite, a new password.
-import { go, hideFragment, query } from "../app.js"
-import { api, facts, fill, h, icon, note, search, t, time, user, words } from "../lib/core.js"
+import { api, facts, fill, go, h, hideFragment, icon, note, query, search, t, time, user, words } from "../lib/core.js"
 import { form } from "../lib/form.js"
 
 /** The gatehouse on one side, what is to be done on the other. */

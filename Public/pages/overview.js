@@ -1,9 +1,5 @@
-import { query, setQuery } from "../app.js"
-import {
-	add, blink, button, card, deed, fill, h, head, icon, may, none, number, part, scope, search, step, svgNode, t, time, user,
-	ZONE,
-} from "../lib/core.js"
 import { bars } from "../lib/chart.js"
+import { add, blink, button, card, deed, fill, h, head, icon, may, none, number, part, query, scope, search, setQuery, step, svgNode, t, time, user, ZONE } from "../lib/core.js"
 
 const WINDOWS = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" }
 

@@ -88,6 +88,6 @@ def test_the_compact_rows_are_lower(console):
 
 
 def test_there_are_no_physical_sides_in_the_styles(console):
-    for path in (pathlib.Path(__file__).parents[2] / "Public/styles").glob("*.css"):
+    for path in (pathlib.Path(__file__).parents[2] / "Public/styles").rglob("*.css"):
         found = re.findall(r"(?:margin|padding|border)-(?:left|right|top|bottom)|[{; ](?:left|right|top|bottom):", path.read_text())
         assert not found, (path.name, found)

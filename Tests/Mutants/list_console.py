@@ -6,28 +6,28 @@ MUTANTS = [
     mutant(
         "B1", "a list without bulk actions calls what is not there",
         "browser:test_a_role_without_bulk_actions_sees_the_rows_of_keys_and_invites",
-        ("Public/lib/ui.js",
+        ("Public/lib/ui/list.js",
          "const chosen = spec.bulk && !page.isGone ? choice({ ...spec, named, all: everyOne }, again) : null",
          "const chosen = spec.bulk && !page.isGone && choice({ ...spec, named, all: everyOne }, again)"),
     ),
     mutant(
         "B1", "a page crashes in a role of the platform",
         "browser:test_each_page_opens_in_each_role_of_the_platform",
-        ("Public/lib/ui.js",
+        ("Public/lib/ui/list.js",
          "const chosen = spec.bulk && !page.isGone ? choice({ ...spec, named, all: everyOne }, again) : null",
          "const chosen = spec.bulk && !page.isGone && choice({ ...spec, named, all: everyOne }, again)"),
     ),
     mutant(
         "B1", "the navigation of a tenant's operator leads where they may not go",
         "browser:test_each_page_opens_in_each_role_of_a_tenant",
-        ("Public/app.js",
+        ("Public/lib/core/navigation.js",
          "may(\"readPolicy\") && place(\"Providers\"",
          "place(\"Providers\""),
     ),
     mutant(
         "B2", "the acts of a row go out of sight with a wide table",
         "browser:test_every_act_of_every_row_can_be_reached_at_1280_pixels",
-        ("Public/styles/main.css",
+        ("Public/styles/main/tables.css",
          "overflow: visible; position: sticky; inset-inline-end: 0; z-index: 1 }",
          "overflow: visible }"),
     ),
@@ -101,21 +101,21 @@ MUTANTS = [
     mutant(
         "B4", "an edit of a user is lost once another edited it",
         "browser:test_an_edit_of_what_another_changed_is_saved_on_top_of_it",
-        ("Public/lib/form.js",
+        ("Public/lib/form/form.js",
          "error.status === 412 && refresh && button(\"Save mine on top\", onTop, { look: \".tiny\" }),",
          ""),
     ),
     mutant(
         "B5", "what was typed is not kept",
         "browser:test_what_was_typed_is_there_again_after_the_session_ended",
-        ("Public/lib/form.js",
+        ("Public/lib/form/form.js",
          "\tif (kept) node.addEventListener(\"input\", kept.keep)\n",
          ""),
     ),
     mutant(
         "B5", "the form is not open again after the sign-in",
         "browser:test_what_was_typed_is_there_again_after_the_session_ended",
-        ("Public/app.js",
+        ("Public/app/frame.js",
          "const again = document.querySelector(\"dialog[data-new]\") && !query().new ? { ...query(), "
          "new: 1 } : query()",
          "const again = query()"),
@@ -137,7 +137,7 @@ MUTANTS = [
     mutant(
         "B5", "Escape throws away twenty addresses",
         "browser:test_escape_keeps_what_was_typed_for_the_next_time_and_cancel_does_not",
-        ("Public/lib/form.js",
+        ("Public/lib/form/dialogs.js",
          "if (!isOver && draft && built.isEdited()) toast(",
          "built.forget()\n"
          "\t\tif (!isOver && draft && built.isEdited()) toast("),
@@ -145,37 +145,37 @@ MUTANTS = [
     mutant(
         "B5", "what was cancelled comes back",
         "browser:test_escape_keeps_what_was_typed_for_the_next_time_and_cancel_does_not",
-        ("Public/lib/form.js",
+        ("Public/lib/form/form.js",
          "const giveUp = () => (forget(), cancel())",
          "const giveUp = () => cancel()"),
     ),
     mutant(
         "B5", "an edited policy is left without a question",
         "browser:test_leaving_an_edited_page_asks_and_keeps_a_draft",
-        ("Public/app.js",
-         "if (!samePage && !mayLeave && current?.isEdited?.() && event.cancelable) {",
+        ("Public/app/router.js",
+         "if (!samePage && !view.mayLeave && view.current?.isEdited?.() && event.cancelable) {",
          "if (false) {"),
     ),
     mutant(
         "B5", "an edited policy is reloaded without a question",
         "browser:test_leaving_an_edited_page_asks_and_keeps_a_draft",
-        ("Public/app.js",
+        ("Public/app/router.js",
          "addEventListener(\"beforeunload\", event => {\n"
-         "\tif (!mayLeave && current?.isEdited?.()) event.preventDefault()\n"
+         "\tif (!view.mayLeave && view.current?.isEdited?.()) event.preventDefault()\n"
          "})\n",
          ""),
     ),
     mutant(
         "B5", "a draft holds the secret",
         "browser:test_a_draft_holds_no_secret_and_ends_with_the_sign_out",
-        ("Public/lib/form.js",
+        ("Public/lib/form/drafts.js",
          "const isKept = ({ field }) => field.type !== \"password\" && !SECRET.test(field.name)",
          "const isKept = () => true"),
     ),
     mutant(
         "B5", "drafts stay after the sign-out",
         "browser:test_a_draft_holds_no_secret_and_ends_with_the_sign_out",
-        ("Public/lib/core.js",
+        ("Public/lib/core/session.js",
          "\tsessionStorage.clear()\n",
          ""),
     ),
@@ -286,21 +286,21 @@ MUTANTS = [
     mutant(
         "B8", "a period begins at midnight of UTC",
         "browser:test_a_period_is_chosen_by_days_of_the_readers_zone",
-        ("Public/lib/ui.js",
+        ("Public/lib/ui/filters.js",
          "asked: text => new Date(`${text}T00:00`).toISOString() },",
          "asked: text => new Date(`${text}T00:00Z`).toISOString() },"),
     ),
     mutant(
         "B9", "a row loses the focus when the table is drawn anew",
         "browser:test_a_row_keeps_the_focus_when_the_table_is_drawn_anew",
-        ("Public/lib/dialog.js",
+        ("Public/lib/ui/focus.js",
          "if (!place || !isLost) return\n",
          "return\n"),
     ),
     mutant(
         "B9", "the next page has the focus nowhere",
         "browser:test_the_next_page_has_the_focus_at_its_table",
-        ("Public/lib/ui.js",
+        ("Public/lib/ui/list.js",
          "\t\ttable.focus({ preventScroll: true })\n",
          ""),
     ),
@@ -350,7 +350,7 @@ MUTANTS = [
     mutant(
         "B11", "no more than a page can be chosen",
         "browser:test_all_that_match_are_chosen_beyond_the_page_and_their_number_is_typed",
-        ("Public/lib/ui.js",
+        ("Public/lib/ui/selection.js",
          "const isMore = every.checked && whole && (!whole.exact || whole.value > items.length)",
          "const isMore = false"),
     ),
@@ -417,7 +417,7 @@ MUTANTS = [
     mutant(
         "B14", "joiners of Persian and emoji are escaped",
         "browser:test_names_with_joiners_are_written_as_they_are",
-        ("Public/lib/core.js",
+        ("Public/lib/core/dom.js",
          "\tif (isJoiner && BEFORE_JOINER.test(whole.slice(0, at)) && "
          "AFTER_JOINER.test(whole.slice(at + 1))) return char\n",
          ""),
@@ -425,7 +425,7 @@ MUTANTS = [
     mutant(
         "B14", "joiners between Latin letters are not seen",
         "browser:test_names_with_joiners_are_written_as_they_are",
-        ("Public/lib/core.js",
+        ("Public/lib/core/dom.js",
          "if (isJoiner && BEFORE_JOINER.test(whole.slice(0, at)) && AFTER_JOINER.test(whole.slice(at "
          "+ 1))) return char",
          "if (isJoiner) return char"),
@@ -433,47 +433,47 @@ MUTANTS = [
     mutant(
         "B15", "Ctrl K is dead without Latin letters",
         "browser:test_letter_keys_work_on_a_layout_without_latin_letters",
-        ("Public/app.js",
+        ("Public/app/shortcuts.js",
          "const key = letterOf(event)",
          "const { key } = event"),
     ),
     mutant(
         "B15", "letter keys are dead without Latin letters",
         "browser:test_letter_keys_work_on_a_layout_without_latin_letters",
-        ("Public/app.js",
+        ("Public/app/shortcuts.js",
          "!/^[/?a-zA-Z]$/.test(key)) return",
          "!/^[/?a-zA-Z]$/.test(event.key)) return"),
     ),
     mutant(
         "B15", "a Mac is offered Ctrl K",
         "browser:test_on_a_mac_the_palette_is_offered_by_its_own_key",
-        ("Public/app.js",
+        ("Public/app/frame.js",
          "isMac ? \"⌘ K\" : \"Ctrl K\"",
          "\"Ctrl K\""),
     ),
     mutant(
         "B16", "a tenant is kept before it is known",
         "browser:test_a_tenant_that_is_not_there_does_not_stay_in_the_navigation",
-        ("Public/app.js",
+        ("Public/app/frame.js",
          "\tconst tab = location.pathname.split(\"/\")[4] ?? \"users\"\n",
          "\tconst tab = location.pathname.split(\"/\")[4] ?? \"users\"\n"
          "\tkeep(\"tenant\", slug)\n"),
-        ("Public/app.js",
+        ("Public/app/tenant.js",
          "\tif (kept().tenant === slug) keep(\"tenant\", null)\n",
          ""),
     ),
     mutant(
         "B16", "the navigation leads into the tenant of the address",
         "browser:test_a_tenant_that_is_not_there_does_not_stay_in_the_navigation",
-        ("Public/app.js",
+        ("Public/lib/core/navigation.js",
          "const known = slug => (unknown.has(slug) ? null : slug)",
          "const known = slug => slug"),
     ),
     mutant(
         "B16", "no link leads back from what is not there",
         "browser:test_a_tenant_that_is_not_there_does_not_stay_in_the_navigation",
-        ("Public/app.js",
-         "const link = error.status === 404 && (await import(\"./lib/gone.js\")).wayBack(route, unknown)",
+        ("Public/app/router.js",
+         "const link = error.status === 404 && (await import(\"../lib/gone.js\")).wayBack(route, unknown)",
          "const link = null"),
     ),
     mutant(
@@ -486,14 +486,14 @@ MUTANTS = [
     mutant(
         "B17", "a filter that is not taken is a red panel",
         "browser:test_a_filter_that_the_server_does_not_take_is_said_by_its_name",
-        ("Public/lib/ui.js",
+        ("Public/lib/ui/list.js",
          "if (!wrong.length) return state(",
          "return state("),
     ),
     mutant(
         "B17", "an order that is not known is a red panel",
         "browser:test_a_filter_that_the_server_does_not_take_is_said_by_its_name",
-        ("Public/lib/ui.js",
+        ("Public/lib/ui/list.js",
          "if (error.errors?.some(one => one.pointer === \"?sort\")) return change({ sort: \"\" }, { "
          "replace: true })",
          ""),
@@ -508,7 +508,7 @@ MUTANTS = [
     mutant(
         "B18", "the file begins with a dot",
         "browser:test_what_is_downloaded_has_a_name_and_a_form_that_a_program_reads",
-        ("Public/lib/dialog.js",
+        ("Public/lib/ui/secret.js",
          "name: \"gatehouse.env\"",
          "name: \".env\""),
     ),
@@ -561,7 +561,7 @@ MUTANTS = [
     mutant(
         "B20", "the slug is sent where an id is wanted",
         "browser:test_a_tenant_is_chosen_by_its_name_for_an_operator_and_a_provider",
-        ("Public/lib/form.js",
+        ("Public/lib/form/field.js",
          "settle: type === \"tenant\" ? () => settleTenant(control) : null,",
          "settle: null,"),
     ),
@@ -582,7 +582,7 @@ MUTANTS = [
     mutant(
         "B21", "a tenant's admin has no overview in the navigation",
         "browser:test_the_overview_of_a_tenants_admin_is_in_the_navigation_and_speaks_of_that_tenant",
-        ("Public/app.js",
+        ("Public/lib/core/navigation.js",
          "place(\"Overview\", \"\", \"home\", \"o\", true),",
          "!scope() && place(\"Overview\", \"\", \"home\", \"o\", true),"),
     ),
@@ -597,7 +597,7 @@ MUTANTS = [
     mutant(
         "B21", "a deleted tenant offers what it cannot do",
         "browser:test_of_a_deleted_tenant_and_user_nothing_is_made_or_ended",
-        ("Public/app.js",
+        ("Public/app/tenant.js",
          "const isGone = one.status === \"deleted\"",
          "const isGone = false"),
     ),
@@ -611,7 +611,7 @@ MUTANTS = [
     mutant(
         "B22", "a list stays offline",
         "browser:test_a_list_and_a_page_come_back_by_themselves_after_being_offline",
-        ("Public/lib/core.js",
+        ("Public/lib/core/widgets.js",
          "\tif (again && error?.status === 0) addEventListener(\"online\", () => body.isConnected && "
          "again(), { once: true })\n",
          ""),
@@ -619,7 +619,7 @@ MUTANTS = [
     mutant(
         "B22", "a list that failed speaks of what was typed",
         "browser:test_a_list_and_a_page_come_back_by_themselves_after_being_offline",
-        ("Public/lib/core.js",
+        ("Public/lib/core/api.js",
          "detail: method === \"GET\" ? \"It is asked again by itself once the connection is back.\"\n"
          "\t\t\t\t: ",
          "detail: "),
@@ -627,21 +627,21 @@ MUTANTS = [
     mutant(
         "B22", "a dialog does not say that one is offline",
         "browser:test_a_list_and_a_page_come_back_by_themselves_after_being_offline",
-        ("Public/lib/form.js",
+        ("Public/lib/form/form.js",
          "\tif (status === 0) return t`${say(title)}. ${say(message)}`\n",
          ""),
     ),
     mutant(
         "B23", "times stand still",
         "browser:test_times_go_on_and_the_exact_one_is_in_sight",
-        ("Public/lib/core.js",
+        ("Public/lib/core/times.js",
          "\t\tif (node.textContent !== said) node.textContent = said\n",
          ""),
     ),
     mutant(
         "B23", "the exact time is a tooltip in the log and a decision",
         "browser:test_times_go_on_and_the_exact_one_is_in_sight",
-        ("Public/lib/core.js",
+        ("Public/lib/core/times.js",
          "export const moment = iso => [h(\"time\", { dateTime: iso, title: new Said(full.format(new "
          "Date(iso))) }, exact(iso)),\n"
          "\th(\"span.sub\", h(\"time\", { dateTime: iso, \"data-ago\": \"\" }, ago(iso)))]",
@@ -650,7 +650,7 @@ MUTANTS = [
     mutant(
         "B23", "exact times cannot be chosen",
         "browser:test_times_go_on_and_the_exact_one_is_in_sight",
-        ("Public/lib/core.js",
+        ("Public/lib/core/times.js",
          "const isExact = kept().times === \"exact\"",
          "const isExact = false"),
     ),
@@ -664,7 +664,7 @@ MUTANTS = [
     mutant(
         "B25", "providers have two spellings",
         "browser:test_names_are_spelled_the_same_in_cells_filters_and_changes",
-        ("Public/lib/core.js",
+        ("Public/lib/core/i18n.js",
          "const NAMES = { ...PROVIDERS, api_key:",
          "const NAMES = { api_key:"),
     ),
@@ -713,21 +713,21 @@ MUTANTS = [
     mutant(
         "B26", "a slug that is taken is told at no field",
         "browser:test_an_error_says_what_it_is_about_at_its_field",
-        ("Public/lib/form.js",
+        ("Public/lib/form/form.js",
          "if (error.status === 409 && !error.errors) {",
          "if (false) {"),
     ),
     mutant(
         "B26", "an error does not say which line",
         "browser:test_an_error_says_what_it_is_about_at_its_field",
-        ("Public/lib/form.js",
+        ("Public/lib/form/field.js",
          "return lines?.[at] ? t`“${lines[at]}” ${say(detail)}` : detail",
          "return detail"),
     ),
     mutant(
         "B26", "a floor is said as over",
         "browser:test_a_total_that_is_a_floor_is_said_as_one",
-        ("Public/lib/core.js",
+        ("Public/lib/core/i18n.js",
          "t`at least ${count(value.value, ...noun)}`",
          "t`over ${count(value.value, ...noun)}`"),
     ),
@@ -741,23 +741,23 @@ MUTANTS = [
     mutant(
         "B26", "what is said of a deleted user touches the card",
         "browser:test_of_a_deleted_tenant_and_user_nothing_is_made_or_ended",
-        ("Public/styles/main.css",
+        ("Public/styles/main/base.css",
          ".head, .tabs, .field, form > details, .note, dialog .lead { margin-block-end: 16px }",
          ".head, .tabs, .field, form > details, dialog .lead { margin-block-end: 16px }"),
     ),
     mutant(
         "B27", "the box of a row is small on a phone",
         "browser:test_targets_on_a_phone_are_large_enough",
-        ("Public/lib/ui.js",
+        ("Public/lib/ui/selection.js",
          "return h(\"td.pick\", h(\"label.target\", box))",
          "return h(\"td.pick\", box)"),
     ),
     mutant(
         "B27", "links are low on a phone",
         "browser:test_targets_on_a_phone_are_large_enough",
-        ("Public/styles/main.css",
-         ".stack :is(a.main, a.only, .who a), .head a, .card dd a, .feed a, .trace a, .crumbs a { "
-         "display: inline-block; min-height: 28px; min-width: 28px; align-content: center }",
+        ("Public/styles/main/small.css",
+         ".stack :is(a.main, a.only, .who a), .head a, .card dd a, .feed a, .trace a, .crumbs a {\n"
+         "\t\t\tdisplay: inline-block; min-height: 28px; min-width: 28px; align-content: center }",
          ""),
     ),
 ]

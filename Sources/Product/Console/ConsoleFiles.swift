@@ -15,10 +15,11 @@ package struct ConsoleFiles: Sendable {
     /// The hash of the tree: 16 hexadecimal digits.
     package let version: String
 
-    /// Reads every file below `directory`, which must contain `index.html` and `favicon.svg`.
-    /// Throws `ConsoleFilesError` with the path that is missing or invalid.
+    /// Reads every file below `directory`, which must hold `index.html` and `favicon.svg`, and joins
+    /// those that are served as one.
+    /// Throws `ConsoleFilesError` with the path that is missing or not understood.
     package init(directory: String) throws(ConsoleFilesError) {
-        let files = try FileTree.read(directory)
+        let files = try JoinedFiles.join(FileTree.read(directory))
         var digest = ContentHash()
         for file in files {
             digest.add(Array(file.path.utf8))

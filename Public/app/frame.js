@@ -1,0 +1,94 @@
+// What stands around every page: top bar, navigation, operator menu.
+import { palette } from "./shortcuts.js"
+import { button, fill, h, icon, isMac, keep, known, leaveFor, loadMe, places, query, scope, search, slugOf, state, tenantOf, user } from "../lib/core.js"
+
+const top = h("header.top", { hidden: true })
+const nav = h("nav.nav", { "aria-label": "Main", hidden: true })
+export const main = document.querySelector("main")
+
+/** Puts the frame, still empty, around the page. */
+export function putFrame() {
+	main.before(h("a.skip", { href: "#main" }, "Skip to content"), top, nav)
+	drawOffline()
+}
+
+function isHere(href) {
+	const [here, mine] = [location.pathname, href].map(path => path.replace(/\/$/, ""))
+	// Tabs without an entry.
+	if (mine === "/console/tenants" && /^\/console\/t\/.*\/(decisions|audit|settings|domains|clients)$/.test(here)) return true
+	return here === mine || (mine !== "/console" && here.startsWith(`${mine}/`))
+}
+
+export function drawFrame() {
+	document.body.classList.remove("bare")
+	if (!top.children.length) drawTop()
+	top.hidden = nav.hidden = false
+	const slug = slugOf(location.pathname)
+	fill(nav, h("ul", places().map((place, at, all) => (place.group
+		? !all[at + 1]?.group && h("li.group", place.group)
+		: h(`li${place.pin ? ".pin" : ""}`, h("a", { href: place.href, "aria-current": isHere(place.href) ? "page" : null }, icon(place.look), h("span", place.text))))),
+	h("li.pin.more", h("button", { type: "button", onclick: () => palette() }, icon("dots"), h("span", "More")))))
+	drawSwitch(top.querySelector(".switch"), known(slug) ?? scope())
+}
+
+// The tenant that the page is about; another can be chosen and the page stays.
+async function drawSwitch(node, slug) {
+	node.hidden = !slug
+	if (!slug) return
+	const tab = location.pathname.split("/")[4] ?? "users"
+	const one = await tenantOf(slug).catch(() => null)
+	// Kept only once it is known to exist: the navigation of every page leads into it.
+	if (one && slugOf(location.pathname) === slug) keep("tenant", one.slug)
+	fill(node, icon("building"), user(one?.name ?? slug), !scope() && icon("down"))
+	node.disabled = Boolean(scope())
+	node.onclick = () => palette({ tab })
+}
+
+function drawTop() {
+	// What stands in it comes when it is opened.
+	const menu = h("div.menu", { popover: "auto", onbeforetoggle: async ({ newState }) => {
+		if (newState === "open") (await import("../lib/account.js")).draw(menu)
+	} })
+	fill(top,
+		h("a.brand", { href: "/console/", "aria-label": "Gatehouse, overview" }, icon("mark"), h("span", "Gatehouse")),
+		button(null, null, { look: ".ghost.switch", hidden: true, title: "Switch tenant" }),
+		button([h("span", "Search or jump to…"), h("kbd", isMac ? "⌘ K" : "Ctrl K")], () => palette(), { look: ".finder", icon: "search", "aria-label": "Search or jump to" }),
+		button(null, async () => (await import("../lib/requests.js")).open(), { look: ".ghost", icon: "code", title: "Show the requests of this view" }),
+		button(icon("down"), null, { look: ".ghost", icon: "user", popoverTargetElement: menu, "aria-label": "Operator menu" }), menu)
+}
+
+let leaving = false
+// Signs in again and comes back; what was refused is not replayed.
+addEventListener("session-over", () => {
+	if (leaving || !/^\/console(?!\/sign-in)/.test(location.pathname)) return
+	leaving = true
+	// A form for a new thing is opened again, with what was typed; see the drafts of lib/form.js.
+	const again = document.querySelector("dialog[data-new]") && !query().new ? { ...query(), new: 1 } : query()
+	leaveFor(`/console/sign-in${search({ next: location.pathname + search(again) })}`)
+})
+
+export function drawOffline() {
+	document.querySelector(".offline")?.remove()
+	if (!navigator.onLine) document.body.prepend(h("div.offline", { role: "status" }, icon("alert"),
+		"You are offline. What is shown may be old; nothing can be changed until the connection is back."))
+}
+for (const change of ["online", "offline"]) addEventListener(change, drawOffline)
+
+/** Prepares what stands around the page; false: nobody is signed in. */
+export async function frame(route) {
+	if (route?.page === "outside") {
+		document.body.classList.add("bare")
+		for (const node of [top, nav]) fill(node).hidden = true
+		return true
+	}
+	try {
+		await loadMe()
+	} catch (error) {
+		if (error.status === 401) return false
+		state(main, "error", { error, again: () => location.reload() })
+		main.prepend(h("h1.vh", error.title))
+		return false
+	}
+	drawFrame()
+	return true
+}

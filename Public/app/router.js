@@ -1,0 +1,102 @@
+// One shell answers every path: finds the page of an address, draws it, and asks before an edited one is left.
+import { frame, main } from "./frame.js"
+import { fileOf, tenant } from "./tenant.js"
+import { api, fill, h, leaveFor, sent, state, tenantOf, unknown, view } from "../lib/core.js"
+
+const ROUTES = [
+	[/^\/(invite|reset|email|console\/(setup|sign-in))$/, "outside"],
+	[/^\/console$/, "overview"],
+	[/^\/console\/t\/(?<slug>[^/]+)(\/(?<tab>[^/]+)(\/(?<id>[^/]+))?)?$/, "tenant"],
+	[/^\/console\/decisions(\/(?<id>[^/]+))?$/, "decisions"],
+	[/^\/console\/(?<page>tenants|simulator|audit|operators|providers|me)$/],
+]
+
+function match(path) {
+	for (const [form, page] of ROUTES) {
+		const found = form.exec(path.replace(/\/$/, ""))
+		if (found) return { page: page ?? found.groups.page, params: { ...found.groups } }
+	}
+	return null
+}
+
+let first = true
+
+addEventListener("beforeunload", event => {
+	if (!view.mayLeave && view.current?.isEdited?.()) event.preventDefault()
+})
+
+export async function drawPage() {
+	view.current?.stop.abort()
+	const stop = new AbortController()
+	const mine = (view.current = { stop, path: location.pathname, update: null, isEdited: null })
+	view.mayLeave = false
+	const route = match(location.pathname)
+	sent.length = 0
+	// A dialog belongs to its page, but for the one whose secret would be lost.
+	for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close()
+	// The page's code, and its tenant, come while the frame asks who is there.
+	const code = route && import(`../pages/${fileOf(route)}.js`)
+	if (!/outside|overview/.test(route?.page)) import("../lib/ui.js").catch(() => {})
+	code?.catch(() => {})
+	if (route?.params.slug) tenantOf(route.params.slug).catch(() => {})
+	if (!(await frame(route)) || mine !== view.current) return
+	const body = h("div")
+	const slow = setTimeout(() => main.classList.add("busy"), 120)
+	const page = {
+		params: route?.params ?? {}, signal: stop.signal, body,
+		get: path => api(path, { signal: stop.signal }),
+		onUpdate: update => (mine.update = update),
+		/** `isEdited()` says whether something is typed here that leaving would lose. */
+		onLeave: isEdited => (mine.isEdited = isEdited),
+		alive: () => mine === view.current,
+	}
+	try {
+		const draw = (await code)?.default
+		if (draw) await (route.page === "tenant" ? tenant(page, draw) : draw(page))
+		else state(body, "missing", { title: "There is no such page", text: "The address may have been mistyped.", link: { href: "/console/", text: "Go to the overview" } })
+	} catch (error) {
+		if (error.name === "AbortError") return
+		// A page of an older version is gone once the server has a newer one.
+		const gone = error instanceof TypeError && /import/i.test(error.message)
+		const link = error.status === 404 && (await import("../lib/gone.js")).wayBack(route, unknown)
+		state(body, "error", gone && navigator.onLine
+			? { title: "There is a new version of this page", again: () => location.reload() }
+			: { error: gone ? notLoaded(error) : error, again: drawPage, link })
+	} finally {
+		clearTimeout(slow)
+	}
+	if (mine !== view.current) return
+	main.classList.remove("busy")
+	fill(main, body)
+	if (!main.querySelector("h1")) main.prepend(h("h1.vh", main.querySelector("h2")?.textContent ?? "Gatehouse"))
+	const heading = main.querySelector("h1")
+	if (heading) {
+		heading.tabIndex = -1
+		document.title = `${heading.dataset.title ?? heading.textContent} · Gatehouse`
+	}
+	// The first page leaves the focus before the skip link.
+	(main.querySelector("[autofocus]") ?? (first ? null : heading))?.focus({ preventScroll: true })
+	first = false
+	scrollTo(0, 0)
+	main.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" })
+}
+
+const notLoaded = error =>
+	Object.assign(error, { status: 0, title: "You are offline", message: "This page could not be loaded." })
+
+if (window.navigation) {
+	navigation.addEventListener("navigate", event => {
+		const to = new URL(event.destination.url)
+		const ours = /^\/console(\/|$)/.test(to.pathname) && !to.pathname.startsWith("/console/assets/")
+		if (view.isQuiet || !event.canIntercept || event.hashChange || event.downloadRequest !== null || !ours) return
+		const samePage = to.pathname === view.current?.path && view.current.update && event.navigationType !== "reload"
+		if (!samePage && !view.mayLeave && view.current?.isEdited?.() && event.cancelable) {
+			event.preventDefault()
+			import("../lib/ui.js").then(one => one.askToLeave(() => leaveFor(event.destination.url)))
+			return
+		}
+		event.intercept({ focusReset: "manual", handler: async () => (samePage ? view.current.update() : drawPage()) })
+	})
+} else {
+	addEventListener("popstate", () => (view.current?.update ? view.current.update() : location.reload()))
+}

@@ -1,0 +1,34 @@
+// The keys that work on every page; what they do is lib/palette.js's, which comes with the first of them.
+import { kept } from "../lib/core.js"
+
+let code
+const load = () => (code ??= import("../lib/palette.js"))
+export const palette = options => load().then(one => one.open(options))
+export const press = key => load().then(one => one.press(key))
+
+/** The Latin letter of a key: of a layout without Latin letters the one that stands there on the others. */
+function letterOf({ key, code, shiftKey }) {
+	const [, place] = /^Key([A-Z])$/.exec(code) ?? []
+	if (!place || !/\p{L}/u.test(key) || /[a-z]/i.test(key)) return key
+	return shiftKey ? place : place.toLowerCase()
+}
+
+addEventListener("keydown", event => {
+	if (document.body.classList.contains("bare")) return
+	const held = event.ctrlKey || event.metaKey
+	const key = letterOf(event)
+	// Its code is on the way before the K is.
+	if (held) load()
+	if (held && key.toLowerCase() === "k") {
+		event.preventDefault()
+		palette()
+		return
+	}
+	const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")
+	if (typing || held || event.altKey || kept().keys === "off" || !/^[/?a-zA-Z]$/.test(key)) return
+	// A key that opens a form is no letter of it.
+	event.preventDefault()
+	const box = key === "/" && document.querySelector("[data-search]")
+	if (box) box.focus()
+	else press(key)
+})

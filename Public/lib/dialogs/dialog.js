@@ -1,0 +1,33 @@
+// Dialogs, and where the focus goes when they close.
+import { button, h } from "../core.js"
+import { toast } from "./toasts.js"
+
+let serial = 0
+
+/** Opens a modal dialog; it leaves the DOM when it closes, and focus returns to where it was. */
+export function dialog(title, ...kids) {
+	const id = `d${(serial += 1)}`
+	const before = document.activeElement
+	const isNew = before?.matches("[data-new]") ? "" : null
+	const node = h("dialog", { "aria-labelledby": id, "data-new": isNew, onclose: () => {
+		node.remove();
+		(before !== document.body && before?.isConnected ? before : document.querySelector("main h1"))?.focus({ preventScroll: true })
+	} }, h("h2", { id }, title), kids)
+	document.body.append(node)
+	node.showModal()
+	return node
+}
+
+/** The last line of a dialog that only tells. */
+export const closer = () => h("div.acts", button("Close", event => event.target.closest("dialog").close()))
+
+/** A button that copies a text. */
+export const copies = (text, label = "Copy", look = "") => button(label, () => navigator.clipboard.writeText(text)
+	.then(() => toast("Copied"), () => toast("The browser did not allow copying.", { stay: true })), { look, icon: "copy" })
+
+/** Gives the browser a file to keep. */
+export function save(name, parts, type) {
+	const href = URL.createObjectURL(new Blob(parts, { type }))
+	h("a", { href, download: name }).click()
+	URL.revokeObjectURL(href)
+}

@@ -1,0 +1,49 @@
+// Messages, and how the last change is taken back.
+import { api, h } from "../core.js"
+
+const stack = document.querySelector("toast-stack")
+addEventListener("keydown", event => {
+	if (event.key !== "F6" || !stack.children.length) return
+	event.preventDefault()
+	stack.lastElementChild.querySelector("button").focus()
+})
+
+/** Polite news. Six seconds; what has an action or is an error stays. F6 reaches it. Returns what closes it. */
+export function toast(text, { action, run, stay = Boolean(action) } = {}) {
+	let timer
+	const close = () => node.remove()
+	const hold = () => clearTimeout(timer)
+	const wait = time => !stay && (timer = setTimeout(close, time))
+	const node = h("div.toast", { onpointerenter: hold, onfocusin: hold, onpointerleave: () => wait(3000) }, h("span", { dir: "auto" }, text),
+		action && h("button", { type: "button", onclick: () => (close(), run()) }, action, h("kbd", "Z")),
+		h("button", { type: "button", "aria-label": "Dismiss", onclick: close }, "×"))
+	while (stack.children.length > 3) stack.firstElementChild.remove()
+	stack.append(node)
+	wait(6000)
+	return close
+}
+
+let lastUndo = null
+/** Runs the last change's undo: the `Z` key, and the message's button. */
+export function undo() {
+	const run = lastUndo
+	lastUndo = null
+	return run ? run() : toast("There is nothing to undo here.")
+}
+/** Says what happened and how to take it back: in the message, and by `Z`. */
+export function undoable(said, run) {
+	const close = toast(said, { action: "Undo", run: undo })
+	lastUndo = () => (close(), run())
+}
+
+/** Runs one call and says how it went; for actions that need no form. `back`: what undoes it. */
+export async function act(path, { back, ...options }, said, after) {
+	try {
+		const answer = await api(path, { method: "POST", ...options })
+		if (back) undoable(said, back)
+		else if (said) toast(said)
+		await after?.(answer)
+	} catch (error) {
+		toast(error.message, { stay: true })
+	}
+}

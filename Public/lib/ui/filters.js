@@ -1,0 +1,76 @@
+// The bar above a list: search, filters, export and the button for a new thing.
+import { button, h, icon, query, say, t } from "../core.js"
+
+const dayOf = iso => {
+	const one = new Date(iso)
+	const two = number => String(number).padStart(2, "0")
+	return `${one.getFullYear()}-${two(one.getMonth() + 1)}-${two(one.getDate())}`
+}
+const DATES = {
+	since: { shown: dayOf, asked: text => new Date(`${text}T00:00`).toISOString() },
+	// The last day is a whole one.
+	until: {
+		shown: iso => dayOf(Date.parse(iso) - 1),
+		asked: text => {
+			const next = new Date(`${text}T00:00`)
+			next.setDate(next.getDate() + 1)
+			return next.toISOString()
+		},
+	},
+}
+
+function control({ name, label, options, type = "text" }) {
+	if (options) {
+		return h("select", { "aria-label": label }, h("option", { value: "" }, t`Any ${say(label).toLowerCase()}`),
+			options.map(([code, text]) => h("option", { value: code }, text)))
+	}
+	if (type === "date") {
+		return h("label.date", h("span", label), h("input", { type, "aria-label": label, max: dayOf(Date.now()), name }))
+	}
+	return h("input", { placeholder: label, "aria-label": label, spellcheck: false, type, size: 14 })
+}
+
+function field(one, change) {
+	const { name, type } = one
+	const node = control(one)
+	const input = node.matches("label") ? node.querySelector("input") : node
+	const { shown, asked } = (type === "date" && DATES[name]) || { shown: text => text, asked: text => text }
+	input.addEventListener("change", () => {
+		const text = input.value.trim()
+		change({ [name]: text && asked(text) })
+	})
+	const put = text => {
+		const value = text ? shown(text) : ""
+		// A value that a link names and no choice has is a choice of its own.
+		const isNew = value && input.matches("select") && ![...input.options].some(option => option.value === value)
+		if (isNew) input.append(h("option", { value, "data-plain": "" }, value))
+		input.value = value
+	}
+	return { name, node, put }
+}
+
+export function bar(spec, filters, counted, change) {
+	let timer
+	const box = spec.search && h("input", {
+		type: "search", placeholder: spec.search, "aria-label": spec.search, "data-search": "", spellcheck: false,
+		oninput: () => {
+			clearTimeout(timer)
+			timer = setTimeout(() => change({ q: box.value.trim() }, { replace: true }), 150)
+		},
+	})
+	const fields = filters.map(one => field(one, change))
+	const take = spec.file && button("Export", spec.file, { icon: "save", "data-export": "" })
+	const live = spec.live && button("Follow", () => change({ live: query().live ? "" : "1" }), { icon: "pulse" })
+	return {
+		node: h("div.bar", { role: "search" }, box && h("div.grow", icon("search"), box), fields.map(one => one.node), live,
+			counted, take, spec.create()),
+		read(wanted) {
+			if (box && document.activeElement !== box) box.value = wanted.q ?? ""
+			live?.setAttribute("aria-pressed", String(Boolean(wanted.live)))
+			for (const one of fields) one.put(wanted[one.name])
+		},
+	}
+}
+
+/** Saves a list, or those of it whose `ids` are asked for, as CSV. */
+export const file = async (path, noun) => (await import("../file.js")).default(path, noun)

@@ -1,0 +1,160 @@
+// Lists.
+import { add, api, blink, button, choices, fill, h, head, may, query, say, search, setQuery, state, t, total } from "../core.js"
+import { bar, file } from "./filters.js"
+import { focusOf } from "./focus.js"
+import { heading, row, skeleton } from "./rows.js"
+import { choice } from "./selection.js"
+
+/**
+ * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many],
+ * `columns` [label, cell(item), {sort, state}]; where wanted `title` and `lead` of a page of its own, `search`
+ * (placeholder), `filters` [name, label, codes or {options, type}] (`type` date: a day of the reader's zone),
+ * `actions(item, reload)` → [{text, run}], the usual one first, `bulk` as for `chooser`, `exports` (as a file), `create`
+ * [right, text, run(reload)] or what makes a button, `live` (can be followed), `whole` (no pages), `empty`
+ * {title, text, action}. Of a tenant that is deleted nothing is made, changed or exported.
+ */
+export async function list(page, spec) {
+	const { noun } = spec
+	const counted = h("span.end", { "aria-live": "polite" })
+	const table = h("div.table", { tabIndex: -1 })
+	const pager = h("div.pager")
+	const filters = (spec.filters ?? []).map(([name, label, more]) =>
+		({ name, label, ...(more?.split ? { options: choices(more) } : more) }))
+	const columns = spec.columns.map(([label, cell, more]) => ({ label, cell, ...more }))
+	const named = item => item.email ?? item.name ?? item.domain ?? item.origin ?? item.id
+	const change = (values, options) => setQuery({ ...query(), cursor: "", ...values }, options)
+	const again = () => load()
+	const create = () => (page.isGone ? null : Array.isArray(spec.create) ? creator(spec.create, again) : spec.create?.())
+	const asked = more => spec.path + search({ ...wantedOf(query()), ...more })
+	const exports = spec.exports && !page.isGone && (() => file(asked({ cursor: "" }), noun))
+	const controls = bar({ ...spec, create, file: exports }, filters, counted, change)
+	const chosen = spec.bulk && !page.isGone ? choice({ ...spec, named, all: everyOne }, again) : null
+	const focus = focusOf(table)
+	add(page.body, [spec.title && head(spec.title, { lead: spec.lead }), controls.node, chosen?.node, table, pager])
+	let running = null
+	let seen = null
+	let timer = 0
+	page.signal.addEventListener("abort", () => {
+		clearTimeout(timer)
+		running?.abort()
+	})
+
+	/** What the list is asked for. */
+	function wantedOf(wanted) {
+		const names = ["q", "sort", "cursor", ...filters.map(one => one.name)]
+		return Object.fromEntries(names.map(name => [name, wanted[name]]))
+	}
+
+	/** Every item that matches, at most so many, read page by page. */
+	async function everyOne(most) {
+		const items = []
+		for (let cursor = ""; cursor != null && items.length < most;) {
+			const data = await api(asked({ cursor, limit: 200 }))
+			items.push(...data.items)
+			cursor = data.next_cursor
+		}
+		return items.slice(0, most)
+	}
+
+	async function load({ quiet = false } = {}) {
+		clearTimeout(timer)
+		running?.abort()
+		const mine = (running = new AbortController())
+		const wanted = query()
+		controls.read(wanted)
+		const wait = table.children.length ? 400 : 120
+		const slow = quiet ? 0 : setTimeout(() => (focus.keep(), skeleton(table, columns)), wait)
+		try {
+			draw(await api(spec.whole ? spec.path : asked({ limit: 50 }), { signal: mine.signal }), wanted)
+		} catch (error) {
+			if (error.name === "AbortError") return
+			fill(counted)
+			fill(pager)
+			drawRefusal(error)
+		} finally {
+			clearTimeout(slow)
+		}
+		if (wanted.live && page.alive()) timer = setTimeout(follow, 2500)
+	}
+
+	function follow() {
+		const next = () => load({ quiet: true })
+		if (!document.hidden) return next()
+		document.addEventListener("visibilitychange", next, { once: true, signal: page.signal })
+	}
+
+	function draw(data, wanted) {
+		focus.keep()
+		fill(counted, total(data.total, ...noun))
+		fill(pager)
+		const every = chosen?.all(data.total)
+		if (!data.items.length) {
+			drawNothing(wanted)
+			return focus.give()
+		}
+		const actions = page.isGone ? null : spec.actions
+		const rows = data.items.map(item => row(item, columns, actions && (actions(item, again) || []), named, chosen))
+		if (wanted.live && seen && !wanted.cursor) {
+			rows.forEach((one, at) => seen.has(data.items[at].id) || one.classList.add("fresh"))
+		}
+		seen = new Set(data.items.map(item => item.id))
+		fill(table, h("table.stack", h("caption.vh", noun[1]),
+			h("thead", h("tr", every, columns.map(column => heading(column, wanted, change)),
+				actions && h("th.end", h("span.vh", "Actions")))),
+			h("tbody", rows)))
+		drawPager(data, wanted)
+		focus.give()
+	}
+
+	function drawPager(data, wanted) {
+		if (wanted.cursor) add(pager, [button("Back", () => history.back()), button("First page", () => turn({}))])
+		if (data.next_cursor) add(pager, button("Next page", () => turn({ cursor: data.next_cursor })))
+	}
+
+	/** Another page has the focus at its beginning. */
+	function turn(values) {
+		table.focus({ preventScroll: true })
+		change(values)
+		scrollTo(0, 0)
+	}
+
+	const clear = () => button("Clear all", () =>
+		change({ q: "", ...Object.fromEntries(filters.map(one => [one.name, ""])) }))
+
+	function drawNothing(wanted) {
+		const said = [wanted.q && t`“${wanted.q}”`,
+			...filters.map(one => wanted[one.name] && t`${say(one.label)}: ${wanted[one.name]}`)].filter(Boolean)
+		if (!said.length && !wanted.cursor) {
+			return state(table, "empty", { title: t`No ${say(noun[1])} yet`, action: create(), ...spec.empty })
+		}
+		return state(table, "none", { title: t`No ${say(noun[1])} match`, text: t`${said.join(", ")}`, action: clear() })
+	}
+
+	/** What the server does not take for a filter is said by the filter's name. */
+	function drawRefusal(error) {
+		// An order that the list does not have is left out.
+		if (error.errors?.some(one => one.pointer === "?sort")) return change({ sort: "" }, { replace: true })
+		const wrong = (error.errors ?? []).flatMap(({ pointer, detail }) => {
+			const name = pointer.replace(/^\?/, "")
+			const label = filters.find(one => one.name === name)?.label ?? (name === "q" ? spec.search : null)
+			return label && error.status === 422 ? [t`${say(label)}: ${say(detail)}.`] : []
+		})
+		if (!wrong.length) return state(table, "error", { error, again })
+		return state(table, "none", { title: "This filter cannot be used", text: t`${wrong.join(" ")}`, action: clear() })
+	}
+
+	page.onUpdate(load)
+	await blink(load())
+	if (query().new) {
+		// `?new=1` of the palette, or of a session that ended: the dialog opens once, a reload does not open it again.
+		setQuery({ ...query(), new: "" }, { replace: true })
+		setTimeout(() => {
+			const one = page.body.querySelector("[data-new]")
+			one?.focus()
+			one?.click()
+		})
+	}
+}
+
+const creator = ([right, text, run], again) =>
+	may(right) && button(text, () => run(again), { look: ".primary", icon: "plus", "data-new": "" })
