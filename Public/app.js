@@ -1,5 +1,5 @@
 // The router, and what stands around every page. The server sends the parts inside this file.
-import { kept, speak, view } from "./lib/core.js"
+import { preferences, setCatalogue, view } from "./lib/core.js"
 import { putFrame } from "./app/frame.js"
 import { drawPage } from "./app/router.js"
 
@@ -9,7 +9,7 @@ export * from "./app/tenant.js"
 export * from "./app/router.js"
 
 // A language without a catalogue here is English.
-if (kept().lang) await import(`./lang/${kept().lang}.js`).then(one => speak(one.default), () => {})
+if (preferences().lang) await import(`./lang/${preferences().lang}.js`).then(one => setCatalogue(one.default), () => {})
 view.draw = drawPage
 putFrame()
 drawPage()

@@ -1,6 +1,9 @@
 // What stands around every page: top bar, navigation, operator menu.
 import { palette } from "./shortcuts.js"
-import { button, fill, h, icon, isMac, keep, known, leaveFor, loadMe, places, query, scope, search, slugOf, state, tenantOf, user } from "../lib/core.js"
+import {
+	button, h, icon, isMac, knownSlug, leaveFor, loadMe, ownTenant, places, query, queryString, replaceContent,
+	setPreference, showState, slugOf, tenantOf, userText,
+} from "../lib/core.js"
 
 const top = h("header.top", { hidden: true })
 const nav = h("nav.nav", { "aria-label": "Main", hidden: true })
@@ -15,7 +18,8 @@ export function putFrame() {
 function isHere(href) {
 	const [here, mine] = [location.pathname, href].map(path => path.replace(/\/$/, ""))
 	// Tabs without an entry.
-	if (mine === "/console/tenants" && /^\/console\/t\/.*\/(decisions|audit|settings|domains|clients)$/.test(here)) return true
+	if (mine === "/console/tenants"
+		&& /^\/console\/t\/.*\/(decisions|audit|settings|domains|clients)$/.test(here)) return true
 	return here === mine || (mine !== "/console" && here.startsWith(`${mine}/`))
 }
 
@@ -24,11 +28,17 @@ export function drawFrame() {
 	if (!top.children.length) drawTop()
 	top.hidden = nav.hidden = false
 	const slug = slugOf(location.pathname)
-	fill(nav, h("ul", places().map((place, at, all) => (place.group
+	replaceContent(nav, h("ul", places().map((place, at, all) => (place.group
 		? !all[at + 1]?.group && h("li.group", place.group)
-		: h(`li${place.pin ? ".pin" : ""}`, h("a", { href: place.href, "aria-current": isHere(place.href) ? "page" : null }, icon(place.look), h("span", place.text))))),
+		: h(
+			`li${place.pin ? ".pin" : ""}`,
+			h(
+				"a", { href: place.href, "aria-current": isHere(place.href) ? "page" : null }, icon(place.look),
+				h("span", place.text),
+			),
+		))),
 	h("li.pin.more", h("button", { type: "button", onclick: () => palette() }, icon("dots"), h("span", "More")))))
-	drawSwitch(top.querySelector(".switch"), known(slug) ?? scope())
+	drawSwitch(top.querySelector(".switch"), knownSlug(slug) ?? ownTenant())
 }
 
 // The tenant that the page is about; another can be chosen and the page stays.
@@ -38,9 +48,9 @@ async function drawSwitch(node, slug) {
 	const tab = location.pathname.split("/")[4] ?? "users"
 	const one = await tenantOf(slug).catch(() => null)
 	// Kept only once it is known to exist: the navigation of every page leads into it.
-	if (one && slugOf(location.pathname) === slug) keep("tenant", one.slug)
-	fill(node, icon("building"), user(one?.name ?? slug), !scope() && icon("down"))
-	node.disabled = Boolean(scope())
+	if (one && slugOf(location.pathname) === slug) setPreference("tenant", one.slug)
+	replaceContent(node, icon("building"), userText(one?.name ?? slug), !ownTenant() && icon("down"))
+	node.disabled = Boolean(ownTenant())
 	node.onclick = () => palette({ tab })
 }
 
@@ -49,12 +59,22 @@ function drawTop() {
 	const menu = h("div.menu", { popover: "auto", onbeforetoggle: async ({ newState }) => {
 		if (newState === "open") (await import("../lib/account.js")).draw(menu)
 	} })
-	fill(top,
+	replaceContent(top,
 		h("a.brand", { href: "/console/", "aria-label": "Gatehouse, overview" }, icon("mark"), h("span", "Gatehouse")),
 		button(null, null, { look: ".ghost.switch", hidden: true, title: "Switch tenant" }),
-		button([h("span", "Search or jump to…"), h("kbd", isMac ? "⌘ K" : "Ctrl K")], () => palette(), { look: ".finder", icon: "search", "aria-label": "Search or jump to" }),
-		button(null, async () => (await import("../lib/requests.js")).open(), { look: ".ghost", icon: "code", title: "Show the requests of this view" }),
-		button(icon("down"), null, { look: ".ghost", icon: "user", popoverTargetElement: menu, "aria-label": "Operator menu" }), menu)
+		button(
+			[h("span", "Search or jump to…"), h("kbd", isMac ? "⌘ K" : "Ctrl K")], () => palette(),
+			{ look: ".finder", icon: "search", "aria-label": "Search or jump to" },
+		),
+		button(
+			null, async () => (await import("../lib/requests.js")).open(),
+			{ look: ".ghost", icon: "code", title: "Show the requests of this view" },
+		),
+		button(
+			icon("down"), null,
+			{ look: ".ghost", icon: "user", popoverTargetElement: menu, "aria-label": "Operator menu" },
+		),
+		menu)
 }
 
 let leaving = false
@@ -64,7 +84,7 @@ addEventListener("session-over", () => {
 	leaving = true
 	// A form for a new thing is opened again, with what was typed; see the drafts of lib/form.js.
 	const again = document.querySelector("dialog[data-new]") && !query().new ? { ...query(), new: 1 } : query()
-	leaveFor(`/console/sign-in${search({ next: location.pathname + search(again) })}`)
+	leaveFor(`/console/sign-in${queryString({ next: location.pathname + queryString(again) })}`)
 })
 
 export function drawOffline() {
@@ -78,14 +98,14 @@ for (const change of ["online", "offline"]) addEventListener(change, drawOffline
 export async function frame(route) {
 	if (route?.page === "outside") {
 		document.body.classList.add("bare")
-		for (const node of [top, nav]) fill(node).hidden = true
+		for (const node of [top, nav]) replaceContent(node).hidden = true
 		return true
 	}
 	try {
 		await loadMe()
 	} catch (error) {
 		if (error.status === 401) return false
-		state(main, "error", { error, again: () => location.reload() })
+		showState(main, "error", { error, again: () => location.reload() })
 		main.prepend(h("h1.vh", error.title))
 		return false
 	}

@@ -1,7 +1,7 @@
 // One shell answers every path: finds the page of an address, draws it, and asks before an edited one is left.
 import { frame, main } from "./frame.js"
 import { fileOf, tenant } from "./tenant.js"
-import { api, fill, h, leaveFor, sent, state, tenantOf, unknown, view } from "../lib/core.js"
+import { api, h, leaveFor, replaceContent, sentRequests, showState, tenantOf, unknownSlugs, view } from "../lib/core.js"
 
 const ROUTES = [
 	[/^\/(invite|reset|email|console\/(setup|sign-in))$/, "outside"],
@@ -31,7 +31,7 @@ export async function drawPage() {
 	const mine = (view.current = { stop, path: location.pathname, update: null, isEdited: null })
 	view.mayLeave = false
 	const route = match(location.pathname)
-	sent.length = 0
+	sentRequests.length = 0
 	// A dialog belongs to its page, but for the one whose secret would be lost.
 	for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close()
 	// The page's code, and its tenant, come while the frame asks who is there.
@@ -53,13 +53,19 @@ export async function drawPage() {
 	try {
 		const draw = (await code)?.default
 		if (draw) await (route.page === "tenant" ? tenant(page, draw) : draw(page))
-		else state(body, "missing", { title: "There is no such page", text: "The address may have been mistyped.", link: { href: "/console/", text: "Go to the overview" } })
+		else showState(
+			body, "missing",
+			{
+				title: "There is no such page", text: "The address may have been mistyped.",
+				link: { href: "/console/", text: "Go to the overview" },
+			},
+		)
 	} catch (error) {
 		if (error.name === "AbortError") return
 		// A page of an older version is gone once the server has a newer one.
 		const gone = error instanceof TypeError && /import/i.test(error.message)
-		const link = error.status === 404 && (await import("../lib/gone.js")).wayBack(route, unknown)
-		state(body, "error", gone && navigator.onLine
+		const link = error.status === 404 && (await import("../lib/gone.js")).wayBack(route, unknownSlugs)
+		showState(body, "error", gone && navigator.onLine
 			? { title: "There is a new version of this page", again: () => location.reload() }
 			: { error: gone ? notLoaded(error) : error, again: drawPage, link })
 	} finally {
@@ -67,7 +73,7 @@ export async function drawPage() {
 	}
 	if (mine !== view.current) return
 	main.classList.remove("busy")
-	fill(main, body)
+	replaceContent(main, body)
 	if (!main.querySelector("h1")) main.prepend(h("h1.vh", main.querySelector("h2")?.textContent ?? "Gatehouse"))
 	const heading = main.querySelector("h1")
 	if (heading) {

@@ -1,5 +1,5 @@
 // The keys that work on every page; what they do is lib/palette.js's, which comes with the first of them.
-import { kept } from "../lib/core.js"
+import { preferences } from "../lib/core.js"
 
 let code
 const load = () => (code ??= import("../lib/palette.js"))
@@ -25,7 +25,7 @@ addEventListener("keydown", event => {
 		return
 	}
 	const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")
-	if (typing || held || event.altKey || kept().keys === "off" || !/^[/?a-zA-Z]$/.test(key)) return
+	if (typing || held || event.altKey || preferences().keys === "off" || !/^[/?a-zA-Z]$/.test(key)) return
 	// A key that opens a form is no letter of it.
 	event.preventDefault()
 	const box = key === "/" && document.querySelector("[data-search]")

@@ -1,6 +1,9 @@
 // What stands around each page of a tenant.
 import { drawFrame } from "./frame.js"
-import { add, forgetTenants, h, head, keep, kept, may, redraw, say, scope, t, tabOf, TABS, tenantOf, unknown, user } from "../lib/core.js"
+import {
+	append, forgetTenants, h, isAllowed, ownTenant, pageHead, preferences, redraw, setPreference, t, tabOf, TABS,
+	tenantOf, translate, unknownSlugs, userText,
+} from "../lib/core.js"
 
 /** The file of a page. */
 export function fileOf({ page, params: { tab, id } }) {
@@ -21,13 +24,13 @@ export async function tenant(page, draw) {
 		forgetTenants()
 		return redraw()
 	}
-	const title = head(user(one.name), { crumbs: scope() ? null : [["Tenants", "/console/tenants"]] })
-	title.querySelector("h1").dataset.title = t`${say(name)} · ${one.name}`
+	const title = pageHead(userText(one.name), { crumbs: ownTenant() ? null : [["Tenants", "/console/tenants"]] })
+	title.querySelector("h1").dataset.title = t`${translate(name)} · ${one.name}`
 	const section = h("section", { "aria-label": name })
 	// A tab that may not be read is absent; who comes by a link is told why.
-	const tabs = TABS.filter(([, , right]) => !right || may(right))
+	const tabs = TABS.filter(([, , right]) => !right || isAllowed(right))
 	const isWell = one.status === "active"
-	add(page.body, [
+	append(page.body, [
 		title, isWell ? null : (await import("../lib/gone.js")).banner(one, again),
 		h("nav.tabs", { "aria-label": "Tenant" }, tabs.map(([tab, text]) =>
 			h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),
@@ -40,8 +43,8 @@ export async function tenant(page, draw) {
 /** A tenant that is not there is not kept: the navigation would lead into it from every page. */
 function noTenant(slug, error) {
 	if (error.status !== 404) return error
-	unknown.add(slug)
-	if (kept().tenant === slug) keep("tenant", null)
+	unknownSlugs.add(slug)
+	if (preferences().tenant === slug) setPreference("tenant", null)
 	drawFrame()
 	return error
 }

@@ -1,5 +1,8 @@
 // The operator's menu: who is signed in, how the console looks, the way out.
-import { button, fill, forgetTenants, h, icon, keep, kept, leaveFor, me, redraw, signOut, user, words } from "./core.js"
+import {
+	button, currentOperator, forgetTenants, h, icon, leaveFor, preferences, redraw, replaceContent, setPreference,
+	signOut, userText, words,
+} from "./core.js"
 
 /** What can be chosen, and what is kept of each choice. */
 const CHOICES = {
@@ -13,17 +16,23 @@ const CHOICES = {
 export function draw(menu) {
 	const choose = ([name, values]) => h("div.segments", { role: "group", "aria-label": words(name) },
 		Object.entries(values).map(([text, value]) => button(text, event => look(name, value, event.target),
-			{ look: ".tiny", "aria-pressed": String((kept()[name] ?? "") === value) })))
-	fill(menu,
-		h("div.line", user(me().name || me().email, "strong"), h("div.small.muted", user(me().email), " · ", words(me().role))),
+			{ look: ".tiny", "aria-pressed": String((preferences()[name] ?? "") === value) })))
+	replaceContent(menu,
+		h(
+			"div.line", userText(currentOperator().name || currentOperator().email, "strong"),
+			h("div.small.muted", userText(currentOperator().email), " · ", words(currentOperator().role)),
+		),
 		Object.entries(CHOICES).map(choose),
 		h("a.btn.ghost", { href: "/console/me", onclick: () => menu.hidePopover() }, icon("user"), "Your account"),
-		button("Keyboard shortcuts", async () => (await import("./palette.js")).press("?"), { look: ".ghost", icon: "list" }),
+		button(
+			"Keyboard shortcuts", async () => (await import("./palette.js")).press("?"),
+			{ look: ".ghost", icon: "list" },
+		),
 		button("Sign out", leave, { look: ".ghost", icon: "door" }))
 }
 
 function look(name, value, pressed) {
-	keep(name, value)
+	setPreference(name, value)
 	if (value) document.documentElement.dataset[name] = value
 	else delete document.documentElement.dataset[name]
 	for (const one of pressed.parentNode.children) one.setAttribute("aria-pressed", String(one === pressed))

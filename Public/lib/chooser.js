@@ -1,5 +1,5 @@
 // What can be done to rows that are chosen together.
-import { button, count, fill, h, say, t } from "./core.js"
+import { button, countWords, h, replaceContent, t, translate } from "./core.js"
 import { toast, undoable } from "./dialogs.js"
 import { confirm } from "./form.js"
 
@@ -10,25 +10,29 @@ const WIDE = 100
 
 /**
  * Fills the bar `node` with what can be done to `items`. `spec`: `noun`, `named(item)`, `bulk` [{text, fits(item),
- * run(item) or all(items), back(item), asks}] (`back` undoes one, `asks` is asked before), `isMore` where more match than
- * are chosen, `all(most)` → every item that matches, `clear()`, `again()` draws the choice anew, `reload()` the list.
+ * run(item) or all(items), back(item), asks}] (`back` undoes one, `asks` is asked before), `isMore` where more
+ * match than are chosen, `all(most)` → every item that matches, `clear()`, `again()` draws the choice anew,
+ * `reload()` the list.
  */
 export function offer(node, items, spec, said = t`${items.length} selected`) {
 	const { bulk, isMore, clear } = spec
 	const acts = bulk.map(one => {
 		const fit = items.filter(one.fits)
-		const text = fit.length === items.length ? one.text : t`${say(one.text)} ${fit.length}`
+		const text = fit.length === items.length ? one.text : t`${translate(one.text)} ${fit.length}`
 		return fit.length > 0 && button(text, () => ask(node, one, fit, spec), { look: ".tiny" })
 	})
 	const whole = isMore && button("Select all that match", () => takeAll(node, spec), { look: ".tiny" })
-	fill(node, h("strong", said), acts, whole, button("Clear", clear, { look: ".ghost.tiny" }))
+	replaceContent(node, h("strong", said), acts, whole, button("Clear", clear, { look: ".ghost.tiny" }))
 }
 
 async function takeAll(node, spec) {
-	fill(node, h("span", "Reading all that match…"))
+	replaceContent(node, h("span", "Reading all that match…"))
 	try {
 		const items = await spec.all(MOST)
-		offer(node, items, { ...spec, isMore: false }, t`All ${count(items.length, ...spec.noun)} that match are selected`)
+		offer(
+			node, items, { ...spec, isMore: false },
+			t`All ${countWords(items.length, ...spec.noun)} that match are selected`,
+		)
 	} catch (error) {
 		toast(error.message, { stay: true })
 		spec.again()
@@ -36,7 +40,7 @@ async function takeAll(node, spec) {
 }
 
 function ask(node, one, items, spec) {
-	const act = t`${say(one.text)} ${count(items.length, ...spec.noun)}`
+	const act = t`${translate(one.text)} ${countWords(items.length, ...spec.noun)}`
 	const go = () => run(node, one, items, spec)
 	if (!one.asks) return go()
 	// The dialog closes at once, and the bar says how far it is.
@@ -50,7 +54,7 @@ async function run(node, one, items, spec) {
 	if (one.all) return one.all(items)
 	const { done, failed } = await forEach(node, items, one.run, spec)
 	const said = failed.length ? t`${done.length} done, ${failed.length} not. ${failed.slice(0, 3).join(" ")}`
-		: t`${say(one.text)}: ${count(done.length, ...spec.noun)} done`
+		: t`${translate(one.text)}: ${countWords(done.length, ...spec.noun)} done`
 	if (one.back && done.length) undoable(said, () => takeBack(node, one, done, spec))
 	else toast(said, { stay: failed.length > 0 })
 	return spec.reload()
@@ -59,7 +63,7 @@ async function run(node, one, items, spec) {
 async function takeBack(node, one, items, spec) {
 	const { done, failed } = await forEach(node, items, one.back, spec)
 	toast(failed.length ? t`${done.length} taken back, ${failed.length} not. ${failed.slice(0, 3).join(" ")}`
-		: t`Taken back: ${count(done.length, ...spec.noun)}`, { stay: failed.length > 0 })
+		: t`Taken back: ${countWords(done.length, ...spec.noun)}`, { stay: failed.length > 0 })
 	return spec.reload()
 }
 
@@ -73,14 +77,16 @@ async function forEach(node, items, run, { named }) {
 	const bar = h("progress", { max: items.length, value: 0, "aria-label": "Progress" })
 	const said = h("span")
 	node.hidden = false
-	fill(node, bar, said, button("Stop", () => (isStopped = true), { look: ".tiny" }))
+	replaceContent(node, bar, said, button("Stop", () => (isStopped = true), { look: ".tiny" }))
 	const rest = items.values()
 	const work = async () => {
 		for (const item of rest) {
 			if (isStopped) break
-			await run(item).then(() => result.done.push(item), error => result.failed.push(`${named(item)}: ${error.message}`))
+			await run(item).then(
+				() => result.done.push(item), error => result.failed.push(`${named(item)}: ${error.message}`),
+			)
 			bar.value = result.done.length + result.failed.length
-			fill(said, t`${bar.value} of ${items.length}`)
+			replaceContent(said, t`${bar.value} of ${items.length}`)
 		}
 	}
 	await Promise.all(Array.from({ length: AT_ONCE }, work))

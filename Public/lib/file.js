@@ -1,6 +1,6 @@
 // A list as a file of comma-separated values.
-import { ask, button, count, fill, h, number, t } from "./core.js"
-import { dialog, save, toast } from "./dialogs.js"
+import { button, countWords, formatNumber, h, replaceContent, sendRequest, t } from "./core.js"
+import { dialog, saveFile, toast } from "./dialogs.js"
 
 /** Saves what the list at `path` has; rows and bytes are counted as they come, and it can be stopped. */
 export default async function file(path, noun) {
@@ -15,7 +15,7 @@ export default async function file(path, noun) {
 	const parts = []
 	let [rows, bytes, quoted] = [-1, 0, false]
 	try {
-		const answer = await ask(path, { accept: "text/csv", signal: stop.signal })
+		const answer = await sendRequest(path, { accept: "text/csv", signal: stop.signal })
 		const reader = answer.body.getReader()
 		for (let part; !(part = await reader.read()).done;) {
 			parts.push(part.value)
@@ -24,13 +24,15 @@ export default async function file(path, noun) {
 				if (byte === 34) quoted = !quoted
 				else if (byte === 10 && !quoted) rows += 1
 			}
-			fill(said, count(rows, ...noun), ", ", t`${number(Math.round(bytes / 1e5) / 10)} MB`)
+			replaceContent(said, countWords(rows, ...noun), ", ", t`${formatNumber(Math.round(bytes / 1e5) / 10)} MB`)
 		}
-		save(answer.headers.get("content-disposition").match(/"(.*)"/)[1], parts, "text/csv")
-		toast(t`${count(rows, ...noun)} exported`)
+		saveFile(answer.headers.get("content-disposition").match(/"(.*)"/)[1], parts, "text/csv")
+		toast(t`${countWords(rows, ...noun)} exported`)
 	} catch (error) {
 		// A file that breaks off is a network's error: half of it would pass for the whole.
-		if (error.name !== "AbortError") toast(error instanceof TypeError ? "The export broke off; nothing is saved." : error.message, { stay: true })
+		if (error.name !== "AbortError") toast(
+			error instanceof TypeError ? "The export broke off; nothing is saved." : error.message, { stay: true },
+		)
 	} finally {
 		clearTimeout(slow)
 		node?.close()

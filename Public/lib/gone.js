@@ -1,11 +1,12 @@
 // What is said of a tenant that is suspended or deleted, and where one goes on from a page that is not there.
-import { button, may, note, restorableUntil, say, scope, t, tabOf } from "./core.js"
-import { act } from "./dialogs.js"
+import { button, isAllowed, note, ownTenant, restorableUntil, t, tabOf, translate } from "./core.js"
+import { runAct } from "./dialogs.js"
 
 /** What stands on each page of a tenant that does not work now; `again()` draws the page anew. */
 export function banner(one, again) {
 	const change = (text, verb, said) =>
-		may("suspendTenant") && button(text, () => act(`/tenants/${one.id}/${verb}`, {}, said, again), { look: ".tiny" })
+		isAllowed("suspendTenant")
+			&& button(text, () => runAct(`/tenants/${one.id}/${verb}`, {}, said, again), { look: ".tiny" })
 	if (one.status === "suspended") {
 		return note("warn", "alert", "This tenant is suspended: its sign-ins, sessions and keys are refused. ",
 			change("Resume", "resume", "Resumed"))
@@ -18,9 +19,9 @@ export function banner(one, again) {
 export function wayBack({ page, params: { slug, tab, id } }, unknown) {
 	if (slug && !unknown.has(slug)) {
 		const [name, text] = tabOf(tab)
-		return { href: `/console/t/${slug}/${name}`, text: t`All: ${say(text)}` }
+		return { href: `/console/t/${slug}/${name}`, text: t`All: ${translate(text)}` }
 	}
-	if (slug && !scope()) return { href: "/console/tenants", text: "All tenants" }
+	if (slug && !ownTenant()) return { href: "/console/tenants", text: "All tenants" }
 	if (id && page === "decisions") return { href: "/console/decisions", text: "All decisions" }
 	return { href: "/console/", text: "Go to the overview" }
 }

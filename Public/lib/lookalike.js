@@ -1,15 +1,19 @@
 // Names whose letters may be taken for others: the server compares them by their ASCII form, people by their look.
-import { h, icon, note, t, user } from "./core.js"
+import { h, icon, note, t, userText } from "./core.js"
 
 const script = name => new RegExp(`\\p{Script=${name}}`, "u")
 const LATIN = script("Latin")
-// One name may be spelled with these together, and with Latin letters (UTS 39 section 5.2); any other script stands alone.
+// One name may be spelled with these together, and with Latin letters (UTS 39 section 5.2); any other script stands
+// alone.
 const EAST = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u
-const OTHERS = ["Greek", "Cyrillic", "Armenian", "Cherokee", "Georgian", "Hebrew", "Arabic", "Thai", "Devanagari"].map(script)
+const OTHERS = [
+	"Greek", "Cyrillic", "Armenian", "Cherokee", "Georgian", "Hebrew", "Arabic", "Thai", "Devanagari",
+].map(script)
 /** Cyrillic, Greek and Armenian letters that look like Latin ones, and what looks the same in every script. */
 const TWINS = /^[асԁеһіјӏорԛѕԝхуѵьгпҽαγικνορτυωχսոօգհյոց\d-]+$/u
 
-const scriptOf = letter => (LATIN.test(letter) ? "Latin" : EAST.test(letter) ? "East" : OTHERS.findIndex(one => one.test(letter)))
+const scriptOf = letter =>
+	(LATIN.test(letter) ? "Latin" : EAST.test(letter) ? "East" : OTHERS.findIndex(one => one.test(letter)))
 const isMixed = label => {
 	const found = new Set(label.match(/\p{L}/gu)?.map(scriptOf))
 	if (found.has("Latin")) found.delete("East")
@@ -63,7 +67,9 @@ function asciiOf(name) {
 
 /** Of an address, a name or an origin {label, ascii, isMixed} if its name may be taken for another, else null. */
 function lookalike(text) {
-	const name = text.trim().replace(/\/+$/, "").replace(/^.*[@/]/su, "").replace(/:\d*$/, "").normalize("NFKC").toLowerCase()
+	const name = text.trim().replace(/\/+$/, "").replace(
+		/^.*[@/]/su, "",
+	).replace(/:\d*$/, "").normalize("NFKC").toLowerCase()
 	const labels = name.split(/[.。]/u).map(lettersOf)
 	const label = labels.find(one => isMixed(one) || (isTwin(one) && isLatin(labels.at(-1))))
 	return label ? { label, ascii: asciiOf(name), isMixed: isMixed(label) } : null
@@ -80,11 +86,13 @@ export function warn(node, text) {
 	node.dataset.said = said
 	node.replaceChildren(...found.map(one => note("warn", "alert", one.isMixed
 		? t`“${one.label}” has letters of several scripts, some of which may look alike.`
-		: t`“${one.label}” is spelled with letters that look like Latin ones.`, " ", "Its ASCII form: ", user(one.ascii, "code"))))
+		: t`“${one.label}” is spelled with letters that look like Latin ones.`, " ", "Its ASCII form: ", userText(
+			one.ascii, "code",
+		))))
 }
 
 /** What stands beside an address in a list; nothing if it may not be taken for another. */
 export function mark(text) {
 	const found = lookalike(text)
-	return found && [icon("alert"), " ", "Look-alike letters: ", user(found.ascii, "code")]
+	return found && [icon("alert"), " ", "Look-alike letters: ", userText(found.ascii, "code")]
 }

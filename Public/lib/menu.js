@@ -1,5 +1,5 @@
 // The menu of a row's further acts.
-import { add, button, h, t } from "./core.js"
+import { append, button, h, t } from "./core.js"
 
 /** Opens `acts` {text, run} below the button `more`; arrows choose, Escape closes and gives the focus back. */
 export function open(more, acts, name) {
@@ -9,12 +9,14 @@ export function open(more, acts, name) {
 		more.focus()
 		run()
 	}, { look: ".ghost", name, role: "menuitem" }))
-	const menu = h("div.menu.of-row", { popover: "auto", role: "menu", "aria-label": t`More for ${name}`, onkeydown: move }, items)
+	const menu = h(
+		"div.menu.of-row", { popover: "auto", role: "menu", "aria-label": t`More for ${name}`, onkeydown: move }, items,
+	)
 	menu.addEventListener("toggle", ({ newState }) => {
 		more.setAttribute("aria-expanded", String(newState === "open"))
 		if (newState === "closed") menu.remove()
 	})
-	add(more.parentNode, [menu])
+	append(more.parentNode, [menu])
 	menu.showPopover()
 	place(menu, more)
 	items[0].focus()

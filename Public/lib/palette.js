@@ -1,5 +1,8 @@
 // The palette, and the keys that work on every page.
-import { api, facts, fill, go, h, icon, isMac, may, places, say, search, t, tenantHere, user } from "./core.js"
+import {
+	api, factList, goTo, h, icon, isAllowed, isMac, places, queryString, replaceContent, t, tenantHere, translate,
+	userText,
+} from "./core.js"
 import { dialog, undo } from "./dialogs.js"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -12,18 +15,21 @@ const OWN_ACTIONS = [
 	{ right: "writeOrigins", text: "Add origin", path: "origins?new=1" },
 ]
 const actions = tenant => [
-	may("createTenant") && entry("Action", "plus", "New tenant", "tenants?new=1"),
+	isAllowed("createTenant") && entry("Action", "plus", "New tenant", "tenants?new=1"),
 	...OWN_ACTIONS.map(({ right, text, path }) =>
-		tenant && may(right) && entry("Action", "plus", text, `t/${tenant}/${path}`)),
+		tenant && isAllowed(right) && entry("Action", "plus", text, `t/${tenant}/${path}`)),
 ].filter(Boolean)
 
-const TYPES = { tenant: ["Tenant", "building"], user: ["User", "user"], api_key: ["API key", "key"], invite: ["Invite", "mail"], decision: ["Decision", "branch"] }
+const TYPES = {
+	tenant: ["Tenant", "building"], user: ["User", "user"], api_key: ["API key", "key"], invite: ["Invite", "mail"],
+	decision: ["Decision", "branch"],
+}
 /** A thing that was found in `tenant`, or in the one that it names; another tenant is entered at `tab`. */
 function found({ type = "tenant", id, slug, name, email, tenant_id: of }, tenant, tab) {
 	const own = tenant ?? of
 	const place = {
 		tenant: `t/${slug}/${tab}`, user: `t/${own}/users/${id}`, api_key: `t/${own}/keys/${id}`,
-		invite: `t/${own}/invites${search({ q: email })}`, decision: `decisions/${id}`,
+		invite: `t/${own}/invites${queryString({ q: email })}`, decision: `decisions/${id}`,
 	}
 	const sub = slug ?? (email && email !== name ? name : null)
 	return entry(...TYPES[type], email ?? name, place[type], { sub, data: true })
@@ -35,7 +41,8 @@ export function open({ tab } = {}) {
 	const label = tab ? "Switch to tenant" : "Search or jump to"
 	const list = h("ul", { role: "listbox", id: "found", "aria-label": "Results" })
 	const input = h("input", {
-		type: "search", role: "combobox", placeholder: t`${say(label)}…`, "aria-label": label, spellcheck: false, autocomplete: "off",
+		type: "search", role: "combobox", placeholder: t`${translate(label)}…`, "aria-label": label, spellcheck: false,
+		autocomplete: "off",
 		"aria-expanded": "true", "aria-controls": "found", "aria-autocomplete": "list", oninput: look, onkeydown: key,
 	})
 	const box = dialog(label, input, list)
@@ -56,8 +63,10 @@ export function open({ tab } = {}) {
 		stop()
 		const text = input.value.trim()
 		const tenant = tenantHere()
-		const known = tab ? [] : [...places().filter(one => one.href).map(one => ({ ...one, kind: "Page" })), ...actions(tenant)]
-			.filter(one => say(one.text).toLowerCase().includes(text.toLowerCase()))
+		const known = tab ? [] : [
+			...places().filter(one => one.href).map(one => ({ ...one, kind: "Page" })), ...actions(tenant),
+		]
+			.filter(one => translate(one.text).toLowerCase().includes(text.toLowerCase()))
 		wantsFirst = false
 		draw(known, { isLooking: Boolean(text || tab) })
 		// What was pasted whole is asked for at once.
@@ -66,7 +75,7 @@ export function open({ tab } = {}) {
 
 	async function find(q, known, tenant) {
 		const { signal } = (running = new AbortController())
-		const ask = (path, values) => api(path + search({ q, ...values }), { signal })
+		const ask = (path, values) => api(path + queryString({ q, ...values }), { signal })
 		// A tenant that is gone finds nothing; the others are still there.
 		const asking = tab ? ask("/tenants", { limit: 20 }) : ask("/search", { tenant }).catch(() => ask("/search"))
 		const all = await asking.catch(() => ({ items: [] }))
@@ -79,10 +88,17 @@ export function open({ tab } = {}) {
 
 	function draw(all, { isLooking = false } = {}) {
 		entries = all
-		fill(list, all.map((one, at) => h("li", { role: "option", id: `found${at}`, onclick: () => enter(one) },
-			icon(one.look), one.data ? user(one.text) : h("span", one.text), one.sub && user(one.sub, "span.muted"),
+		replaceContent(list, all.map((one, at) => h("li", {
+			role: "option", id: `found${at}`, onclick: () => enter(one),
+		},
+			icon(one.look), one.data ? userText(one.text) : h("span", one.text),
+			one.sub && userText(one.sub, "span.muted"),
 			h("span.muted.kind", one.kind))),
-		!all.length && h("li.state.muted", { role: "option", "aria-selected": "false" }, isLooking ? "Looking…" : "Nothing found"))
+		!all.length
+			&& h(
+				"li.state.muted", { role: "option", "aria-selected": "false" },
+				isLooking ? "Looking…" : "Nothing found",
+			))
 		mark(0)
 	}
 
@@ -108,14 +124,15 @@ export function open({ tab } = {}) {
 
 	function enter(one) {
 		box.close()
-		go(one.href)
+		goTo(one.href)
 	}
 }
 
 // Keys that work on every page, never while something is being typed; app.js listens.
 
 const SHEET = {
-	"Ctrl K": "Search, jump, act", "/": "Search this list", "Shift N": "New", E: "Export", "J, K": "Next, previous row", X: "Select the row",
+	"Ctrl K": "Search, jump, act", "/": "Search this list", "Shift N": "New", E: "Export", "J, K": "Next, previous row",
+	X: "Select the row",
 	Enter: "Open the row", Z: "Undo the last change", F6: "Messages", "?": "This sheet",
 }
 let going = 0
@@ -125,13 +142,14 @@ export function press(key) {
 	if (Date.now() - going < 2000) {
 		going = 0
 		const place = places().find(one => one.key === key.toLowerCase())
-		if (place) go(place.href)
+		if (place) goTo(place.href)
 		return
 	}
 	const act = {
 		g: () => (going = Date.now()), "/": () => open(),
 		N: () => use("[data-new]"), e: () => use("[data-export]"), j: () => move(1), k: () => move(-1),
-		x: () => document.activeElement.closest("tr")?.querySelector("input[type=checkbox]")?.click(), z: undo, "?": sheet,
+		x: () => document.activeElement.closest("tr")?.querySelector("input[type=checkbox]")?.click(), z: undo,
+		"?": sheet,
 	}[key]
 	act?.()
 }
@@ -150,7 +168,7 @@ function move(step) {
 	next?.querySelector("a, td button").focus()
 }
 
-const sheet = () => dialog("Keyboard shortcuts", facts([
+const sheet = () => dialog("Keyboard shortcuts", factList([
 	...Object.entries(SHEET).map(([keys, text]) => [isMac ? keys.replace("Ctrl", "⌘") : keys, text]),
 	...places().filter(one => one.key).map(one => [`G ${one.key.toUpperCase()}`, one.text]),
 ].map(([keys, text]) => [h("kbd", keys), text])))

@@ -1,5 +1,5 @@
 // What a decision's outcome, reason and trace mean, in words that are true for each of them, and what can be done next.
-import { api, h, icon, may, say, scope, step, t, tenantOf, user, words } from "./core.js"
+import { api, h, icon, isAllowed, ownTenant, t, tenantOf, traceStep, translate, userText, words } from "./core.js"
 
 const OUTCOMES = {
 	created: "A user was made for this person.",
@@ -11,12 +11,14 @@ const OUTCOMES = {
 }
 
 /** One sentence on the outcome. `waits`: the user waits for approval now. */
-export const told = ({ outcome }, waits) => (waits ? say("Waits for approval: the sign-in is refused until then.")
-	: say(OUTCOMES[outcome] ?? words(outcome)))
+export const told = ({ outcome }, waits) => (waits ? translate("Waits for approval: the sign-in is refused until then.")
+	: translate(OUTCOMES[outcome] ?? words(outcome)))
 
 /** Of each reason: why, and what an operator can do. */
 const REASONS = {
-	email_missing: ["The provider sent no address.", "Let the provider's app ask for the email scope, or link the sign-in by hand."],
+	email_missing: [
+		"The provider sent no address.", "Let the provider's app ask for the email scope, or link the sign-in by hand.",
+	],
 	email_invalid: ["The address that the provider sent is not one.", "Mend the account at the provider."],
 	email_unverified: ["Nothing that counts here vouches for the address.",
 		"Invite this address, or set the provider's trust in addresses if its word may be relied on."],
@@ -28,13 +30,18 @@ const REASONS = {
 	invite_unknown: ["There is no invite with this link.", "Send a new invite."],
 	invite_expired: ["The invite has expired.", "Resend it."],
 	invite_revoked: ["The invite was revoked.", "Send a new invite if the person is to come in."],
-	invite_used: ["The invite was used before.", "The person can sign in as they did then; otherwise send a new invite."],
+	invite_used: [
+		"The invite was used before.", "The person can sign in as they did then; otherwise send a new invite.",
+	],
 	invite_email_mismatch: ["The invite is for another address.", "Invite the address that the person signs in with."],
 	identity_link_required: ["An account of this address is there, and this sign-in is not linked to it.",
 		"Link the sign-in on the user's page, or give the person a link grant."],
 	identity_conflict: ["This sign-in belongs to another user already.", "Unlink it there first."],
-	not_invited: ["The tenant's policy lets nobody in this way without an invite.", "Invite this address, or change the policy."],
-	no_tenant: ["No tenant knows the address: there is no live invite, no waiting user and no verified domain that counts.",
+	not_invited: [
+		"The tenant's policy lets nobody in this way without an invite.", "Invite this address, or change the policy.",
+	],
+	no_tenant: ["No tenant knows the address: there is no live invite, no waiting user and no verified domain "
+		+ "that counts.",
 		"Invite the address into a tenant, or verify its domain there."],
 	provider_unknown: ["The provider is not registered here.", "Register it under Providers."],
 	tenant_choice_required: ["Several tenants would take this person, who has to choose one.",
@@ -53,12 +60,13 @@ export function explained(one) {
 	if (lacksAuthority(one)) {
 		const domain = one.email?.split("@")[1]
 		return [
-			say("The provider says that the address is verified, and the domain is a verified domain of the tenant. To come in by "
+			translate("The provider says that the address is verified, and the domain is a verified domain of "
+				+ "the tenant. To come in by "
 				+ "the domain alone, that is not enough: the provider must be the authority of the domain."),
-			t`Register a provider as the authority of ${domain ?? say("this domain")} (Providers, trust: authoritative), or invite this address.`,
+			t`Register a provider as the authority of ${domain ?? translate("this domain")} (Providers, trust: authoritative), or invite this address.`,
 		]
 	}
-	return (REASONS[one.reason] ?? [words(one.reason)]).map(say)
+	return (REASONS[one.reason] ?? [words(one.reason)]).map(translate)
 }
 
 // The rules of the engine, by the number that a trace gives them.
@@ -78,19 +86,22 @@ const VOUCHING = {
 const DETAILS = {
 	none: "None.", "not authoritative": "The domain is verified, but the provider is not its authority.",
 	invite_only: "The policy is “Invite only”.", closed: "The policy is “Closed”.", domain: "The policy is “Domain”.",
-	approval: "The policy is “Approval”.", "outside the allowed domains": "The domain is not among the allowed domains.",
+	approval: "The policy is “Approval”.",
+	"outside the allowed domains": "The domain is not among the allowed domains.",
 }
 const detailOf = (rule, detail) => (rule === "5" && VOUCHING[detail]) || DETAILS[detail]
 
 const UUID = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 /** A text with the ids that have a name here replaced by it. */
 const withNames = (text, names) => text.split(UUID).map(part =>
-	(names.has(part) ? h("a", { href: names.get(part).href }, user(names.get(part).name)) : part && user(part)))
+	(names.has(part) ? h("a", { href: names.get(part).href }, userText(names.get(part).name)) : part && userText(part)))
 
 /** Results of rule 4 that name something that was seen and did not help, and what would make it help. */
 const UNHELPFUL = {
-	invite_expired: "An invite that has expired", invite_revoked: "An invite that was revoked", tenant_suspended: "A suspended tenant",
-	domain_unproved: "A domain that is claimed and not proved", subdomain_not_included: "A verified domain without its subdomains",
+	invite_expired: "An invite that has expired", invite_revoked: "An invite that was revoked",
+	tenant_suspended: "A suspended tenant",
+	domain_unproved: "A domain that is claimed and not proved",
+	subdomain_not_included: "A verified domain without its subdomains",
 }
 const isUnhelpful = ({ rule, result, about }) => rule === "4" && about?.length > 0 && result in UNHELPFUL
 
@@ -99,23 +110,25 @@ export const trace = (steps, names = new Map()) => h("ol.trace", (steps ?? []).m
 	const { rule, result, detail } = one
 	const text = typeof detail === "string" ? detail : JSON.stringify(detail ?? "")
 	if (isUnhelpful(one)) {
-		return step("next", "quiet", h("strong", "Seen, but of no help:"), " ", h("span.muted", UNHELPFUL[result]),
+		return traceStep("next", "quiet", h("strong", "Seen, but of no help:"), " ", h("span.muted", UNHELPFUL[result]),
 			h("div.small.muted", withNames(text, names)))
 	}
 	const [tone, look] = GOOD.includes(result) ? ["ok", "check"] : OPEN.includes(result) ? ["warn", "next"]
 		: REASONS[result] || result === UNPROVED ? ["danger", "x"] : ["quiet", "next"]
 	const known = detailOf(rule, detail)
-	return step(look, tone, h("strong", RULES[rule] ?? words(rule)), " ", h("span.muted", words(result)),
-		text && h("div.small.muted", known ? say(known) : withNames(text, names)))
+	return traceStep(look, tone, h("strong", RULES[rule] ?? words(rule)), " ", h("span.muted", words(result)),
+		text && h("div.small.muted", known ? translate(known) : withNames(text, names)))
 }))
 
 /** The result of rule 8 where the account's address was never proved: an operator has to say whose it is. */
 const UNPROVED = "address_unproved"
-export const isUnproved = ({ outcome, trace }) => outcome === "refused" && Boolean(trace?.some(one => one.result === UNPROVED))
+export const isUnproved = ({ outcome, trace }) =>
+	outcome === "refused" && Boolean(trace?.some(one => one.result === UNPROVED))
 
 /** Where a row is shown that a step of a trace was about. */
 const placeOf = ({ type, id, name, tenant_id: tenant }) => ({
-	tenant: `t/${id}/users`, user: `t/${tenant}/users/${id}`, invite: `t/${tenant}/invites?q=${encodeURIComponent(name)}`,
+	tenant: `t/${id}/users`, user: `t/${tenant}/users/${id}`,
+	invite: `t/${tenant}/invites?q=${encodeURIComponent(name)}`,
 	domain: `t/${tenant}/domains`, provider: "providers",
 })[type]
 
@@ -141,9 +154,10 @@ export async function namesOf({ trace, provider, tenant_id: tenant, user_id: per
 		const { items } = await api("/providers?limit=100")
 		for (const one of items) names.set(one.id, { name: one.name, href: "/console/providers" })
 	}
-	const isMine = tenant && (!scope() || scope() === tenant)
+	const isMine = tenant && (!ownTenant() || ownTenant() === tenant)
 	await Promise.allSettled([
-		isMine && nameTenant(tenant), isMine && person && nameUsers(), ids.size > 0 && may("readPolicy") && nameProviders(),
+		isMine && nameTenant(tenant), isMine && person && nameUsers(),
+		ids.size > 0 && isAllowed("readPolicy") && nameProviders(),
 	])
 	return names
 }

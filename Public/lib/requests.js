@@ -1,6 +1,6 @@
 // What a view or a form asks of the API, as a program would: its curl.
-import { fill, h, sent } from "./core.js"
-import { closer, copies, dialog } from "./dialogs.js"
+import { h, replaceContent, sentRequests } from "./core.js"
+import { closeButton, copyButton, dialog } from "./dialogs.js"
 
 const quote = text => `'${text.replaceAll("'", `'\\''`)}'`
 
@@ -16,10 +16,10 @@ export function curlOf({ method, path, body, etag, accept }) {
 
 /** The curl of a request, and buttons that copy it. */
 export const runnable = request => [h("code.code", { tabIndex: 0 }, curlOf(request)),
-	h("div.acts", copies(curlOf(request), "Copy curl"), request.body && copies(request.body, "Copy JSON"))]
+	h("div.acts", copyButton(curlOf(request), "Copy curl"), request.body && copyButton(request.body, "Copy JSON"))]
 
 /** The dialog of all that this view has asked. */
 export const open = () => dialog("Requests of this view",
 	h("p.lead", "Exactly what this page sent, for an API key instead of your session. Secrets are masked."),
-	sent.toReversed().map(entry => fill(h("div.stack-gap"), runnable(entry))),
-	!sent.length && h("p.muted", "This view has asked for nothing."), closer())
+	sentRequests.toReversed().map(entry => replaceContent(h("div.stack-gap"), runnable(entry))),
+	!sentRequests.length && h("p.muted", "This view has asked for nothing."), closeButton())

@@ -1,4 +1,5 @@
-// Lists, and all else that a page is made of under one name; the first page asks for its parts alone. The server sends the parts inside this file.
+// Lists, and all else that a page is made of under one name; the first page asks for its parts alone. The server
+// sends the parts inside this file.
 export * from "./core.js"
 export * from "./dialogs.js"
 export * from "./ui/secret.js"

@@ -1,10 +1,13 @@
 import {
-	add, button, card, choices, confirm, copies, facts, formDialog, h, head, icon, list, may, moment, none, note, number, only,
-	PERIOD, query, redraw, search, t, tag, user, when, words,
+	append, button, card, choices, confirm, copyButton, exactTimeNode, factList, filterLink, formatNumber, formDialog,
+	h, icon, isAllowed, list, note, noValue, pageHead, PERIOD, query, queryString, redraw, statusTag, t, timeColumn,
+	userText, words,
 } from "../lib/ui.js"
 
-const CODES = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended tenant_deleted "
-	+ "approval_pending invite_unknown invite_expired invite_revoked invite_used invite_email_mismatch identity_link_required "
+const CODES = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended "
+	+ "tenant_deleted "
+	+ "approval_pending invite_unknown invite_expired invite_revoked invite_used invite_email_mismatch "
+		+ "identity_link_required "
 	+ "identity_conflict not_invited no_tenant provider_unknown tenant_choice_required rate_limited unavailable"
 /** The outcomes by which a person came in, as one choice; the overview counts them together. */
 const ADMITTED = ["created,linked,existing,reserved", "Admitted, in any way"]
@@ -21,20 +24,25 @@ export default ({ path = "", ...page }) => {
 		},
 		search: "Part of an address, or a reference",
 		filters: [
-			["outcome", "Outcome", { options: [ADMITTED, ...choices("created linked existing reserved deferred refused")] }],
+			[
+				"outcome", "Outcome",
+				{ options: [ADMITTED, ...choices("created linked existing reserved deferred refused")] },
+			],
 			["reason", "Reason", CODES],
 			query().email && ["email", "Whole address", { type: "email" }],
 			...PERIOD,
 		].filter(Boolean),
 		columns: [
-			["Email", one => [h("a.main", { href: `/console/decisions/${one.id}` }, one.email ? user(one.email) : "No address"),
+			["Email", one => [h(
+				"a.main", { href: `/console/decisions/${one.id}` }, one.email ? userText(one.email) : "No address",
+			),
 				h("span.sub", words(one.provider))]],
-			["Outcome", one => tag(one.outcome), { state: true }],
-			["Reason", one => (one.reason ? only("reason", one.reason, words(one.reason)) : none())],
-			["Took", one => t`${number(Math.round(one.duration_ms * 10) / 10)} ms`],
-			when("When", "created_at"),
+			["Outcome", one => statusTag(one.outcome), { state: true }],
+			["Reason", one => (one.reason ? filterLink("reason", one.reason, words(one.reason)) : noValue())],
+			["Took", one => t`${formatNumber(Math.round(one.duration_ms * 10) / 10)} ms`],
+			timeColumn("When", "created_at"),
 		],
-		actions: one => [path && one.outcome === "refused" && one.email && may("manageInvites")
+		actions: one => [path && one.outcome === "refused" && one.email && isAllowed("manageInvites")
 			&& !/suspended|deleted/.test(one.reason) && { text: "Invite", run: () => invitePerson(path, one.email) }],
 	})
 }
@@ -43,35 +51,45 @@ const invitePerson = async (path, email) => (await import("./tenant/invites.js")
 
 /** Copies an attempt and what was answered to it, for a test of one's own. */
 export const copyTest = (attempt, { outcome, reason }) =>
-	copies(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2), "Copy as test")
+	copyButton(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2), "Copy as test")
 
 async function decision(page) {
 	const { advice, isUnproved, namesOf, told, trace } = await import("../lib/reasons.js")
 	const one = await page.get(`/provisioning/decisions/${page.params.id}`).catch(error => {
 		const isGone = error.status === 404 || error.status === 422
-		throw isGone ? Object.assign(error, { status: 404, message: "Decisions are kept for 90 days; an older one is gone." }) : error
+		throw isGone
+			? Object.assign(error, { status: 404, message: "Decisions are kept for 90 days; an older one is gone." })
+			: error
 	})
 	const names = await namesOf(one)
 	const person = names.get(one.user_id)
 	const waits = person?.status === "pending" && person.source === "approval"
-	const attempt = { provider: one.provider, issuer: one.issuer, subject: one.subject, email: one.email, tenant: one.tenant_id }
-	const named = (id, otherwise) => (names.has(id) ? h("a", { href: names.get(id).href }, user(names.get(id).name)) : otherwise)
-	add(page.body, [
-		head(one.email ? user(one.email) : "A decision", {
+	const attempt = {
+		provider: one.provider, issuer: one.issuer, subject: one.subject, email: one.email, tenant: one.tenant_id,
+	}
+	const named = (id, otherwise) =>
+		(names.has(id) ? h("a", { href: names.get(id).href }, userText(names.get(id).name)) : otherwise)
+	append(page.body, [
+		pageHead(one.email ? userText(one.email) : "A decision", {
 			crumbs: [["Decisions", "/console/decisions"]], lead: told(one, waits),
-			acts: [copyTest(attempt, one), h("a.btn", { href: `/console/simulator${search(attempt)}` }, icon("flask"), "Simulate again")],
+			acts: [
+				copyTest(attempt, one),
+				h("a.btn", { href: `/console/simulator${queryString(attempt)}` }, icon("flask"), "Simulate again"),
+			],
 		}),
 		advice(one),
-		isUnproved(one) && one.tenant_id && may("linkIdentities") && whose(one),
+		isUnproved(one) && one.tenant_id && isAllowed("linkIdentities") && whose(one),
 		h("div.two", card("Rule by rule", trace(one.trace, names)),
-			card("The attempt", facts([
-				["Outcome", tag(one.outcome)], one.reason && ["Reason", [words(one.reason), " ", h("code", one.reason)]],
-				["When", moment(one.created_at)],
-				["Provider", named(one.provider, words(one.provider))], ["Issuer", user(one.issuer)],
-				["Subject", user(one.subject, "code")], ["Tenant", named(one.tenant_id, one.tenant_id ? h("code", one.tenant_id) : none("none"))],
-				["Policy", one.policy_version ? t`Version ${one.policy_version}` : none()],
-				["Took", t`${number(one.duration_ms)} ms`],
-				["User", named(one.user_id, one.user_id ? h("code", one.user_id) : none("none"))],
+			card("The attempt", factList([
+				["Outcome", statusTag(one.outcome)],
+				one.reason && ["Reason", [words(one.reason), " ", h("code", one.reason)]],
+				["When", exactTimeNode(one.created_at)],
+				["Provider", named(one.provider, words(one.provider))], ["Issuer", userText(one.issuer)],
+				["Subject", userText(one.subject, "code")],
+				["Tenant", named(one.tenant_id, one.tenant_id ? h("code", one.tenant_id) : noValue("none"))],
+				["Policy", one.policy_version ? t`Version ${one.policy_version}` : noValue()],
+				["Took", t`${formatNumber(one.duration_ms)} ms`],
+				["User", named(one.user_id, one.user_id ? h("code", one.user_id) : noValue("none"))],
 				one.reference && ["Reference", h("code", one.reference)], ["Id", h("code", one.id)],
 			]))),
 	])
@@ -81,18 +99,24 @@ async function decision(page) {
 function whose(one) {
 	const path = `/tenants/${one.tenant_id}/provisioning/decisions/${one.id}/resolve`
 	const give = () => confirm({
-		title: t`Give the account to who signed in as ${one.email}?`, act: "Give the account", keep: "Cancel", path, method: "POST",
+		title: t`Give the account to who signed in as ${one.email}?`, act: "Give the account", keep: "Cancel", path,
+		method: "POST",
 		body: { action: "give_account" }, said: "The account is theirs", after: redraw,
-		text: "This sign-in is linked and the address counts as proved. The account's password, PIN, sessions, link grants and own "
+		text: "This sign-in is linked and the address counts as proved. The account's password, PIN, sessions, "
+			+ "link grants and own "
 			+ "keys end, and every sign-in that no operator linked is removed. Both are told by mail.",
 	})
 	const another = () => formDialog({
 		title: "Open another account", submit: "Open another",
-		lead: "The account that is there gets another address, not proved. This person's sign-in is decided anew at the next try.",
+		lead: "The account that is there gets another address, not proved. This person's sign-in is decided "
+			+ "anew at the next try.",
 		fields: [["email*", "New address of the account that is there", { type: "email", unique: true }]],
-		request: values => [path, { body: { action: "open_another", ...values } }], said: "The next try is decided anew", after: redraw,
+		request: values => [path, { body: { action: "open_another", ...values } }],
+		said: "The next try is decided anew", after: redraw,
 	})
-	return note("warn", "alert", h("strong", "The address of the account that is there was never proved. Whose account is it?"),
+	return note("warn", "alert", h(
+		"strong", "The address of the account that is there was never proved. Whose account is it?",
+	),
 		h("div.acts", button("It is theirs: give them the account", give, { look: ".tiny" }),
 			button("It is another person's: open another", another, { look: ".tiny" })))
 }

@@ -1,46 +1,60 @@
-import { act, add, alike, confirm, formDialog, h, list, me, none, reveal, scope, t, table, tag, tenantOf, user, when, who } from "../lib/ui.js"
+import {
+	append, confirm, currentOperator, dataTable, formDialog, h, list, lookalikeNote, noValue, ownTenant, personCell,
+	revealSecret, runAct, statusTag, t, tenantOf, timeColumn, userText,
+} from "../lib/ui.js"
 
-const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], ["developer", "Developer: keys and origins"],
+const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], [
+	"developer", "Developer: keys and origins",
+],
 	["admin", "Admin: manages"], ["owner", "Owner: everything"]]
-const MATRIX = [["See tenants, users, invites, decisions", "yyyyy"], ["Invite people", "yynmn"], ["Add, edit, approve users", "yynnn"], ["Suspend users, end sessions", "yynyn"],
-	["Create and rotate API keys", "yyynn"], ["Revoke API keys", "yyyyn"], ["Change origins", "yyynn"], ["Publish policy, providers", "yynnn"],
+const MATRIX = [[
+	"See tenants, users, invites, decisions", "yyyyy",
+], ["Invite people", "yynmn"], ["Add, edit, approve users", "yynnn"], ["Suspend users, end sessions", "yynyn"],
+	["Create and rotate API keys", "yyynn"], ["Revoke API keys", "yyyyn"], ["Change origins", "yyynn"],
+	["Publish policy, providers", "yynnn"],
 	["Read the audit log", "yyony"], ["Operators; suspend or delete a tenant", "ynnnn"]]
 const MARK = { y: "Yes", m: "Members", o: "Own" }
 
-export const matrix = () => table("Rights of the roles", ["Right", "Owner", "Admin", "Developer", "Support", "Auditor"],
-	MATRIX.map(([text, cells]) => [text, ...[...cells].map(one => MARK[one] ?? none())]))
+export const matrix = () => dataTable("Rights of the roles", [
+	"Right", "Owner", "Admin", "Developer", "Support", "Auditor",
+],
+	MATRIX.map(([text, cells]) => [text, ...[...cells].map(one => MARK[one] ?? noValue())]))
 
 /** Where a role or a provider counts: the whole platform, or one tenant, whose name comes when it is known. */
 export const reach = ({ scope: { tenant_id: id } = {} }) => {
 	if (!id) return "Whole platform"
 	const link = h("a", { href: `/console/t/${id}/users` }, "One tenant")
-	tenantOf(id).then(one => link.replaceChildren(user(one.name)), () => {})
+	tenantOf(id).then(one => link.replaceChildren(userText(one.name)), () => {})
 	return link
 }
 
 export default async page => {
 	await list(page, {
-		title: "Operators", lead: "The keepers of this gatehouse. There is always at least one owner.", path: "/operators", noun: ["operator", "operators"], search: "Search by email or name", create: ["readOperators", "Add operator", open],
+		title: "Operators", lead: "The keepers of this gatehouse. There is always at least one owner.",
+		path: "/operators", noun: ["operator", "operators"], search: "Search by email or name",
+		create: ["readOperators", "Add operator", open],
 		columns: [
-			["Operator", one => [who(one), alike(one.email)]],
-			["Role", one => tag(one.role), { state: true }],
-			["Status", one => tag(one.status)],
+			["Operator", one => [personCell(one), lookalikeNote(one.email)]],
+			["Role", one => statusTag(one.role), { state: true }],
+			["Status", one => statusTag(one.status)],
 			["Scope", reach],
-			when("Last sign-in", "last_sign_in_at"),
+			timeColumn("Last sign-in", "last_sign_in_at"),
 		],
-		actions: (one, reload) => (one.id === me().id ? [] : [
+		actions: (one, reload) => (one.id === currentOperator().id ? [] : [
 			{ text: "Change role", run: () => change(one, reload) },
 			one.status === "suspended" ? { text: "Resume", run: () => status(one, "active", reload) }
 				: { text: "Suspend", run: () => status(one, "suspended", reload) },
 			{ text: "Remove", run: () => remove(one, reload) },
 		]),
 	})
-	add(page.body, h("details.gap", h("summary", "What each role may do"), matrix()))
+	append(page.body, h("details.gap", h("summary", "What each role may do"), matrix()))
 }
 
-const status = (one, value, reload) => act(`/operators/${one.id}`, {
+const status = (one, value, reload) => runAct(`/operators/${one.id}`, {
 	method: "PATCH", body: { status: value },
-	back: one.status === "pending" ? null : () => status({ ...one, status: value }, value === "active" ? "suspended" : "active", reload),
+	back: one.status === "pending"
+		? null
+		: () => status({ ...one, status: value }, value === "active" ? "suspended" : "active", reload),
 }, value === "active" ? t`${one.email} may sign in again` : t`${one.email} is suspended: sessions have ended`, reload)
 
 const change = (one, reload) => formDialog({
@@ -50,7 +64,8 @@ const change = (one, reload) => formDialog({
 })
 
 const remove = (one, reload) => confirm({
-	title: t`Remove ${one.email}?`, act: "Remove operator", text: "Sessions end now. What was done stays in the audit log.",
+	title: t`Remove ${one.email}?`, act: "Remove operator",
+	text: "Sessions end now. What was done stays in the audit log.",
 	path: `/operators/${one.id}`, said: "Removed", after: reload,
 })
 
@@ -60,11 +75,20 @@ const open = reload => formDialog({
 		["email*", "Email", { type: "email", unique: true }],
 		["name", "Name"],
 		["role", "Role", { options: ROLES }],
-		!scope() && ["scope.tenant_id", "Only this tenant", { type: "tenant", hint: "Its name or slug; empty is the whole platform." }],
+		!ownTenant()
+			&& [
+				"scope.tenant_id", "Only this tenant",
+				{ type: "tenant", hint: "Its name or slug; empty is the whole platform." },
+			],
 	],
 	path: "/operators",
 	done: made => {
 		reload()
-		reveal({ title: "One-time sign-in link", secret: made.sign_in_url, name: "SIGN_IN_URL", text: t`Send it to ${made.email}. It works once, within a day, and is shown only now.` })
+		revealSecret(
+			{
+				title: "One-time sign-in link", secret: made.sign_in_url, name: "SIGN_IN_URL",
+				text: t`Send it to ${made.email}. It works once, within a day, and is shown only now.`,
+			},
+		)
 	},
 })

@@ -1,6 +1,9 @@
 import { form } from "../lib/form.js"
 import { advice, namesOf, told, trace } from "../lib/reasons.js"
-import { add, card, check, copies, fill, h, head, news, note, query, setQuery, tag, user, words } from "../lib/ui.js"
+import {
+	append, card, copyButton, h, liveRegion, note, pageHead, query, replaceContent, setQuery, statusTag, tickField,
+	userText, words,
+} from "../lib/ui.js"
 import { copyTest } from "./decisions.js"
 import { SUBJECT } from "./tenant/users.js"
 
@@ -10,20 +13,25 @@ function attemptOf(text) {
 	if (!given.request?.userAttributes) return given.attempt ?? given
 	const { email, email_verified: verified, name, sub } = given.request.userAttributes
 	const meta = { ...given.request.validationData, ...given.request.clientMetadata }
-	return { provider: "cognito", issuer: given.userPoolId, subject: sub ?? given.userName, email, name, tenant: meta.tenant, invite_token: meta.invite_token,
+	return { provider: "cognito", issuer: given.userPoolId, subject: sub
+		?? given.userName, email, name, tenant: meta.tenant, invite_token: meta.invite_token,
 		client_id: given.callerContext?.clientId, email_verified: verified === true || verified === "true" }
 }
 
 export default page => {
-	const result = news(h("p.muted", "Run an attempt to see each rule and what it said."))
+	const result = liveRegion(h("p.muted", "Run an attempt to see each rule and what it said."))
 	const place = h("div")
 	const draw = asked => {
-		const extra = Object.fromEntries(["issuer", "client_id"].filter(name => asked[name]).map(name => [name, asked[name]]))
+		const extra = Object.fromEntries(
+			["issuer", "client_id"].filter(name => asked[name]).map(name => [name, asked[name]]),
+		)
 		const built = form([
 			["provider*", "Provider", { hint: "A kind, or the id of a registered provider." }],
 			SUBJECT,
 			["email", "Email", { type: "email" }],
-			check("email_verified", "The provider says the address is verified", String(asked.email_verified) !== "false"),
+			tickField(
+				"email_verified", "The provider says the address is verified", String(asked.email_verified) !== "false",
+			),
 			["name", "Name"],
 			["tenant", "Tenant", { hint: "Slug or id; empty lets the rules choose." }],
 			["invite_token", "Invite token"],
@@ -34,19 +42,24 @@ export default page => {
 				const attempt = { ...extra, ...values }
 				// The attempt stands in the address, so that it can be sent to somebody; the token does not.
 				setQuery({ ...attempt, invite_token: "" }, { replace: true })
-				const one = { ...said, provider: values.provider, email: values.email, tenant_id: said.tenant?.id, user_id: said.user?.id }
-				fill(result, h("div.stack-gap",
-					h("p", tag(said.outcome), " ", said.reason && words(said.reason),
-						said.tenant && [" in ", user(said.tenant.name, "strong")],
-						said.user && [" as ", user(said.user.email ?? said.user.name)]),
+				const one = {
+					...said, provider: values.provider, email: values.email, tenant_id: said.tenant?.id,
+					user_id: said.user?.id,
+				}
+				replaceContent(result, h("div.stack-gap",
+					h("p", statusTag(said.outcome), " ", said.reason && words(said.reason),
+						said.tenant && [" in ", userText(said.tenant.name, "strong")],
+						said.user && [" as ", userText(said.user.email ?? said.user.name)]),
 					advice(one) ?? h("p.muted", told(one)), trace(said.trace, await namesOf(one)),
-					h("div.acts", copyTest(attempt, said), copies(location.href, "Copy link"))))
+					h("div.acts", copyTest(attempt, said), copyButton(location.href, "Copy link"))))
 			},
 		})
-		fill(place, built)
+		replaceContent(place, built)
 	}
 	draw(query())
-	const paste = form([["payload*", "Payload", { type: "textarea", hint: "The JSON of a hook call or of a Cognito event." }]], {
+	const paste = form([
+		["payload*", "Payload", { type: "textarea", hint: "The JSON of a hook call or of a Cognito event." }],
+	], {
 		submit: "Fill the form",
 		send: async ({ payload }) => {
 			try {
@@ -56,7 +69,10 @@ export default page => {
 			}
 		},
 	})
-	add(page.body, [head("Simulator", { lead: "What would happen if this person knocked now?" }),
+	append(page.body, [pageHead("Simulator", { lead: "What would happen if this person knocked now?" }),
 		note("info", "flask", "This writes nothing: no user and no invite is touched."),
-		h("div.two", card("The attempt", place, h("details", h("summary", "Paste a hook payload instead"), paste)), card("The answer", result))])
+		h(
+			"div.two", card("The attempt", place, h("details", h("summary", "Paste a hook payload instead"), paste)),
+			card("The answer", result),
+		)])
 }

@@ -1,19 +1,31 @@
 import {
-	act, choices, confirm, created, forgetTenants, formDialog, go, h, list, may, none, say, STATUS, t, total, user,
+	choices, confirm, countTotal, createdColumn, forgetTenants, formDialog, goTo, h, isAllowed, list, noValue, runAct,
+	STATUS, t, translate, userText,
 } from "../lib/ui.js"
 
 export default page => list(page, {
 	title: "Tenants", lead: "Each tenant keeps its own users, invites, keys and rules.",
-	path: "/tenants", noun: ["tenant", "tenants"], exports: true, search: "Search by name or slug", create: ["createTenant", "New tenant", open],
-	empty: { title: "Open the first gate", text: "A tenant is one customer or team. Give it a name; invite people next." },
-	filters: [["status", "Status", { options: [["active,suspended", "Not deleted"], ...choices("active suspended deleted")] }]],
-	columns: [
-		["Name", one => [h("a.main", { href: `/console/t/${one.slug}/users` }, user(one.name)), h("code.sub", one.slug)]],
-		STATUS,
-		["Users", one => (one.users ? total(one.users, "user", "users") : none())],
-		created(),
+	path: "/tenants", noun: ["tenant", "tenants"], exports: true, search: "Search by name or slug",
+	create: ["createTenant", "New tenant", open],
+	empty: {
+		title: "Open the first gate", text: "A tenant is one customer or team. Give it a name; invite people next.",
+	},
+	filters: [
+		[
+			"status", "Status",
+			{ options: [["active,suspended", "Not deleted"], ...choices("active suspended deleted")] },
+		],
 	],
-	actions: may("suspendTenant") && ((one, reload) => [
+	columns: [
+		[
+			"Name",
+			one => [h("a.main", { href: `/console/t/${one.slug}/users` }, userText(one.name)), h("code.sub", one.slug)],
+		],
+		STATUS,
+		["Users", one => (one.users ? countTotal(one.users, "user", "users") : noValue())],
+		createdColumn(),
+	],
+	actions: isAllowed("suspendTenant") && ((one, reload) => [
 		one.status === "active" && { text: "Suspend", run: () => suspend(one, reload) },
 		one.status === "suspended" && { text: "Resume", run: () => resume(one, reload) },
 		one.status === "deleted"
@@ -23,7 +35,7 @@ export default page => list(page, {
 
 function change(one, verb, said, reload, back) {
 	forgetTenants()
-	return act(`/tenants/${one.id}/${verb}`, { back }, said, reload)
+	return runAct(`/tenants/${one.id}/${verb}`, { back }, said, reload)
 }
 const resume = (one, reload) => change(one, "resume", t`${one.name} works again`, reload)
 
@@ -36,7 +48,9 @@ export const suspend = (one, reload) => confirm({
 // Letters that have no parts to be taken apart into.
 const LATIN = { ø: "o", ß: "ss", æ: "ae", œ: "oe", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i", ħ: "h", ŧ: "t", ŋ: "ng" }
 /** A slug that a name suggests; empty where the name has no Latin letters. */
-export const slugOf = name => name.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^\u0000-\u007f]/g, one => LATIN[one] ?? "-")
+export const slugOf = name => name.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "").replace(
+	/[^\u0000-\u007f]/g, one => LATIN[one] ?? "-",
+)
 	.replace(/[^a-z0-9]+/g, "-").slice(0, 63).replace(/^-|-$/g, "")
 
 const HINT = "Stands in addresses: lower-case letters, digits and dashes. It is never given again."
@@ -50,7 +64,7 @@ async function open() {
 			["slug*", "Slug", { hint: HINT, unique: true }],
 		],
 		path: "/tenants",
-		done: made => go(`/console/t/${made.slug}/users`),
+		done: made => goTo(`/console/t/${made.slug}/users`),
 	})
 	const [name, slug] = node.querySelectorAll("input")
 	const hint = slug.closest(".field").querySelector(".hint")
@@ -59,6 +73,6 @@ async function open() {
 	name.addEventListener("input", () => {
 		if (own) return
 		slug.value = slugOf(name.value)
-		hint.textContent = say(name.value.trim() && !slug.value ? BY_HAND : HINT)
+		hint.textContent = translate(name.value.trim() && !slug.value ? BY_HAND : HINT)
 	})
 }

@@ -7,22 +7,22 @@ MUTANTS = [
         "B1", "a list without bulk actions calls what is not there",
         "browser:test_a_role_without_bulk_actions_sees_the_rows_of_keys_and_invites",
         ("Public/lib/ui/list.js",
-         "const chosen = spec.bulk && !page.isGone ? choice({ ...spec, named, all: everyOne }, again) : null",
-         "const chosen = spec.bulk && !page.isGone && choice({ ...spec, named, all: everyOne }, again)"),
+         "\tconst chosen = spec.bulk && !page.isGone ? rowSelection({ ...spec, named, all: everyOne }, again) : null\n",
+         "\tconst chosen = spec.bulk && !page.isGone && rowSelection({ ...spec, named, all: everyOne }, again)\n"),
     ),
     mutant(
         "B1", "a page crashes in a role of the platform",
         "browser:test_each_page_opens_in_each_role_of_the_platform",
         ("Public/lib/ui/list.js",
-         "const chosen = spec.bulk && !page.isGone ? choice({ ...spec, named, all: everyOne }, again) : null",
-         "const chosen = spec.bulk && !page.isGone && choice({ ...spec, named, all: everyOne }, again)"),
+         "\tconst chosen = spec.bulk && !page.isGone ? rowSelection({ ...spec, named, all: everyOne }, again) : null\n",
+         "\tconst chosen = spec.bulk && !page.isGone && rowSelection({ ...spec, named, all: everyOne }, again)\n"),
     ),
     mutant(
         "B1", "the navigation of a tenant's operator leads where they may not go",
         "browser:test_each_page_opens_in_each_role_of_a_tenant",
         ("Public/lib/core/navigation.js",
-         "may(\"readPolicy\") && place(\"Providers\"",
-         "place(\"Providers\""),
+         "\t\tisAllowed(\"readPolicy\") && place(\"Providers\", \"providers\", \"door\", \"r\"),\n",
+         "\t\tplace(\"Providers\", \"providers\", \"door\", \"r\"),\n"),
     ),
     mutant(
         "B2", "the acts of a row go out of sight with a wide table",
@@ -49,8 +49,8 @@ MUTANTS = [
         "B3", "whoever was not refused was let in",
         "browser:test_a_decision_says_what_happened_for_each_outcome",
         ("Public/lib/reasons.js",
-         "\t: say(OUTCOMES[outcome] ?? words(outcome)))",
-         "\t: say(outcome === \"refused\" ? \"Was turned away.\" : \"Was let in.\"))"),
+         "\t: translate(OUTCOMES[outcome] ?? words(outcome)))\n",
+         "\t: translate(outcome === \"refused\" ? \"Was turned away.\" : \"Was let in.\"))\n"),
     ),
     mutant(
         "B3", "who waits for approval was let in",
@@ -80,23 +80,33 @@ MUTANTS = [
         "B4", "mine on top undoes what the other published",
         "browser:test_of_two_who_publish_the_second_sees_what_the_first_did_and_goes_on_top",
         ("Public/pages/tenant/policy.js",
-         "act(() => publish(current, values))",
-         "act(() => publish(current, { ...seen, ...values, version: current.version }))"),
+         "\t\t\t&& button(\"Put mine on top\", act(() => publish(current, values)), { look: \".tiny\" }),\n",
+         "\t\t\t&& button(\n"
+         "\t\t\t\t\"Put mine on top\", act(() => publish(current, { ...seen, ...values, version: current.version })),\n"
+         "\t\t\t\t{ look: \".tiny\" },\n"
+         "\t\t\t),\n"),
     ),
     mutant(
         "B4", "a third who publishes in between is not told of",
         "browser:test_of_two_who_publish_the_second_sees_what_the_first_did_and_goes_on_top",
         ("Public/pages/tenant/policy.js",
-         "if (error.status === 412) return part(node, () => drawClash(page, node, { seen, values, "
-         "publish, done }))",
-         ""),
+         "\t\t\tif (error.status === 412) return loadPart(\n"
+         "\t\t\t\tnode, () => drawClash(page, node, { seen, values, publish, done }),\n"
+         "\t\t\t)\n",
+         "\t\t\t\n"),
     ),
     mutant(
         "B4", "who takes the newest keeps the own change",
         "browser:test_one_may_take_the_newest_policy_and_drop_the_own_change",
         ("Public/pages/tenant/policy.js",
-         "done: (...made) => (built.forget(), done(...made))",
-         "done"),
+         "\t\t\tloadPart(\n"
+         "\t\t\t\tclash,\n"
+         "\t\t\t\t() =>\n"
+         "\t\t\t\t\tdrawClash(\n"
+         "\t\t\t\t\t\tpage, clash, { seen: one, values, publish, done: (...made) => (built.forget(), done(...made)) },\n"
+         "\t\t\t\t\t),\n"
+         "\t\t\t)\n",
+         "\t\t\tloadPart(clash, () => drawClash(page, clash, { seen: one, values, publish, done }))\n"),
     ),
     mutant(
         "B4", "an edit of a user is lost once another edited it",
@@ -131,8 +141,9 @@ MUTANTS = [
         "B5", "a new key is lost with the session",
         "browser:test_a_policy_and_a_new_key_survive_the_end_of_the_session_too",
         ("Public/pages/tenant/new-key.js",
-         "draft: isFilled ? null : \"new key\"",
-         "draft: null"),
+         "\t\tsubmit: \"Create key\", start: asked, cancel: () => leaveFor(`${page.base}/keys`),\n"
+         "\t\tdraft: isFilled ? null : \"new key\",\n",
+         "\t\tsubmit: \"Create key\", start: asked, cancel: () => leaveFor(`${page.base}/keys`), draft: null,\n"),
     ),
     mutant(
         "B5", "Escape throws away twenty addresses",
@@ -214,15 +225,16 @@ MUTANTS = [
         "B7", "the refused of a week lead to those of all time",
         "browser:test_each_number_is_that_of_its_list",
         ("Public/pages/overview.js",
-         "search({ outcome, since: data.since, until: data.until })",
-         "search({ outcome })"),
+         "\tconst decisions = outcome => `/console/decisions${queryString({ outcome, since: data.since, until: data.until })}`\n",
+         "\tconst decisions = outcome => `/console/decisions${queryString({ outcome })}`\n"),
     ),
     mutant(
         "B7", "the tenants lead to a list with the deleted ones",
         "browser:test_each_number_is_that_of_its_list",
         ("Public/pages/overview.js",
-         "\"/console/tenants?status=active,suspended\"",
-         "\"/console/tenants\""),
+         "\t\t\tlook: \"building\", label: \"Tenants\", value: formatNumber(data.tenants),\n"
+         "\t\t\thref: \"/console/tenants?status=active,suspended\",\n",
+         "\t\t\tlook: \"building\", label: \"Tenants\", value: formatNumber(data.tenants), href: \"/console/tenants\",\n"),
     ),
     mutant(
         "B7", "the users lead to the tenants",
@@ -235,8 +247,8 @@ MUTANTS = [
         "B7", "the overview shows verifications alone",
         "browser:test_every_use_of_a_key_counts",
         ("Public/pages/overview.js",
-         "number(data.key_uses)",
-         "number(data.key_verifications)"),
+         "\t\tone({ look: \"key\", label: \"Uses of API keys\", value: formatNumber(data.key_uses) }))\n",
+         "\t\tone({ look: \"key\", label: \"Uses of API keys\", value: formatNumber(data.key_verifications) }))\n"),
     ),
     mutant(
         "B7", "uses by key are not counted, verifications are",
@@ -270,11 +282,13 @@ MUTANTS = [
         "B8", "the chart has days of UTC under the reader's labels",
         "browser:test_the_days_are_those_of_the_readers_zone",
         ("Public/pages/overview.js",
-         "search({ window, time_zone: ZONE })",
-         "search({ window })"),
+         "const ask = (page, window) => page.get(`/stats/overview${queryString({ window, time_zone: ZONE })}`).catch(error => {\n",
+         "const ask = (page, window) => page.get(`/stats/overview${queryString({ window })}`).catch(error => {\n"),
         ("Public/pages/overview.js",
-         "{ month: \"short\", day: \"numeric\", timeZone }",
-         "{ month: \"short\", day: \"numeric\" }"),
+         "\tconst style = isHours\n"
+         "\t\t? { hour: \"2-digit\", minute: \"2-digit\", timeZone }\n"
+         "\t\t: { month: \"short\", day: \"numeric\", timeZone }\n",
+         "\tconst style = isHours ? { hour: \"2-digit\", minute: \"2-digit\", timeZone } : { month: \"short\", day: \"numeric\" }\n"),
     ),
     mutant(
         "B8", "a day begins at midnight of UTC",
@@ -308,29 +322,35 @@ MUTANTS = [
         "B10", "a rotated key is rolled back at once",
         "browser:test_what_ends_a_secret_or_a_link_is_asked_first",
         ("Public/pages/tenant/keys.js",
-         "text: \"Roll back\", run: () => rollBack(path, one, reload)",
-         "text: \"Roll back\", run: () => api(`${path}/rollback`, { method: \"POST\" }).then(reload)"),
+         "\t\tone.previous && isAllowed(\"writeKeys\") && { text: \"Roll back\", run: () => rollBack(path, one, reload) },\n",
+         "\t\tone.previous && isAllowed(\"writeKeys\")\n"
+         "\t\t\t&& { text: \"Roll back\", run: () => api(`${path}/rollback`, { method: \"POST\" }).then(reload) },\n"),
     ),
     mutant(
         "B10", "an old secret is cut at once",
         "browser:test_what_ends_a_secret_or_a_link_is_asked_first",
         ("Public/pages/tenant/keys.js",
-         "text: \"Cut old\", run: () => cut(path, one, reload)",
-         "text: \"Cut old\", run: () => api(`${path}/cut`, { method: \"POST\" }).then(reload)"),
+         "\t\tone.previous && isAllowed(\"writeKeys\") && { text: \"Cut old\", run: () => cut(path, one, reload) },\n",
+         "\t\tone.previous && isAllowed(\"writeKeys\")\n"
+         "\t\t\t&& { text: \"Cut old\", run: () => api(`${path}/cut`, { method: \"POST\" }).then(reload) },\n"),
     ),
     mutant(
         "B10", "an invite is revoked at once",
         "browser:test_what_ends_a_secret_or_a_link_is_asked_first",
         ("Public/pages/tenant/invites.js",
-         "text: \"Revoke\", run: () => revoke(path, one, reload)",
-         "text: \"Revoke\", run: () => api(`${path}/${one.id}/revoke`, { method: \"POST\" }).then(reload)"),
+         "\t\tone.status === \"pending\" && { text: \"Revoke\", run: () => revoke(path, one, reload) },\n",
+         "\t\tone.status === \"pending\"\n"
+         "\t\t\t&& { text: \"Revoke\", run: () => api(`${path}/${one.id}/revoke`, { method: \"POST\" }).then(reload) },\n"),
     ),
     mutant(
         "B10", "the link of an invite is replaced at once",
         "browser:test_what_ends_a_secret_or_a_link_is_asked_first",
         ("Public/pages/tenant/invites.js",
-         "run: () => resend(one, { title: t`Resend the invite of ${one.email}?`, act: \"Resend\" }, reload)",
-         "run: () => api(`${path}/${one.id}/resend`, { method: \"POST\" }).then(reload)"),
+         "\t\t{\n"
+         "\t\t\ttext: \"Resend\",\n"
+         "\t\t\trun: () => resend(one, { title: t`Resend the invite of ${one.email}?`, act: \"Resend\" }, reload),\n"
+         "\t\t},\n",
+         "\t\t{ text: \"Resend\", run: () => api(`${path}/${one.id}/resend`, { method: \"POST\" }).then(reload) },\n"),
     ),
     mutant(
         "B11", "what was done to many cannot be taken back",
@@ -344,7 +364,7 @@ MUTANTS = [
         "B11", "those who wait are approved one by one",
         "browser:test_those_who_wait_are_approved_together",
         ("Public/pages/tenant/users.js",
-         "\t\t\tmay(\"editUsers\") && { text: \"Approve\", fits: isWaiting, run: post(\"approve\") },\n",
+         "\t\t\tisAllowed(\"editUsers\") && { text: \"Approve\", fits: isWaiting, run: post(\"approve\") },\n",
          ""),
     ),
     mutant(
@@ -372,8 +392,8 @@ MUTANTS = [
         "B12", "a mode does not say what it asks for",
         "browser:test_a_mode_of_the_policy_says_what_it_asks_for_and_warns_without_a_domain",
         ("Public/pages/tenant/policy.js",
-         "fill(node, text && h(\"p.hint\", text))",
-         "fill(node)"),
+         "\treplaceContent(node, text && h(\"p.hint\", text))\n",
+         "\treplaceContent(node)\n"),
     ),
     mutant(
         "B12", "no warning where there is no verified domain",
@@ -410,9 +430,8 @@ MUTANTS = [
         "B13", "a trace has bare ids",
         "browser:test_a_refusal_for_want_of_authority_says_so_and_what_to_do",
         ("Public/lib/reasons.js",
-         "(names.has(part) ? h(\"a\", { href: names.get(part).href }, user(names.get(part).name)) : "
-         "part && user(part)))",
-         "part && user(part))"),
+         "\t(names.has(part) ? h(\"a\", { href: names.get(part).href }, userText(names.get(part).name)) : part && userText(part)))\n",
+         "\tpart && userText(part))\n"),
     ),
     mutant(
         "B14", "joiners of Persian and emoji are escaped",
@@ -457,24 +476,24 @@ MUTANTS = [
         ("Public/app/frame.js",
          "\tconst tab = location.pathname.split(\"/\")[4] ?? \"users\"\n",
          "\tconst tab = location.pathname.split(\"/\")[4] ?? \"users\"\n"
-         "\tkeep(\"tenant\", slug)\n"),
+         "\tsetPreference(\"tenant\", slug)\n"),
         ("Public/app/tenant.js",
-         "\tif (kept().tenant === slug) keep(\"tenant\", null)\n",
+         "\tif (preferences().tenant === slug) setPreference(\"tenant\", null)\n",
          ""),
     ),
     mutant(
         "B16", "the navigation leads into the tenant of the address",
         "browser:test_a_tenant_that_is_not_there_does_not_stay_in_the_navigation",
         ("Public/lib/core/navigation.js",
-         "const known = slug => (unknown.has(slug) ? null : slug)",
-         "const known = slug => slug"),
+         "export const knownSlug = slug => (unknownSlugs.has(slug) ? null : slug)\n",
+         "export const knownSlug = slug => slug\n"),
     ),
     mutant(
         "B16", "no link leads back from what is not there",
         "browser:test_a_tenant_that_is_not_there_does_not_stay_in_the_navigation",
         ("Public/app/router.js",
-         "const link = error.status === 404 && (await import(\"../lib/gone.js\")).wayBack(route, unknown)",
-         "const link = null"),
+         "\t\tconst link = error.status === 404 && (await import(\"../lib/gone.js\")).wayBack(route, unknownSlugs)\n",
+         "\t\tconst link = null\n"),
     ),
     mutant(
         "B16", "no link leads from a lost user to the users",
@@ -487,8 +506,8 @@ MUTANTS = [
         "B17", "a filter that is not taken is a red panel",
         "browser:test_a_filter_that_the_server_does_not_take_is_said_by_its_name",
         ("Public/lib/ui/list.js",
-         "if (!wrong.length) return state(",
-         "return state("),
+         "\t\tif (!wrong.length) return showState(table, \"error\", { error, again })\n",
+         "\t\treturn showState(table, \"error\", { error, again })\n"),
     ),
     mutant(
         "B17", "an order that is not known is a red panel",
@@ -541,22 +560,29 @@ MUTANTS = [
         "B19", "an empty slug is not explained",
         "browser:test_a_slug_is_made_of_letters_with_marks_and_asked_for_without_latin_ones",
         ("Public/pages/tenants.js",
-         "\t\thint.textContent = say(name.value.trim() && !slug.value ? BY_HAND : HINT)\n",
+         "\t\thint.textContent = translate(name.value.trim() && !slug.value ? BY_HAND : HINT)\n",
          ""),
     ),
     mutant(
         "B20", "an operator's tenant is not offered",
         "browser:test_a_tenant_is_chosen_by_its_name_for_an_operator_and_a_provider",
         ("Public/pages/operators.js",
-         "\"Only this tenant\", { type: \"tenant\", hint:",
-         "\"Only this tenant\", { hint:"),
+         "\t\t\t&& [\n"
+         "\t\t\t\t\"scope.tenant_id\", \"Only this tenant\",\n"
+         "\t\t\t\t{ type: \"tenant\", hint: \"Its name or slug; empty is the whole platform.\" },\n"
+         "\t\t\t],\n",
+         "\t\t\t&& [\"scope.tenant_id\", \"Only this tenant\", { hint: \"Its name or slug; empty is the whole platform.\" }],\n"),
     ),
     mutant(
         "B20", "a provider's tenant is not offered",
         "browser:test_a_tenant_is_chosen_by_its_name_for_an_operator_and_a_provider",
         ("Public/pages/providers.js",
-         "\"Only for this tenant\", { type: \"tenant\", hint:",
-         "\"Only for this tenant\", { hint:"),
+         "\t\t!ownTenant()\n"
+         "\t\t\t&& [\n"
+         "\t\t\t\t\"tenant\", \"Only for this tenant\",\n"
+         "\t\t\t\t{ type: \"tenant\", hint: \"Its name or slug; empty is the whole platform.\" },\n"
+         "\t\t\t],\n",
+         "\t\t!ownTenant() && [\"tenant\", \"Only for this tenant\", { hint: \"Its name or slug; empty is the whole platform.\" }],\n"),
     ),
     mutant(
         "B20", "the slug is sent where an id is wanted",
@@ -569,30 +595,33 @@ MUTANTS = [
         "B20", "an operator is of one tenant, without its name",
         "browser:test_a_tenant_is_chosen_by_its_name_for_an_operator_and_a_provider",
         ("Public/pages/operators.js",
-         "\ttenantOf(id).then(one => link.replaceChildren(user(one.name)), () => {})\n",
+         "\ttenantOf(id).then(one => link.replaceChildren(userText(one.name)), () => {})\n",
          ""),
     ),
     mutant(
         "B21", "a role that may not is offered the form of a key",
         "browser:test_a_role_that_may_not_create_keys_is_told_so_before_the_form",
         ("Public/pages/tenant/new-key.js",
-         "if (!may(\"writeKeys\")) {",
-         "if (false) {"),
+         "\tif (!isAllowed(\"writeKeys\")) {\n",
+         "\tif (false) {\n"),
     ),
     mutant(
         "B21", "a tenant's admin has no overview in the navigation",
         "browser:test_the_overview_of_a_tenants_admin_is_in_the_navigation_and_speaks_of_that_tenant",
         ("Public/lib/core/navigation.js",
-         "place(\"Overview\", \"\", \"home\", \"o\", true),",
-         "!scope() && place(\"Overview\", \"\", \"home\", \"o\", true),"),
+         "\t\tplace(\"Overview\", \"\", \"home\", \"o\", true),\n",
+         "\t\t!ownTenant() && place(\"Overview\", \"\", \"home\", \"o\", true),\n"),
     ),
     mutant(
         "B21", "a tenant's admin is to open a tenant",
         "browser:test_the_overview_of_a_tenants_admin_is_in_the_navigation_and_speaks_of_that_tenant",
         ("Public/pages/overview.js",
-         "!scope() && may(\"createTenant\")\n"
-         "\t\t\t&& { look: \"building\"",
-         "{ look: \"building\""),
+         "\t\t!ownTenant() && isAllowed(\"createTenant\")\n"
+         "\t\t\t&& {\n"
+         "\t\t\t\tlook: \"building\", title: \"Open a tenant\", text: \"One for each customer or team.\",\n"
+         "\t\t\t\thref: \"/console/tenants\",\n"
+         "\t\t\t},\n",
+         "\t\t{ look: \"building\", title: \"Open a tenant\", text: \"One for each customer or team.\", href: \"/console/tenants\" },\n"),
     ),
     mutant(
         "B21", "a deleted tenant offers what it cannot do",
@@ -628,7 +657,7 @@ MUTANTS = [
         "B22", "a dialog does not say that one is offline",
         "browser:test_a_list_and_a_page_come_back_by_themselves_after_being_offline",
         ("Public/lib/form/form.js",
-         "\tif (status === 0) return t`${say(title)}. ${say(message)}`\n",
+         "\tif (status === 0) return t`${translate(title)}. ${translate(message)}`\n",
          ""),
     ),
     mutant(
@@ -642,24 +671,25 @@ MUTANTS = [
         "B23", "the exact time is a tooltip in the log and a decision",
         "browser:test_times_go_on_and_the_exact_one_is_in_sight",
         ("Public/lib/core/times.js",
-         "export const moment = iso => [h(\"time\", { dateTime: iso, title: new Said(full.format(new "
-         "Date(iso))) }, exact(iso)),\n"
-         "\th(\"span.sub\", h(\"time\", { dateTime: iso, \"data-ago\": \"\" }, ago(iso)))]",
-         "export const moment = iso => time(iso)"),
+         "export const exactTimeNode = iso => [h(\n"
+         "\t\"time\", { dateTime: iso, title: new Translated(full.format(new Date(iso))) }, formatExact(iso),\n"
+         "),\n"
+         "\th(\"span.sub\", h(\"time\", { dateTime: iso, \"data-ago\": \"\" }, ago(iso)))]\n",
+         "export const exactTimeNode = iso => timeNode(iso)\n"),
     ),
     mutant(
         "B23", "exact times cannot be chosen",
         "browser:test_times_go_on_and_the_exact_one_is_in_sight",
         ("Public/lib/core/times.js",
-         "const isExact = kept().times === \"exact\"",
-         "const isExact = false"),
+         "\tconst isExact = preferences().times === \"exact\"\n",
+         "\tconst isExact = false\n"),
     ),
     mutant(
         "B24", "a language without a file is a blank page",
         "browser:test_a_language_without_a_catalogue_is_english",
         ("Public/app.js",
-         ".then(one => speak(one.default), () => {})",
-         ".then(one => speak(one.default))"),
+         "if (preferences().lang) await import(`./lang/${preferences().lang}.js`).then(one => setCatalogue(one.default), () => {})\n",
+         "if (preferences().lang) await import(`./lang/${preferences().lang}.js`).then(one => setCatalogue(one.default))\n"),
     ),
     mutant(
         "B25", "providers have two spellings",
@@ -672,14 +702,14 @@ MUTANTS = [
         "B25", "reasons stand as codes in cells",
         "browser:test_names_are_spelled_the_same_in_cells_filters_and_changes",
         ("Public/pages/decisions.js",
-         "only(\"reason\", one.reason, words(one.reason))",
-         "only(\"reason\", one.reason, one.reason)"),
+         "\t\t\t[\"Reason\", one => (one.reason ? filterLink(\"reason\", one.reason, words(one.reason)) : noValue())],\n",
+         "\t\t\t[\"Reason\", one => (one.reason ? filterLink(\"reason\", one.reason, one.reason) : noValue())],\n"),
     ),
     mutant(
         "B25", "times stand raw in changes",
         "browser:test_names_are_spelled_the_same_in_cells_filters_and_changes",
         ("Public/pages/audit.js",
-         "\tif (ISO.test(value)) return day(value, { dateStyle: \"medium\", timeStyle: \"medium\" })\n",
+         "\tif (ISO.test(value)) return formatDay(value, { dateStyle: \"medium\", timeStyle: \"medium\" })\n",
          ""),
     ),
     mutant(
@@ -700,8 +730,11 @@ MUTANTS = [
         "B26", "an error of an address stands at no field",
         "browser:test_an_error_says_what_it_is_about_at_its_field",
         ("Public/pages/tenant/invites.js",
-         ", also: [\"email\", \"invites\"] }",
-         " }"),
+         "\t\t[\n"
+         "\t\t\t\"emails*\", \"Email addresses\",\n"
+         "\t\t\t{ type: \"lines\", value: email, named: true, hint: \"One a line; up to 1,000.\", also: [\"email\", \"invites\"] },\n"
+         "\t\t],\n",
+         "\t\t[\"emails*\", \"Email addresses\", { type: \"lines\", value: email, named: true, hint: \"One a line; up to 1,000.\" }],\n"),
     ),
     mutant(
         "B26", "too many addresses are told by the server's words",
@@ -721,15 +754,15 @@ MUTANTS = [
         "B26", "an error does not say which line",
         "browser:test_an_error_says_what_it_is_about_at_its_field",
         ("Public/lib/form/field.js",
-         "return lines?.[at] ? t`“${lines[at]}” ${say(detail)}` : detail",
-         "return detail"),
+         "\t\t\treturn lines?.[at] ? t`“${lines[at]}” ${translate(detail)}` : detail\n",
+         "\t\t\treturn detail\n"),
     ),
     mutant(
         "B26", "a floor is said as over",
         "browser:test_a_total_that_is_a_floor_is_said_as_one",
         ("Public/lib/core/i18n.js",
-         "t`at least ${count(value.value, ...noun)}`",
-         "t`over ${count(value.value, ...noun)}`"),
+         "\tvalue && (value.exact ? countWords(value.value, ...noun) : t`at least ${countWords(value.value, ...noun)}`)\n",
+         "\tvalue && (value.exact ? countWords(value.value, ...noun) : t`over ${countWords(value.value, ...noun)}`)\n"),
     ),
     mutant(
         "B26", "until when a user can be restored is not said",

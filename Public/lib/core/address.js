@@ -1,7 +1,8 @@
 // The URL is the only state of a page.
-import { search } from "./api.js"
+import { queryString } from "./api.js"
 
-/** The page that is drawn now, and whether it may be left without a question: the session is over, or what was typed was
+/** The page that is drawn now, and whether it may be left without a question: the session is over, or what was typed
+ * was
  * sent or given up. Only the router changes it. */
 export const view = { current: null, isQuiet: false, mayLeave: false, draw: null }
 
@@ -14,19 +15,19 @@ function write(how, query) {
 }
 
 export function setQuery(next, { replace } = {}) {
-	write(replace ? "replaceState" : "pushState", search(next))
+	write(replace ? "replaceState" : "pushState", queryString(next))
 	view.current?.update?.()
 }
 
 /** Takes a secret out of the address and the history; the page stays as it is drawn. */
 export const hideFragment = () => write("replaceState", location.search)
 
-export const go = url => location.assign(url)
+export const goTo = url => location.assign(url)
 
 /** Goes on although something on the page is typed and not sent. */
 export function leaveFor(url) {
 	view.mayLeave = true
-	go(url)
+	goTo(url)
 }
 
 /** Draws the page of this address anew. */

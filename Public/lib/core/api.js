@@ -11,7 +11,7 @@ class Problem extends Error {
 }
 
 /** What this view has sent, newest last: the material of "show me the curl". Secrets are masked. */
-export const sent = []
+export const sentRequests = []
 
 const etags = new WeakMap()
 export const etagOf = object => etags.get(object)
@@ -21,13 +21,15 @@ const pending = new Map()
 const SECRET = /^(password|token|key|secret|client_secret|invite_token)$/
 const masked = (name, value) => (SECRET.test(name) && typeof value === "string" ? "••••" : value)
 
-export const shown = (path, { body, method = body ? "POST" : "GET", ...more } = {}) =>
+export const describeRequest = (path, { body, method = body ? "POST" : "GET", ...more } = {}) =>
 	({ ...more, method, path: `/v1${path}`, body: body && JSON.stringify(body, masked, 2) })
 
 // So often an act that is under way is asked about again, twice a second.
 const MOST_TRIES = 20
 /** The server's answer, of a 2xx; any other is thrown. `accept`: the type that is wanted. */
-export async function ask(path, { body, method = body ? "POST" : "GET", signal, etag, accept, tries = 0 } = {}) {
+export async function sendRequest(
+	path, { body, method = body ? "POST" : "GET", signal, etag, accept, tries = 0 } = {},
+) {
 	const text = body && JSON.stringify(body)
 	const headers = { accept: accept ?? "application/json", "x-gatehouse-console": "1" }
 	if (text) headers["content-type"] = "application/json"
@@ -37,7 +39,7 @@ export async function ask(path, { body, method = body ? "POST" : "GET", signal, 
 		if (!pending.has(act)) pending.set(act, crypto.randomUUID())
 		headers["idempotency-key"] = pending.get(act)
 	}
-	remember(shown(path, { method, body, etag, accept }))
+	remember(describeRequest(path, { method, body, etag, accept }))
 	let answer
 	try {
 		answer = await fetch(`/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" })
@@ -56,26 +58,28 @@ export async function ask(path, { body, method = body ? "POST" : "GET", signal, 
 	if (problem.code === "request_in_progress" && tries < MOST_TRIES) {
 		pending.set(act, headers["idempotency-key"])
 		await new Promise(done => setTimeout(done, 500))
-		return ask(path, { body, method, signal, etag, accept, tries: tries + 1 })
+		return sendRequest(path, { body, method, signal, etag, accept, tries: tries + 1 })
 	}
 	if (answer.status === 401 && !/^\/(session|setup)/.test(path)) dispatchEvent(new CustomEvent("session-over"))
 	throw new Problem(answer.status, problem, answer.headers.get("retry-after"))
 }
 
 export async function api(path, options) {
-	const answer = await ask(path, options)
+	const answer = await sendRequest(path, options)
 	const data = answer.status === 204 ? null : await answer.json().catch(() => ({}))
 	if (data && answer.headers.get("etag")) etags.set(data, answer.headers.get("etag"))
 	return data
 }
 
 function remember(entry) {
-	const others = sent.filter(one => one.method !== entry.method || one.path !== entry.path)
-	sent.splice(0, sent.length, ...others.slice(-7), entry)
+	const others = sentRequests.filter(one => one.method !== entry.method || one.path !== entry.path)
+	sentRequests.splice(0, sentRequests.length, ...others.slice(-7), entry)
 }
 
 /** `{a: 1, b: null}` → `?a=1`; empty values are left out. */
-export function search(values) {
-	const text = new URLSearchParams(Object.entries(values).filter(([, value]) => value != null && value !== "")).toString()
+export function queryString(values) {
+	const text = new URLSearchParams(
+		Object.entries(values).filter(([, value]) => value != null && value !== ""),
+	).toString()
 	return text && `?${text}`
 }

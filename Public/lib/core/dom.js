@@ -1,5 +1,5 @@
 // The one way to make DOM. Every string becomes a text node, so no value can turn into markup.
-import { say } from "./i18n.js"
+import { translate } from "./i18n.js"
 
 const SVG = "http://www.w3.org/2000/svg"
 const SPOKEN = ["aria-label", "title", "placeholder"]
@@ -13,18 +13,18 @@ export function h(selector, ...kids) {
 	if (classes.length) node.className = classes.join(" ")
 	for (const [name, given] of Object.entries(props)) {
 		if (given == null || given === false) continue
-		const value = SPOKEN.includes(name) ? visible(say(given)) : given
+		const value = SPOKEN.includes(name) ? visible(translate(given)) : given
 		if (name.startsWith("on")) node.addEventListener(name.slice(2), value)
 		else if (name in node && name !== "form" && name !== "list") node[name] = value
 		else node.setAttribute(name, value === true ? "" : value)
 	}
-	return add(node, kids)
+	return append(node, kids)
 }
 
-export function add(node, kids) {
+export function append(node, kids) {
 	for (const kid of [kids].flat(9)) {
 		if (kid == null || kid === false) continue
-		node.append(kid instanceof Node ? kid : visible(DATA.includes(node.tagName) ? kid : say(kid)))
+		node.append(kid instanceof Node ? kid : visible(DATA.includes(node.tagName) ? kid : translate(kid)))
 	}
 	return node
 }
@@ -47,9 +47,9 @@ const visible = text => String(text).replace(UNSEEN, (char, at, whole) => {
 	return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`
 })
 
-export function fill(node, ...kids) {
+export function replaceContent(node, ...kids) {
 	node.replaceChildren()
-	return add(node, kids)
+	return append(node, kids)
 }
 
 /** A symbol of the sprite; decorative, so hidden from assistive technology. */

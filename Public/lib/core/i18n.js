@@ -1,21 +1,25 @@
-// Words, numbers and plurals in the reader's language. No catalogue ships yet: the English text is a catalogue's key, with {} for each value.
+// Words, numbers and plurals in the reader's language. No catalogue ships yet: the English text is a catalogue's key,
+// with {} for each value.
 /** A text that is not to be looked up again: it was, or it is data. */
-export class Said extends String {}
+export class Translated extends String {}
 
 let catalogue = null
-export const speak = to => (catalogue = to)
-export const say = text => (text instanceof Said || text == null ? text : new Said(catalogue ? catalogue(String(text)) : text))
+export const setCatalogue = to => (catalogue = to)
+export const translate = text =>
+	(text instanceof Translated || text == null ? text : new Translated(catalogue ? catalogue(String(text)) : text))
 /** A sentence that holds values: t`${name} is suspended`. */
-export const t = (parts, ...values) => new Said(say(parts.join("{}")).replace(/\{\}/g, () => values.shift() ?? ""))
+export const t = (parts, ...values) =>
+	new Translated(translate(parts.join("{}")).replace(/\{\}/g, () => values.shift() ?? ""))
 
 export const language = document.documentElement.lang
 const numbers = new Intl.NumberFormat(language)
 const plurals = new Intl.PluralRules(language)
-export const number = value => (value == null ? "–" : new Said(numbers.format(value)))
-export const count = (value, one, many) => new Said(`${number(value)} ${say(plurals.select(value) === "one" ? one : many)}`)
+export const formatNumber = value => (value == null ? "–" : new Translated(numbers.format(value)))
+export const countWords = (value, one, many) =>
+	new Translated(`${formatNumber(value)} ${translate(plurals.select(value) === "one" ? one : many)}`)
 /** A list's `total`; one that is not exact is a floor. */
-export const total = (value, ...noun) =>
-	value && (value.exact ? count(value.value, ...noun) : t`at least ${count(value.value, ...noun)}`)
+export const countTotal = (value, ...noun) =>
+	value && (value.exact ? countWords(value.value, ...noun) : t`at least ${countWords(value.value, ...noun)}`)
 
 /** The kinds of provider by their codes, and names that are not spelled as their codes. */
 export const PROVIDERS = {
@@ -26,9 +30,10 @@ const NAMES = { ...PROVIDERS, api_key: "API key", cors_origin: "CORS origin", id
 /** `invite_only` → "Invite only", `github` → "GitHub" */
 export function words(code) {
 	const text = NAMES[code] ?? String(code ?? "–").replaceAll("_", " ")
-	return say(text.charAt(0).toUpperCase() + text.slice(1))
+	return translate(text.charAt(0).toUpperCase() + text.slice(1))
 }
 /** `api_key.created` → "API key created" */
-export const deed = action => words(action.replace(/^api_key/, "API key").replace(/^cors_/, "").replaceAll(".", " "))
+export const actionWords = action =>
+	words(action.replace(/^api_key/, "API key").replace(/^cors_/, "").replaceAll(".", " "))
 /** Choices of a select by their codes: "active suspended" → [["active", "Active"], …] */
 export const choices = codes => codes.split(" ").map(code => [code, words(code)])

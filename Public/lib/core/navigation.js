@@ -1,12 +1,12 @@
 // The places that the navigation leads to.
-import { kept } from "./preferences.js"
-import { may, scope } from "./session.js"
+import { preferences } from "./preferences.js"
+import { isAllowed, ownTenant } from "./session.js"
 
 export const slugOf = path => path.match(/^\/console\/t\/([^/]+)/)?.[1]
 // Tenants of the address that are not there.
-export const unknown = new Set()
-export const known = slug => (unknown.has(slug) ? null : slug)
-export const tenantHere = () => known(slugOf(location.pathname)) ?? scope() ?? kept().tenant
+export const unknownSlugs = new Set()
+export const knownSlug = slug => (unknownSlugs.has(slug) ? null : slug)
+export const tenantHere = () => knownSlug(slugOf(location.pathname)) ?? ownTenant() ?? preferences().tenant
 
 export function places() {
 	const tenant = tenantHere()
@@ -15,26 +15,27 @@ export function places() {
 	return [
 		place("Overview", "", "home", "o", true),
 		{ group: "Directory" },
-		!scope() && place("Tenants", "tenants", "building", "t", true),
+		!ownTenant() && place("Tenants", "tenants", "building", "t", true),
 		own("Users", "users", "users", "u"),
 		own("Invites", "invites", "mail", "i"),
 		{ group: "Access" },
-		may("readPolicy") && own("Sign-up policy", "policy", "shield", "p"),
+		isAllowed("readPolicy") && own("Sign-up policy", "policy", "shield", "p"),
 		place("Decisions", "decisions", "branch", "d", true),
 		place("Simulator", "simulator", "flask", "s"),
 		own("API keys", "keys", "key", "k"),
-		may("readOrigins") && own("CORS origins", "origins", "globe", "c"),
-		may("readPolicy") && place("Providers", "providers", "door", "r"),
+		isAllowed("readOrigins") && own("CORS origins", "origins", "globe", "c"),
+		isAllowed("readPolicy") && place("Providers", "providers", "door", "r"),
 		{ group: "Observe" },
-		may("readAudit") && place("Audit", "audit", "list", "a", true),
+		isAllowed("readAudit") && place("Audit", "audit", "list", "a", true),
 		{ group: "Manage" },
-		may("readOperators") && place("Operators", "operators", "badge", "m"),
+		isAllowed("readOperators") && place("Operators", "operators", "badge", "m"),
 		{ text: "API docs", href: "/docs", look: "book" },
 	].filter(Boolean)
 }
 
 export const TABS = [
-	["users", "Users"], ["invites", "Invites"], ["policy", "Policy", "readPolicy"], ["domains", "Domains", "readPolicy"],
+	["users", "Users"], ["invites", "Invites"], ["policy", "Policy", "readPolicy"],
+	["domains", "Domains", "readPolicy"],
 	["keys", "API keys"], ["origins", "Origins", "readOrigins"], ["clients", "Clients", "readOrigins"],
 	["decisions", "Decisions"], ["audit", "Audit", "readAudit"], ["settings", "Settings"],
 ]

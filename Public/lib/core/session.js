@@ -2,13 +2,13 @@
 import { api } from "./api.js"
 
 let operator = null
-export const me = () => operator
+export const currentOperator = () => operator
 /** The tenant that this operator is confined to, or null for the whole platform. */
-export const scope = () => operator?.scope?.tenant_id ?? null
+export const ownTenant = () => operator?.scope?.tenant_id ?? null
 
 let rights = []
 /** Whether the server would let this operator; a tenant's own owner could not undo a suspension of it. */
-export const may = right => rights.includes(right) && !(scope() && right === "suspendTenant")
+export const isAllowed = right => rights.includes(right) && !(ownTenant() && right === "suspendTenant")
 
 export async function loadMe() {
 	if (!operator) ({ operator, rights } = await api("/me"))

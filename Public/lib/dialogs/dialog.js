@@ -11,7 +11,9 @@ export function dialog(title, ...kids) {
 	const isNew = before?.matches("[data-new]") ? "" : null
 	const node = h("dialog", { "aria-labelledby": id, "data-new": isNew, onclose: () => {
 		node.remove();
-		(before !== document.body && before?.isConnected ? before : document.querySelector("main h1"))?.focus({ preventScroll: true })
+		(before !== document.body && before?.isConnected
+			? before
+			: document.querySelector("main h1"))?.focus({ preventScroll: true })
 	} }, h("h2", { id }, title), kids)
 	document.body.append(node)
 	node.showModal()
@@ -19,14 +21,16 @@ export function dialog(title, ...kids) {
 }
 
 /** The last line of a dialog that only tells. */
-export const closer = () => h("div.acts", button("Close", event => event.target.closest("dialog").close()))
+export const closeButton = () => h("div.acts", button("Close", event => event.target.closest("dialog").close()))
 
 /** A button that copies a text. */
-export const copies = (text, label = "Copy", look = "") => button(label, () => navigator.clipboard.writeText(text)
-	.then(() => toast("Copied"), () => toast("The browser did not allow copying.", { stay: true })), { look, icon: "copy" })
+export const copyButton = (text, label = "Copy", look = "") => button(label, () => navigator.clipboard.writeText(text)
+	.then(
+		() => toast("Copied"), () => toast("The browser did not allow copying.", { stay: true }),
+	), { look, icon: "copy" })
 
 /** Gives the browser a file to keep. */
-export function save(name, parts, type) {
+export function saveFile(name, parts, type) {
 	const href = URL.createObjectURL(new Blob(parts, { type }))
 	h("a", { href, download: name }).click()
 	URL.revokeObjectURL(href)

@@ -14,7 +14,9 @@ export function toast(text, { action, run, stay = Boolean(action) } = {}) {
 	const close = () => node.remove()
 	const hold = () => clearTimeout(timer)
 	const wait = time => !stay && (timer = setTimeout(close, time))
-	const node = h("div.toast", { onpointerenter: hold, onfocusin: hold, onpointerleave: () => wait(3000) }, h("span", { dir: "auto" }, text),
+	const node = h("div.toast", {
+		onpointerenter: hold, onfocusin: hold, onpointerleave: () => wait(3000),
+	}, h("span", { dir: "auto" }, text),
 		action && h("button", { type: "button", onclick: () => (close(), run()) }, action, h("kbd", "Z")),
 		h("button", { type: "button", "aria-label": "Dismiss", onclick: close }, "×"))
 	while (stack.children.length > 3) stack.firstElementChild.remove()
@@ -37,7 +39,7 @@ export function undoable(said, run) {
 }
 
 /** Runs one call and says how it went; for actions that need no form. `back`: what undoes it. */
-export async function act(path, { back, ...options }, said, after) {
+export async function runAct(path, { back, ...options }, said, after) {
 	try {
 		const answer = await api(path, { method: "POST", ...options })
 		if (back) undoable(said, back)

@@ -1,11 +1,16 @@
 // The controls of a form's fields, and what they hold.
-import { api, fill, h, search, t } from "../core.js"
+import { api, h, queryString, replaceContent, t } from "../core.js"
 
 /** A field's [control, what heads it, what stands below it]. */
 export function controlOf(type, { field: { label, options, value }, id, common, hint }) {
 	if (type === "select") {
 		const chosen = value ?? options[0][0]
-		return [h("select", common, options.map(([code, text]) => h("option", { value: code, selected: code === chosen }, text)))]
+		return [
+			h(
+				"select", common,
+				options.map(([code, text]) => h("option", { value: code, selected: code === chosen }, text)),
+			),
+		]
 	}
 	if (type === "textarea" || type === "lines") {
 		return [h("textarea", { ...common, value: [value ?? []].flat().join("\n") })]
@@ -31,8 +36,10 @@ function tenantControl(id, common) {
 	const look = () => {
 		clearTimeout(timer)
 		timer = setTimeout(async () => {
-			const { items } = await api(`/tenants${search({ q: control.value.trim(), limit: 20 })}`).catch(() => ({ items: [] }))
-			fill(found, items.map(one => h("option", { value: one.slug, label: one.name, "data-plain": "" })))
+			const { items } = await api(
+				`/tenants${queryString({ q: control.value.trim(), limit: 20 })}`,
+			).catch(() => ({ items: [] }))
+			replaceContent(found, items.map(one => h("option", { value: one.slug, label: one.name, "data-plain": "" })))
 		}, 150)
 	}
 	const control = h("input", { ...common, autocomplete: "off", spellcheck: false, oninput: look, onfocus: look })

@@ -1,5 +1,5 @@
 // Dialogs that hold a form.
-import { api, etagOf, fill, h, search, t } from "../core.js"
+import { api, etagOf, h, queryString, replaceContent, t } from "../core.js"
 import { dialog, toast } from "../dialogs.js"
 import { form } from "./form.js"
 
@@ -9,7 +9,8 @@ import { form } from "./form.js"
  * or `said` as a message and `after()`. `edits`: the object that the form changes.
  */
 export function formDialog({
-	title, lead, fields = [], edits, submit = edits ? "Save" : title, danger, start, send, path, method = edits && "PATCH",
+	title, lead, fields = [], edits, submit = edits ? "Save" : title, danger, start, send, path,
+	method = edits && "PATCH",
 	etag = edits && etagOf(edits), said = edits && "Saved", after, draft = String(title), ...given
 }) {
 	const request = given.request ?? (path && (values => [path, { method, body: values, etag }]))
@@ -40,8 +41,8 @@ export const askToLeave = leave => confirm({
 
 /**
  * For what is final: says what breaks now, with focus on Keep. `type`: a word to be typed first; `fields`: ticks whose
- * members go with it. Runs `run`, or sends `body` to `path` by `method`, then as a form's dialog. Where the server wants
- * it confirmed once more, it says why, and the next activation sends what it gave.
+ * members go with it. Runs `run`, or sends `body` to `path` by `method`, then as a form's dialog. Where the server
+ * wants it confirmed once more, it says why, and the next activation sends what it gave.
  */
 export function confirm({
 	text, keep = "Keep", act, type, fields: ticks = [], run, path, method = "DELETE", body, etag, ...rest
@@ -55,7 +56,9 @@ export function confirm({
 			const more = Object.fromEntries(Object.entries(values).filter(([, value]) => value))
 			if (run) return run(more)
 			try {
-				return await api(path + search({ confirm: confirmation }), { method, body: body && { ...body, ...more }, etag })
+				return await api(
+					path + queryString({ confirm: confirmation }), { method, body: body && { ...body, ...more }, etag },
+				)
 			} catch (error) {
 				confirmation = error.confirm ?? ""
 				throw error
@@ -63,7 +66,7 @@ export function confirm({
 		},
 	})
 	const cancel = node.querySelector("[data-cancel]")
-	fill(cancel, keep)
+	replaceContent(cancel, keep)
 	if (!type) cancel.focus()
 	return node
 }

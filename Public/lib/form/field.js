@@ -1,5 +1,5 @@
 // One field of a form: its label, its control, its hint and its error.
-import { fill, h, icon, say, t } from "../core.js"
+import { h, icon, replaceContent, t, translate } from "../core.js"
 import { controlOf, putRaw, rawOf, read, settleTenant } from "./controls.js"
 
 let serial = 0
@@ -8,7 +8,9 @@ export function row(field) {
 	const id = `f${(serial += 1)}`
 	const { options, value, label, autocomplete, attrs, required } = field
 	const { look = "", type = options ? "select" : "text", hint: help = type === "lines" && "One a line." } = field
-	const common = { id, name: field.name, "aria-describedby": `${id}h ${id}w ${id}e`, required, autocomplete, ...attrs }
+	const common = {
+		id, name: field.name, "aria-describedby": `${id}h ${id}w ${id}e`, required, autocomplete, ...attrs,
+	}
 	const hint = help && h("div.hint", { id: `${id}h` }, help)
 	const error = h("div.wrong", { id: `${id}e`, hidden: true })
 	const [control, heading = h("label", { htmlFor: id }, label), more] = controlOf(type, { field, id, common, hint })
@@ -17,7 +19,8 @@ export function row(field) {
 	const put = value => putRaw(type, control, value)
 	// A name that may be taken for another is told of. Some browsers give an email's name in its ASCII form.
 	const odd = (type === "email" || field.named) && h("div", { id: `${id}w`, "aria-live": "polite" })
-	const judge = async () => (odd.dataset.said || /[^\0-\x7f]|xn--/i.test(raw())) && (await import("../lookalike.js")).warn(odd, raw())
+	const judge = async () =>
+		(odd.dataset.said || /[^\0-\x7f]|xn--/i.test(raw())) && (await import("../lookalike.js")).warn(odd, raw())
 	if (odd) control.addEventListener("input", judge)
 	if (odd && before) judge()
 	const names = [field.name, ...(field.also ?? [])]
@@ -32,13 +35,13 @@ export function row(field) {
 		told(name, detail) {
 			const at = Number(/\.(\d+)(\.|$)/.exec(name)?.[1] ?? 0)
 			const lines = type === "lines" && read(type, control, field)
-			return lines?.[at] ? t`“${lines[at]}” ${say(detail)}` : detail
+			return lines?.[at] ? t`“${lines[at]}” ${translate(detail)}` : detail
 		},
 		say(text) {
 			if (text) control.setAttribute("aria-invalid", "true")
 			else control.removeAttribute("aria-invalid")
 			error.hidden = !text
-			fill(error, text && icon("alert"), text)
+			replaceContent(error, text && icon("alert"), text)
 		},
 	}
 }

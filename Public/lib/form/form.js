@@ -1,27 +1,34 @@
 // Forms made from descriptions of their fields.
-import { api, button, fill, h, note, say, shown, t } from "../core.js"
+import { api, button, describeRequest, h, note, replaceContent, t, translate } from "../core.js"
 import { draftOf } from "./drafts.js"
 import { row } from "./field.js"
 
 /**
- * A form from descriptions: `[name, label, {type, options, hint, value, look, autocomplete, attrs, also, unique}]`. `name*`
- * is required; a dotted name is a nested member. `type`: text (default), any input type, textarea, lines (an array, one a
- * line), check, checks (an array of what is ticked; options may have groups), tenant (an id, chosen by name); options make a
- * select. `also`: further members whose errors belong to the field; `unique`: a 409 belongs to it; `named`: it holds names
- * or addresses, of which those that may be taken for others are told, as of an email.
- * Empty values are left out. `start` fills in; where it edits `values`, only what was changed is sent, an emptied one as null.
- * Sends by `send(values)`, or what `request(values)` → [path, options] says, which is shown too; then `done(answer, values)`.
- * `draft`: the name under which what is typed is kept. `refused(error, values)` says whether it dealt with a refusal;
- * `refresh()` reads the object anew after a 412, and what is typed may then be sent on top of it.
- * The node has `values()`, `isEdited()` and `forget()`, which ends the draft.
+ * A form from descriptions: `[name, label, {type, options, hint, value, look, autocomplete, attrs, also,
+ * unique}]`. `name*` is required; a dotted name is a nested member. `type`: text (default), any input type,
+ * textarea, lines (an array, one a line), check, checks (an array of what is ticked; options may have groups),
+ * tenant (an id, chosen by name); options make a select. `also`: further members whose errors belong to the field;
+ * `unique`: a 409 belongs to it; `named`: it holds names or addresses, of which those that may be taken for others
+ * are told, as of an email. Empty values are left out. `start` fills in; where it edits `values`, only what was
+ * changed is sent, an emptied one as null. Sends by `send(values)`, or what `request(values)` → [path, options]
+ * says, which is shown too; then `done(answer, values)`. `draft`: the name under which what is typed is kept.
+ * `refused(error, values)` says whether it dealt with a refusal; `refresh()` reads the object anew after a 412,
+ * and what is typed may then be sent on top of it. The node has `values()`, `isEdited()` and `forget()`, which
+ * ends the draft.
  */
 export function form(fields, {
-	submit, request, send = values => api(...request(values)), done, cancel, danger, start, values: edited = start, draft,
+	submit, request, send = values => api(...request(values)), done, cancel, danger, start, values: edited = start,
+	draft,
 	refused, refresh,
 } = {}) {
 	const rows = fields.filter(Boolean).map(([name, label, more]) => {
 		const path = name.replace("*", "")
-		return row({ name: path, label, required: name !== path, keep: !start && edited, ...more, value: more?.value ?? path.split(".").reduce((at, part) => at?.[part], edited) })
+		return row(
+			{
+				name: path, label, required: name !== path, keep: !start && edited, ...more,
+				value: more?.value ?? path.split(".").reduce((at, part) => at?.[part], edited),
+			},
+		)
 	})
 	const last = button(submit, null, { look: danger ? ".danger" : ".primary", type: "submit" })
 	const trouble = h("div", { role: "alert" })
@@ -34,7 +41,7 @@ export function form(fields, {
 	let isSent = false
 	if (kept) node.addEventListener("input", kept.keep)
 	if (kept?.put()) {
-		fill(back, note("info", "save", "What you typed before is back. ",
+		replaceContent(back, note("info", "save", "What you typed before is back. ",
 			button("Start over", () => {
 				rows.forEach(one => one.reset())
 				forget()
@@ -44,14 +51,14 @@ export function form(fields, {
 
 	function forget() {
 		kept?.end()
-		fill(back)
+		replaceContent(back)
 	}
 
 	async function onsubmit(event) {
 		event.preventDefault()
 		if (last.disabled) return
 		rows.forEach(one => one.say(null))
-		fill(trouble)
+		replaceContent(trouble)
 		const missing = rows.filter(one => one.field.required && !one.read()?.toString())
 		missing.forEach(one => one.say("Please fill this in."))
 		if (missing.length) return missing[0].focus()
@@ -102,7 +109,9 @@ export function form(fields, {
 			first = rows.find(({ field }) => field.unique)
 			first?.say(error.message)
 		}
-		if (!first || rest.length) fill(trouble, note("danger", "alert", rest.length ? rest.join(" ") : messageOf(error),
+		if (!first || rest.length) replaceContent(trouble, note("danger", "alert", rest.length
+			? rest.join(" ")
+			: messageOf(error),
 			error.status === 412 && refresh && button("Save mine on top", onTop, { look: ".tiny" }),
 			error.id && h("div.small", "Request ", h("code", error.id))))
 		first?.focus()
@@ -113,7 +122,7 @@ export function form(fields, {
 		node.requestSubmit()
 	}
 
-	if (request) fill(about, requestOf(node, () => request(collect())))
+	if (request) replaceContent(about, requestOf(node, () => request(collect())))
 	node.values = collect
 	node.isEdited = () => !isSent && rows.some(one => one.isChanged())
 	node.forget = forget
@@ -123,9 +132,9 @@ export function form(fields, {
 /** What a refusal says, with what is to be done where its own words do not tell. */
 function messageOf(error) {
 	const { status, message, title, retryAfter } = error
-	if (status === 0) return t`${say(title)}. ${say(message)}`
-	if (status === 429 && retryAfter) return t`${say(message)} Try again in ${retryAfter} s.`
-	if (status === 412) return t`${say(message)} Only what you changed is sent if you save it on top. `
+	if (status === 0) return t`${translate(title)}. ${translate(message)}`
+	if (status === 429 && retryAfter) return t`${translate(message)} Try again in ${retryAfter} s.`
+	if (status === 412) return t`${translate(message)} Only what you changed is sent if you save it on top. `
 	return message
 }
 
@@ -134,7 +143,7 @@ function requestOf(form, read) {
 	const box = h("div.stack-gap")
 	const panel = h("details.small", { ontoggle: draw }, h("summary", "Show the request"), box)
 	async function draw() {
-		if (panel.open) fill(box, (await import("../requests.js")).runnable(shown(...read())))
+		if (panel.open) replaceContent(box, (await import("../requests.js")).runnable(describeRequest(...read())))
 	}
 	form.addEventListener("input", draw)
 	return panel

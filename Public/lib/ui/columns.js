@@ -1,20 +1,23 @@
 // Columns and filters that several lists have, and what stands in their cells.
-import { fill, h, query, search, tag, time } from "../core.js"
+import { h, query, queryString, replaceContent, statusTag, timeNode } from "../core.js"
 
-export const STATUS = ["Status", one => tag(one.status), { state: true }]
-export const when = (label, name, more) => [label, one => time(one[name]), more]
-export const created = (label = "Created") => when(label, "created_at", { sort: "created_at" })
+export const STATUS = ["Status", one => statusTag(one.status), { state: true }]
+export const timeColumn = (label, name, more) => [label, one => timeNode(one[name]), more]
+export const createdColumn = (label = "Created") => timeColumn(label, "created_at", { sort: "created_at" })
 /** The filters of a list by its records' time. */
 export const PERIOD = [["since", "From", { type: "date" }], ["until", "To", { type: "date" }]]
 
-/** What stands beside an address with letters that may be taken for others; its code comes with the first that is not ASCII. */
-export function alike(text) {
+/**
+ * What stands beside an address with letters that may be taken for others; its code comes with the first that is not
+ * ASCII.
+ */
+export function lookalikeNote(text) {
 	if (!/[^\0-\x7f]/.test(text ?? "")) return null
 	const slot = h("span.sub")
-	import("../lookalike.js").then(({ mark }) => fill(slot, mark(text)))
+	import("../lookalike.js").then(({ mark }) => replaceContent(slot, mark(text)))
 	return slot
 }
 
 /** A cell's value that filters the list by itself. */
-export const only = (name, value, shown) => (value == null ? shown
-	: h("a.only", { href: search({ ...query(), cursor: "", [name]: value }), title: "Show only these" }, shown))
+export const filterLink = (name, value, shown) => (value == null ? shown
+	: h("a.only", { href: queryString({ ...query(), cursor: "", [name]: value }), title: "Show only these" }, shown))

@@ -1,5 +1,5 @@
 // The bar above a list: search, filters, export and the button for a new thing.
-import { button, h, icon, query, say, t } from "../core.js"
+import { button, h, icon, query, t, translate } from "../core.js"
 
 const dayOf = iso => {
 	const one = new Date(iso)
@@ -21,11 +21,15 @@ const DATES = {
 
 function control({ name, label, options, type = "text" }) {
 	if (options) {
-		return h("select", { "aria-label": label }, h("option", { value: "" }, t`Any ${say(label).toLowerCase()}`),
+		return h("select", { "aria-label": label }, h(
+			"option", { value: "" }, t`Any ${translate(label).toLowerCase()}`,
+		),
 			options.map(([code, text]) => h("option", { value: code }, text)))
 	}
 	if (type === "date") {
-		return h("label.date", h("span", label), h("input", { type, "aria-label": label, max: dayOf(Date.now()), name }))
+		return h(
+			"label.date", h("span", label), h("input", { type, "aria-label": label, max: dayOf(Date.now()), name }),
+		)
 	}
 	return h("input", { placeholder: label, "aria-label": label, spellcheck: false, type, size: 14 })
 }
@@ -49,7 +53,7 @@ function field(one, change) {
 	return { name, node, put }
 }
 
-export function bar(spec, filters, counted, change) {
+export function listBar(spec, filters, counted, change) {
 	let timer
 	const box = spec.search && h("input", {
 		type: "search", placeholder: spec.search, "aria-label": spec.search, "data-search": "", spellcheck: false,
@@ -62,7 +66,8 @@ export function bar(spec, filters, counted, change) {
 	const take = spec.file && button("Export", spec.file, { icon: "save", "data-export": "" })
 	const live = spec.live && button("Follow", () => change({ live: query().live ? "" : "1" }), { icon: "pulse" })
 	return {
-		node: h("div.bar", { role: "search" }, box && h("div.grow", icon("search"), box), fields.map(one => one.node), live,
+		node: h("div.bar", { role: "search" }, box
+			&& h("div.grow", icon("search"), box), fields.map(one => one.node), live,
 			counted, take, spec.create()),
 		read(wanted) {
 			if (box && document.activeElement !== box) box.value = wanted.q ?? ""
@@ -73,4 +78,4 @@ export function bar(spec, filters, counted, change) {
 }
 
 /** Saves a list, or those of it whose `ids` are asked for, as CSV. */
-export const file = async (path, noun) => (await import("../file.js")).default(path, noun)
+export const exportFile = async (path, noun) => (await import("../file.js")).default(path, noun)

@@ -8,7 +8,9 @@ const withForms = name => async options => {
 	} catch (error) {
 		// A browser's words for a file that did not come.
 		if (!(error instanceof TypeError)) throw error
-		toast(navigator.onLine ? "There is a new version of this page: load it anew." : "You are offline: try again later.",
+		toast(navigator.onLine
+			? "There is a new version of this page: load it anew."
+			: "You are offline: try again later.",
 			{ stay: true })
 		return null
 	}
@@ -19,4 +21,4 @@ export const confirm = withForms("confirm")
 export const askToLeave = withForms("askToLeave")
 
 /** A form's field that is ticked or not. */
-export const check = (name, label, value) => [name, label, { type: "check", value }]
+export const tickField = (name, label, value) => [name, label, { type: "check", value }]

@@ -1,16 +1,19 @@
 // Lists.
-import { add, api, blink, button, choices, fill, h, head, may, query, say, search, setQuery, state, t, total } from "../core.js"
-import { bar, file } from "./filters.js"
+import {
+	api, append, button, choices, countTotal, h, isAllowed, pageHead, query, queryString, replaceContent, setQuery,
+	showState, t, translate, waitBriefly,
+} from "../core.js"
+import { exportFile, listBar } from "./filters.js"
 import { focusOf } from "./focus.js"
-import { heading, row, skeleton } from "./rows.js"
-import { choice } from "./selection.js"
+import { columnHead, row, skeleton } from "./rows.js"
+import { rowSelection } from "./selection.js"
 
 /**
  * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many],
  * `columns` [label, cell(item), {sort, state}]; where wanted `title` and `lead` of a page of its own, `search`
  * (placeholder), `filters` [name, label, codes or {options, type}] (`type` date: a day of the reader's zone),
- * `actions(item, reload)` → [{text, run}], the usual one first, `bulk` as for `chooser`, `exports` (as a file), `create`
- * [right, text, run(reload)] or what makes a button, `live` (can be followed), `whole` (no pages), `empty`
+ * `actions(item, reload)` → [{text, run}], the usual one first, `bulk` as for `chooser`, `exports` (as a file),
+ * `create` [right, text, run(reload)] or what makes a button, `live` (can be followed), `whole` (no pages), `empty`
  * {title, text, action}. Of a tenant that is deleted nothing is made, changed or exported.
  */
 export async function list(page, spec) {
@@ -24,13 +27,16 @@ export async function list(page, spec) {
 	const named = item => item.email ?? item.name ?? item.domain ?? item.origin ?? item.id
 	const change = (values, options) => setQuery({ ...query(), cursor: "", ...values }, options)
 	const again = () => load()
-	const create = () => (page.isGone ? null : Array.isArray(spec.create) ? creator(spec.create, again) : spec.create?.())
-	const asked = more => spec.path + search({ ...wantedOf(query()), ...more })
-	const exports = spec.exports && !page.isGone && (() => file(asked({ cursor: "" }), noun))
-	const controls = bar({ ...spec, create, file: exports }, filters, counted, change)
-	const chosen = spec.bulk && !page.isGone ? choice({ ...spec, named, all: everyOne }, again) : null
+	const create = () =>
+		(page.isGone ? null : Array.isArray(spec.create) ? creator(spec.create, again) : spec.create?.())
+	const asked = more => spec.path + queryString({ ...wantedOf(query()), ...more })
+	const exports = spec.exports && !page.isGone && (() => exportFile(asked({ cursor: "" }), noun))
+	const controls = listBar({ ...spec, create, file: exports }, filters, counted, change)
+	const chosen = spec.bulk && !page.isGone ? rowSelection({ ...spec, named, all: everyOne }, again) : null
 	const focus = focusOf(table)
-	add(page.body, [spec.title && head(spec.title, { lead: spec.lead }), controls.node, chosen?.node, table, pager])
+	append(
+		page.body, [spec.title && pageHead(spec.title, { lead: spec.lead }), controls.node, chosen?.node, table, pager],
+	)
 	let running = null
 	let seen = null
 	let timer = 0
@@ -68,8 +74,8 @@ export async function list(page, spec) {
 			draw(await api(spec.whole ? spec.path : asked({ limit: 50 }), { signal: mine.signal }), wanted)
 		} catch (error) {
 			if (error.name === "AbortError") return
-			fill(counted)
-			fill(pager)
+			replaceContent(counted)
+			replaceContent(pager)
 			drawRefusal(error)
 		} finally {
 			clearTimeout(slow)
@@ -85,8 +91,8 @@ export async function list(page, spec) {
 
 	function draw(data, wanted) {
 		focus.keep()
-		fill(counted, total(data.total, ...noun))
-		fill(pager)
+		replaceContent(counted, countTotal(data.total, ...noun))
+		replaceContent(pager)
 		const every = chosen?.all(data.total)
 		if (!data.items.length) {
 			drawNothing(wanted)
@@ -98,8 +104,8 @@ export async function list(page, spec) {
 			rows.forEach((one, at) => seen.has(data.items[at].id) || one.classList.add("fresh"))
 		}
 		seen = new Set(data.items.map(item => item.id))
-		fill(table, h("table.stack", h("caption.vh", noun[1]),
-			h("thead", h("tr", every, columns.map(column => heading(column, wanted, change)),
+		replaceContent(table, h("table.stack", h("caption.vh", noun[1]),
+			h("thead", h("tr", every, columns.map(column => columnHead(column, wanted, change)),
 				actions && h("th.end", h("span.vh", "Actions")))),
 			h("tbody", rows)))
 		drawPager(data, wanted)
@@ -107,8 +113,8 @@ export async function list(page, spec) {
 	}
 
 	function drawPager(data, wanted) {
-		if (wanted.cursor) add(pager, [button("Back", () => history.back()), button("First page", () => turn({}))])
-		if (data.next_cursor) add(pager, button("Next page", () => turn({ cursor: data.next_cursor })))
+		if (wanted.cursor) append(pager, [button("Back", () => history.back()), button("First page", () => turn({}))])
+		if (data.next_cursor) append(pager, button("Next page", () => turn({ cursor: data.next_cursor })))
 	}
 
 	/** Another page has the focus at its beginning. */
@@ -123,11 +129,15 @@ export async function list(page, spec) {
 
 	function drawNothing(wanted) {
 		const said = [wanted.q && t`“${wanted.q}”`,
-			...filters.map(one => wanted[one.name] && t`${say(one.label)}: ${wanted[one.name]}`)].filter(Boolean)
+			...filters.map(one => wanted[one.name] && t`${translate(one.label)}: ${wanted[one.name]}`)].filter(Boolean)
 		if (!said.length && !wanted.cursor) {
-			return state(table, "empty", { title: t`No ${say(noun[1])} yet`, action: create(), ...spec.empty })
+			return showState(
+				table, "empty", { title: t`No ${translate(noun[1])} yet`, action: create(), ...spec.empty },
+			)
 		}
-		return state(table, "none", { title: t`No ${say(noun[1])} match`, text: t`${said.join(", ")}`, action: clear() })
+		return showState(
+			table, "none", { title: t`No ${translate(noun[1])} match`, text: t`${said.join(", ")}`, action: clear() },
+		)
 	}
 
 	/** What the server does not take for a filter is said by the filter's name. */
@@ -137,14 +147,16 @@ export async function list(page, spec) {
 		const wrong = (error.errors ?? []).flatMap(({ pointer, detail }) => {
 			const name = pointer.replace(/^\?/, "")
 			const label = filters.find(one => one.name === name)?.label ?? (name === "q" ? spec.search : null)
-			return label && error.status === 422 ? [t`${say(label)}: ${say(detail)}.`] : []
+			return label && error.status === 422 ? [t`${translate(label)}: ${translate(detail)}.`] : []
 		})
-		if (!wrong.length) return state(table, "error", { error, again })
-		return state(table, "none", { title: "This filter cannot be used", text: t`${wrong.join(" ")}`, action: clear() })
+		if (!wrong.length) return showState(table, "error", { error, again })
+		return showState(
+			table, "none", { title: "This filter cannot be used", text: t`${wrong.join(" ")}`, action: clear() },
+		)
 	}
 
 	page.onUpdate(load)
-	await blink(load())
+	await waitBriefly(load())
 	if (query().new) {
 		// `?new=1` of the palette, or of a session that ended: the dialog opens once, a reload does not open it again.
 		setQuery({ ...query(), new: "" }, { replace: true })
@@ -157,4 +169,4 @@ export async function list(page, spec) {
 }
 
 const creator = ([right, text, run], again) =>
-	may(right) && button(text, () => run(again), { look: ".primary", icon: "plus", "data-new": "" })
+	isAllowed(right) && button(text, () => run(again), { look: ".primary", icon: "plus", "data-new": "" })

@@ -1,7 +1,7 @@
 // The rows of a list, and the heads of its columns.
-import { button, fill, h, icon, say, t } from "../core.js"
+import { button, h, icon, replaceContent, t, translate } from "../core.js"
 
-export function heading({ label, sort }, wanted, change) {
+export function columnHead({ label, sort }, wanted, change) {
 	const now = wanted.sort ?? "-created_at"
 	const order = now === sort ? "ascending" : now === `-${sort}` ? "descending" : null
 	// Times begin with the newest, names with the first.
@@ -18,17 +18,22 @@ function rowActions([first, ...rest], name) {
 	if (!rest.length) return usual
 	const open = async () => (await import("../menu.js")).open(more, rest, name)
 	const more = button(null, open, {
-		look: ".ghost.tiny", icon: "dots", "aria-label": t`More for ${name}`, "aria-haspopup": "menu", "aria-expanded": "false",
+		look: ".ghost.tiny", icon: "dots", "aria-label": t`More for ${name}`, "aria-haspopup": "menu",
+		"aria-expanded": "false",
 	})
 	return h("div.row-acts", usual, more)
 }
 
-export const row = (item, columns, acts, named, chosen) => h("tr", { "data-id": item.id ?? item.name }, chosen?.box(item),
-	columns.map(one => h(`td${one.state ? ".status" : ""}`, { "data-label": say(one.label) }, one.cell(item))),
+export const row = (
+	item, columns, acts, named, chosen,
+) => h("tr", { "data-id": item.id ?? item.name }, chosen?.box(item),
+	columns.map(one => h(`td${one.state ? ".status" : ""}`, { "data-label": translate(one.label) }, one.cell(item))),
 	acts && h("td.end", rowActions(acts.filter(Boolean), named(item))))
 
 export function skeleton(table, columns) {
 	const cells = () => columns.map(() => h("td", h("span.sk")))
-	fill(table, h("table", { "aria-hidden": "true" }, h("tbody", Array.from({ length: 8 }, () => h("tr", cells())))),
+	replaceContent(table, h(
+		"table", { "aria-hidden": "true" }, h("tbody", Array.from({ length: 8 }, () => h("tr", cells()))),
+	),
 		h("span.vh", "Loading…"))
 }

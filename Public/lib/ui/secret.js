@@ -1,6 +1,6 @@
 // A secret that is shown once.
-import { button, fill, h, news, note, shown, t } from "../core.js"
-import { copies, dialog, save } from "../dialogs.js"
+import { button, describeRequest, h, liveRegion, note, replaceContent, t } from "../core.js"
+import { copyButton, dialog, saveFile } from "../dialogs.js"
 
 /** Asks with an API key alone, as a machine would: does it work? */
 async function probe(key) {
@@ -9,34 +9,42 @@ async function probe(key) {
 }
 
 /**
- * Shows a secret once; nothing closes it before "stored" is ticked. `name`: of its variable in a file of settings, where
- * it is one; or `file` {name, text, type, label} to download instead. `call`: what an API key can be tried on.
+ * Shows a secret once; nothing closes it before "stored" is ticked. `name`: of its variable in a file of settings,
+ * where it is one; or `file` {name, text, type, label} to download instead. `call`: what an API key can be tried on.
  */
-export function reveal({ title, secret, name, file, call, text }) {
+export function revealSecret({ title, secret, name, file, call, text }) {
 	const leave = event => event.preventDefault()
 	const value = h("code.code.secret", { tabIndex: 0 }, secret)
 	const stored = h("input", { type: "checkbox", id: "stored", onchange: () => (done.disabled = !stored.checked) })
 	const done = button("Done", () => close(), { look: ".primary", disabled: true })
-	const said = news()
+	const said = liveRegion()
 	const tryNow = async () => {
-		const { status, name: whose, detail } = await probe(secret).catch(error => ({ status: 0, detail: error.message }))
-		fill(said, status === 200 ? note("ok", "check", t`It works: the server knows it as “${whose}”.`) : note("danger", "alert", detail))
+		const { status, name: whose, detail } = await probe(secret).catch(
+			error => ({ status: 0, detail: error.message }),
+		)
+		replaceContent(
+			said,
+			status === 200
+				? note("ok", "check", t`It works: the server knows it as “${whose}”.`)
+				: note("danger", "alert", detail),
+		)
 	}
 	const close = () => {
 		removeEventListener("beforeunload", leave)
-		fill(value)
+		replaceContent(value)
 		node.close()
 		node.replaceChildren()
 		secret = null
 	}
 	// A name that begins with a dot would be taken from the file by some browsers.
 	const given = file ?? { name: "gatehouse.env", text: `${name}=${secret}\n`, label: "Download .env" }
-	const download = () => save(given.name, [given.text], given.type ?? "application/octet-stream")
+	const download = () => saveFile(given.name, [given.text], given.type ?? "application/octet-stream")
 	const curl = h("code.code")
-	const showCurl = async () => fill(curl, (await import("../requests.js")).curlOf(shown(call)))
+	const showCurl = async () => replaceContent(curl, (await import("../requests.js")).curlOf(describeRequest(call)))
 	const node = dialog(title,
-		h("div.lead", text ?? "This is the only time it is shown. Store it now: not even Gatehouse can show it again."), value,
-		h("div.acts", copies(secret), button(given.label, download), call && button("Test it now", tryNow)), said,
+		h("div.lead", text ?? "This is the only time it is shown. Store it now: not even Gatehouse can show it again."),
+		value,
+		h("div.acts", copyButton(secret), button(given.label, download), call && button("Test it now", tryNow)), said,
 		call && h("details", { ontoggle: showCurl }, h("summary", "Call the API with it"), curl),
 		h("div.acts", h("label.check", stored, "I have stored it"), done))
 	node.setAttribute("closedby", "none")

@@ -2,10 +2,10 @@
 import { h, t } from "../core.js"
 
 /**
- * Rows that are chosen together: a box in each row, Shift for a range, one box for the page. What can be done to them, and
- * that all that match can be chosen, is lib/chooser.js's, which comes with the first choice.
+ * Rows that are chosen together: a box in each row, Shift for a range, one box for the page. What can be done to
+ * them, and that all that match can be chosen, is lib/chooser.js's, which comes with the first choice.
  */
-export function choice(spec, reload) {
+export function rowSelection(spec, reload) {
 	const node = h("div.bar.bulk", { hidden: true, role: "group", "aria-label": "Selected rows" })
 	let boxes = []
 	let last = -1

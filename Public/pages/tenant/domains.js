@@ -1,19 +1,32 @@
-import { act, confirm, copies, created, formDialog, h, list, may, scope, STATUS, t, time, user } from "../../lib/ui.js"
+import {
+	confirm, copyButton, createdColumn, formDialog, h, isAllowed, list, ownTenant, runAct, STATUS, t, timeNode,
+	userText,
+} from "../../lib/ui.js"
 
 export default async page => {
 	const path = `${page.path}/domains`
 	await list(page, {
 		path, noun: ["domain", "domains"], create: ["writePolicy", "Add domain", reload => open(path, reload)],
-		empty: { title: "No domain is claimed", text: "A verified domain lets its people in, and belongs to one tenant only." },
+		empty: {
+			title: "No domain is claimed",
+			text: "A verified domain lets its people in, and belongs to one tenant only.",
+		},
 		columns: [
-			["Domain", one => [user(one.domain, "span.main"), " ", one.display !== one.domain && user(one.display, "span.muted")]],
+			[
+				"Domain",
+				one =>
+					[
+						userText(one.domain, "span.main"), " ",
+						one.display !== one.domain && userText(one.display, "span.muted"),
+					],
+			],
 			STATUS,
-			["Proof", one => (one.status === "verified" ? time(one.verified_at) : proof(one))],
-			created("Added"),
+			["Proof", one => (one.status === "verified" ? timeNode(one.verified_at) : proof(one))],
+			createdColumn("Added"),
 		],
-		actions: may("writePolicy") && ((one, reload) => [
+		actions: isAllowed("writePolicy") && ((one, reload) => [
 			one.status !== "verified" && { text: "Check DNS", run: () => checkNow(path, one, reload) },
-			one.status !== "verified" && !scope() && may("createTenant")
+			one.status !== "verified" && !ownTenant() && isAllowed("createTenant")
 				&& { text: "Verify by your word", run: () => byWord(path, one, reload) },
 			{ text: "Remove", run: () => remove(path, one, reload) },
 		]),
@@ -21,19 +34,22 @@ export default async page => {
 }
 
 const checkNow = (path, one, reload) =>
-	act(`${path}/${one.id}/verify`, { body: { method: "dns" } }, t`${one.domain} is verified`, reload)
+	runAct(`${path}/${one.id}/verify`, { body: { method: "dns" } }, t`${one.domain} is verified`, reload)
 
 const proof = ({ verification: record }) => h("div.proof", h("span.small.muted", "Publish as a TXT record:"),
-	h("code", record?.record_name), copies(record?.record_name, "Copy name", ".ghost.tiny"),
-	h("code", record?.record_value), copies(record?.record_value, "Copy value", ".ghost.tiny"))
+	h("code", record?.record_name), copyButton(record?.record_name, "Copy name", ".ghost.tiny"),
+	h("code", record?.record_value), copyButton(record?.record_value, "Copy value", ".ghost.tiny"))
 
 const byWord = (path, one, reload) => confirm({
-	title: t`Verify ${one.domain} by your word?`, act: "Verify", keep: "Cancel", text: "Everyone with an address there can then come in. The audit log says that you said so.",
-	path: `${path}/${one.id}/verify`, method: "POST", body: { method: "operator" }, said: t`${one.domain} is verified`, after: reload,
+	title: t`Verify ${one.domain} by your word?`, act: "Verify", keep: "Cancel",
+	text: "Everyone with an address there can then come in. The audit log says that you said so.",
+	path: `${path}/${one.id}/verify`, method: "POST", body: { method: "operator" }, said: t`${one.domain} is verified`,
+	after: reload,
 })
 
 const remove = (path, one, reload) => confirm({
-	title: t`Remove ${one.domain}?`, act: "Remove domain", text: "Its people are no longer admitted. Those who are in stay.",
+	title: t`Remove ${one.domain}?`, act: "Remove domain",
+	text: "Its people are no longer admitted. Those who are in stay.",
 	path: `${path}/${one.id}`, said: t`${one.domain} is removed`, after: reload,
 })
 

@@ -1,10 +1,10 @@
 import {
-	ago, alike, api, closer, confirm, created, dialog, etagOf, formDialog, h, list, may, none, reveal, STATUS, t, table, tag, time, toast,
-	user, words,
+	ago, api, closeButton, confirm, createdColumn, dataTable, dialog, etagOf, formDialog, h, isAllowed, list,
+	lookalikeNote, noValue, revealSecret, STATUS, statusTag, t, timeNode, toast, userText, words,
 } from "../../lib/ui.js"
 import { ROLE } from "./users.js"
 
-const link = invite => invite.accept_url && reveal({
+const link = invite => invite.accept_url && revealSecret({
 	title: "Invite link", secret: invite.accept_url, name: "INVITE_URL",
 	text: t`Send it to ${invite.email}. It works once and is shown only now.`,
 })
@@ -22,37 +22,59 @@ export default async page => {
 		},
 	})
 	const actions = (one, reload) => (one.status !== "pending" && one.status !== "expired" ? [] : [
-		{ text: "Resend", run: () => resend(one, { title: t`Resend the invite of ${one.email}?`, act: "Resend" }, reload) },
+		{
+			text: "Resend",
+			run: () => resend(one, { title: t`Resend the invite of ${one.email}?`, act: "Resend" }, reload),
+		},
 		one.delivery === "mail" && {
 			text: "New link",
-			run: () => resend(one, { title: t`Make a new link for ${one.email}?`, act: "Make a link", body: { delivery: "link" } }, reload),
+			run: () =>
+				resend(
+					one,
+					{ title: t`Make a new link for ${one.email}?`, act: "Make a link", body: { delivery: "link" } },
+					reload,
+				),
 		},
 		one.status === "pending" && { text: "Edit", run: () => edit(path, one, reload) },
 		one.status === "pending" && { text: "Revoke", run: () => revoke(path, one, reload) },
 	])
 	await list(page, {
-		path, noun: ["invite", "invites"], search: "Search by email", create: ["manageInvites", "Invite", reload => invite(path, reload)],
-		empty: { title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends." },
+		path, noun: ["invite", "invites"], search: "Search by email",
+		create: ["manageInvites", "Invite", reload => invite(path, reload)],
+		empty: {
+			title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends.",
+		},
 		filters: [["status", "Status", "pending accepted revoked expired"]],
 		columns: [
-			["Email", one => [one.accepted_user_id ? h("a.main", { href: `${page.base}/users/${one.accepted_user_id}` }, user(one.email)) : user(one.email, "span.main"),
-				alike(one.email), h("span.sub", one.delivery === "link" ? "by link" : "by mail", one.sent_count > 1 && t`, sent ${one.sent_count} times`)], { sort: "email" }],
+			["Email", one => [one.accepted_user_id
+				? h("a.main", { href: `${page.base}/users/${one.accepted_user_id}` }, userText(one.email))
+				: userText(one.email, "span.main"),
+				lookalikeNote(one.email),
+				h(
+					"span.sub", one.delivery === "link" ? "by link" : "by mail",
+					one.sent_count > 1 && t`, sent ${one.sent_count} times`,
+				)], { sort: "email" }],
 			STATUS,
 			["Role", one => words(one.role)],
-			["Ends", one => (one.status === "pending" || one.status === "expired" ? time(one.expires_at) : none())],
-			["Sent by", one => user(one.invited_by?.name ?? "–")],
-			created("Sent"),
+			[
+				"Ends",
+				one => (one.status === "pending" || one.status === "expired" ? timeNode(one.expires_at) : noValue()),
+			],
+			["Sent by", one => userText(one.invited_by?.name ?? "–")],
+			createdColumn("Sent"),
 		],
-		actions: may("manageInvites") && actions,
-		bulk: may("manageInvites") && [{
-			text: "Revoke", fits: one => one.status === "pending", run: one => api(`${path}/${one.id}/revoke`, { method: "POST" }),
+		actions: isAllowed("manageInvites") && actions,
+		bulk: isAllowed("manageInvites") && [{
+			text: "Revoke", fits: one => one.status === "pending",
+			run: one => api(`${path}/${one.id}/revoke`, { method: "POST" }),
 			asks: "The links stop working now. This is final; people can be invited again.",
 		}],
 	})
 }
 
 const revoke = (path, one, reload) => confirm({
-	title: t`Revoke the invite of ${one.email}?`, act: "Revoke invite", path: `${path}/${one.id}/revoke`, method: "POST",
+	title: t`Revoke the invite of ${one.email}?`, act: "Revoke invite", path: `${path}/${one.id}/revoke`,
+	method: "POST",
 	text: "Its link stops working now. This is final; the address can be invited again.",
 	said: t`The invite of ${one.email} is revoked`, after: reload,
 })
@@ -89,9 +111,19 @@ function requestOf(path, { emails = [], ...rest }) {
 export const invite = (path, reload, email) => formDialog({
 	title: "Invite people", submit: "Invite",
 	fields: [
-		["emails*", "Email addresses", { type: "lines", value: email, named: true, hint: "One a line; up to 1,000.", also: ["email", "invites"] }],
+		[
+			"emails*", "Email addresses",
+			{ type: "lines", value: email, named: true, hint: "One a line; up to 1,000.", also: ["email", "invites"] },
+		],
 		ROLE,
-		["delivery", "Delivery", { options: [["", "By mail where it is set up, else a link"], ["mail", "By mail"], ["link", "Give me the link"]] }],
+		[
+			"delivery", "Delivery",
+			{
+				options: [
+					["", "By mail where it is set up, else a link"], ["mail", "By mail"], ["link", "Give me the link"],
+				],
+			},
+		],
 		["message", "Message", { type: "textarea" }],
 	],
 	request: values => requestOf(path, values),
@@ -111,11 +143,17 @@ function results(all) {
 	const linked = all.filter(one => one.invite?.accept_url)
 	const title = t`${all.filter(one => one.result !== "refused").length} of ${all.length} invited`
 	// What failed comes first: it is what is to be done next.
-	const told = table("Results", ["Email", "Result"], all.toSorted((one, other) => rank(one) - rank(other))
-		.map(one => [[user(one.email), alike(one.email)], [tag(one.result), one.detail && user(one.detail, "span.sub")]]))
-	if (!linked.length) return dialog(title, told, closer())
+	const told = dataTable("Results", ["Email", "Result"], all.toSorted((one, other) => rank(one) - rank(other))
+		.map(
+			one =>
+				[
+					[userText(one.email), lookalikeNote(one.email)],
+					[statusTag(one.result), one.detail && userText(one.detail, "span.sub")],
+				],
+		))
+	if (!linked.length) return dialog(title, told, closeButton())
 	const line = (...cells) => `${cells.map(one => `"${one.replaceAll('"', '""')}"`).join(",")}\r\n`
-	return reveal({
+	return revealSecret({
 		title, secret: linked.map(one => `${one.email} ${one.invite.accept_url}`).join("\n"),
 		file: {
 			name: "invites.csv", type: "text/csv", label: "Download CSV",

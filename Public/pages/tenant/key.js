@@ -1,5 +1,8 @@
 import { bars } from "../../lib/chart.js"
-import { add, ago, blink, button, buttons, card, facts, fill, formDialog, h, may, none, note, number, part, redraw, t, tag, time, user } from "../../lib/ui.js"
+import {
+	ago, append, button, buttons, card, factList, formatNumber, formDialog, h, isAllowed, loadPart, note, noValue,
+	redraw, replaceContent, statusTag, t, timeNode, userText, waitBriefly,
+} from "../../lib/ui.js"
 import { BOUNDS, isIdle, keyActions, oldOf } from "./keys.js"
 
 export default async page => {
@@ -13,24 +16,57 @@ export default async page => {
 		const timer = setInterval(() => (left.textContent = ago(previous.until)), 1000)
 		page.signal.addEventListener("abort", () => clearInterval(timer))
 	}
-	const codes = (items, otherwise) => (items?.length ? h("ul", items.map(item => h("li", user(item, "code")))) : none(otherwise))
-	add(page.body, [
-		h("div.head", h("div", h("h2", user(one.name), " ", tag(one.status)), h("code.muted", `${one.prefix}…${one.last4}`)),
-			h("div.acts", lives && may("writeKeys") && button("Edit", () => edit(page, one)), buttons(page.isGone ? [] : keyActions(page, one, redraw)))),
-		previous && note("warn", "alert", "The old secret ", h("code", `…${previous.last4}`), " still works and ends ", left,
-			t`. Since the rotation it was used ${number(previous.uses)} times`, previous.last_used_at && [", last ", time(previous.last_used_at)], "."),
+	const codes = (items, otherwise) =>
+		(items?.length ? h("ul", items.map(item => h("li", userText(item, "code")))) : noValue(otherwise))
+	append(page.body, [
+		h("div.head", h(
+			"div", h("h2", userText(one.name), " ", statusTag(one.status)),
+			h("code.muted", `${one.prefix}…${one.last4}`),
+		),
+			h(
+				"div.acts", lives && isAllowed("writeKeys") && button("Edit", () => edit(page, one)),
+				buttons(page.isGone ? [] : keyActions(page, one, redraw)),
+			)),
+		previous && note("warn", "alert", "The old secret ", h(
+			"code", `…${previous.last4}`,
+		), " still works and ends ", left,
+			t`. Since the rotation it was used ${formatNumber(previous.uses)} times`,
+			previous.last_used_at && [", last ", timeNode(previous.last_used_at)], "."),
 		isIdle(one) && note("warn", "alert", "This key has not been used for 90 days. If nothing needs it, revoke it."),
 		h("div.two",
-			card("Facts", facts([["Environment", tag(one.environment)], ["Last used", time(one.last_used_at)], one.last_used_ip && ["From", h("code", one.last_used_ip)],
-				["Expires", time(one.expires_at)], ["Created", time(one.created_at)],
-				["Owner", one.owner?.type === "user" ? h("a", { href: `${page.base}/users/${one.owner.id}` }, "A user") : "The tenant"],
-				one.revoked_at && ["Revoked", time(one.revoked_at)], one.revocation_reason && ["Because", user(one.revocation_reason)],
-				one.note && ["Note", user(one.note)], ["Id", h("code", one.id)],
-				may("readAudit") && ["History", h("a", { href: `${page.base}/audit?target=${one.id}` }, "In the audit log")]])),
-			h("div.stack-gap", card("What it may do", facts([["Scopes", codes(one.scopes)], ["Addresses", codes(one.allowed_ips, "anywhere")], ["Origins", codes(one.allowed_origins, "any origin")],
-				["Rate", one.rate_limit ? t`${number(one.rate_limit.per_minute)} a minute` : none("as the server is set")]])), card("Uses by day", uses))),
+			card("Facts", factList([[
+				"Environment", statusTag(one.environment),
+			], ["Last used", timeNode(one.last_used_at)], one.last_used_ip
+				&& ["From", h("code", one.last_used_ip)],
+				["Expires", timeNode(one.expires_at)], ["Created", timeNode(one.created_at)],
+				[
+					"Owner",
+					one.owner?.type === "user"
+						? h("a", { href: `${page.base}/users/${one.owner.id}` }, "A user")
+						: "The tenant",
+				],
+				one.revoked_at && ["Revoked", timeNode(one.revoked_at)],
+				one.revocation_reason && ["Because", userText(one.revocation_reason)],
+				one.note && ["Note", userText(one.note)], ["Id", h("code", one.id)],
+				isAllowed("readAudit")
+					&& ["History", h("a", { href: `${page.base}/audit?target=${one.id}` }, "In the audit log")]])),
+			h("div.stack-gap", card("What it may do", factList([["Scopes", codes(one.scopes)], [
+				"Addresses", codes(one.allowed_ips, "anywhere"),
+			], [
+				"Origins", codes(one.allowed_origins, "any origin"),
+			],
+				[
+					"Rate",
+					one.rate_limit
+						? t`${formatNumber(one.rate_limit.per_minute)} a minute`
+						: noValue("as the server is set"),
+				]])), card("Uses by day", uses))),
 	])
-	await blink(part(uses, async () => fill(uses, bars("Uses", (await page.get(`${path}/uses`)).items, [["in", "uses", "Uses"]],
+	await waitBriefly(loadPart(uses, async () => replaceContent(uses, bars("Uses", (await page.get(
+		`${path}/uses`,
+	)).items, [
+		["in", "uses", "Uses"],
+	],
 		{ month: "short", day: "numeric", timeZone: "UTC" }, ([all], most) =>
 			t`${all} in 30 days; at most ${most} in a day. Days begin at midnight UTC.`))))
 }

@@ -1,50 +1,74 @@
 import { form } from "../../lib/form.js"
-import { add, button, card, choices, h, leaveFor, may, note, query, say, state, t, user } from "../../lib/ui.js"
+import {
+	append, button, card, choices, h, isAllowed, leaveFor, note, query, showState, t, translate, userText,
+} from "../../lib/ui.js"
 import { BOUNDS, showSecret } from "./keys.js"
 
-const NOUNS = { "users:write": "users", users: "users and decisions", policy: "policy and domains", "api-keys": "API keys", cors: "origins", audit: "the audit log", hooks: "about a sign-up, as a hook", keys: "API keys" }
+const NOUNS = {
+	"users:write": "users", users: "users and decisions", policy: "policy and domains", "api-keys": "API keys",
+	cors: "origins", audit: "the audit log", hooks: "about a sign-up, as a hook", keys: "API keys",
+}
 const VERBS = { read: "Read", write: "Change", signup: "Ask", verify: "Verify" }
-const GROUPS = { People: "users:read users:write invites:read invites:write", "Sign-up": "hooks:signup policy:read policy:write",
-	"Keys and origins": "keys:verify api-keys:read api-keys:write cors:read cors:write", Other: "clients:read clients:write audit:read" }
+const GROUPS = { People: "users:read users:write invites:read invites:write", "Sign-up": "hooks:signup "
+	+ "policy:read policy:write",
+	"Keys and origins": "keys:verify api-keys:read api-keys:write cors:read cors:write",
+	Other: "clients:read clients:write audit:read" }
 const option = code => {
 	const [noun, verb] = code.split(":")
-	return [code, t`${say(VERBS[verb])} ${say(NOUNS[code] ?? NOUNS[noun] ?? noun)}`, code]
+	return [code, t`${translate(VERBS[verb])} ${translate(NOUNS[code] ?? NOUNS[noun] ?? noun)}`, code]
 }
-const PRESETS = { "Sign-up hook": "hooks:signup", "Verify keys": "keys:verify", "Read only": "users:read invites:read api-keys:read cors:read audit:read" }
+const PRESETS = {
+	"Sign-up hook": "hooks:signup", "Verify keys": "keys:verify",
+	"Read only": "users:read invites:read api-keys:read cors:read audit:read",
+}
 const DAYS = [["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["", "Never"]]
 
 export default async page => {
-	if (!may("writeKeys")) {
-		return state(page.body, "forbidden", {
-			title: "You may not create API keys", text: "Your role lacks the right writeKeys; owners, admins and developers have it.",
+	if (!isAllowed("writeKeys")) {
+		return showState(page.body, "forbidden", {
+			title: "You may not create API keys",
+			text: "Your role lacks the right writeKeys; owners, admins and developers have it.",
 			link: { href: `${page.base}/keys`, text: "All API keys" },
 		})
 	}
 	const asked = query()
 	const isFilled = Boolean(asked.name || asked.scopes)
 	const policy = await page.get(`${page.path}/policy`).catch(() => null)
-	const own = (policy?.scope_catalogue ?? []).map(scope => [scope, user(scope)])
+	const own = (policy?.scope_catalogue ?? []).map(scope => [scope, userText(scope)])
 	const wanted = asked.scopes?.split(/[ ,]+/) ?? []
 	const built = form([
 		["name*", "Name", { hint: "What will hold it, such as “Production backend”." }],
 		["environment", "Environment", { options: choices("live test") }],
-		["scopes*", "Scopes", { type: "checks", value: wanted, options: [...(own.length ? [["This tenant's own"], ...own] : []), ...Object.entries(GROUPS).flatMap(([title, codes]) => [[title], ...codes.split(" ").map(option)])] }],
+		[
+			"scopes*", "Scopes",
+			{
+				type: "checks", value: wanted,
+				options: [
+					...(own.length ? [["This tenant's own"], ...own] : []),
+					...Object.entries(GROUPS).flatMap(([title, codes]) => [[title], ...codes.split(" ").map(option)]),
+				],
+			},
+		],
 		["days", "Expires after", { options: DAYS }],
 		...BOUNDS,
 	], {
-		submit: "Create key", start: asked, cancel: () => leaveFor(`${page.base}/keys`), draft: isFilled ? null : "new key",
+		submit: "Create key", start: asked, cancel: () => leaveFor(`${page.base}/keys`),
+		draft: isFilled ? null : "new key",
 		request: values => [`${page.path}/api-keys`, { body: body(values) }],
 		done: made => {
 			leaveFor(`${page.base}/keys/${made.id}`)
 			showSecret(page, made)
 		},
 	})
-	built.querySelector(".checks").before(h("div.acts", Object.entries(PRESETS).map(([text, scopes]) => button(text, () => {
+	built.querySelector(".checks").before(h("div.acts", Object.entries(PRESETS).map((
+		[text, scopes],
+	) => button(text, () => {
 		for (const box of built.querySelectorAll(".checks input")) box.checked = scopes.split(" ").includes(box.value)
 		built.dispatchEvent(new Event("input"))
 	}, { look: ".tiny" }))))
-	add(page.body, [
-		isFilled && note("warn", "alert", "A link filled in this form. Read what it asks for before you create the key."),
+	append(page.body, [
+		isFilled
+			&& note("warn", "alert", "A link filled in this form. Read what it asks for before you create the key."),
 		h("div.two", card("Create API key", built)),
 	])
 	page.onLeave(built.isEdited)

@@ -1,6 +1,7 @@
 import { form } from "../../lib/form.js"
 import {
-	add, api, button, card, check, confirm, etagOf, fill, h, may, news, note, part, redraw, say, t, time, toast, user,
+	api, append, button, card, confirm, etagOf, h, isAllowed, liveRegion, loadPart, note, redraw, replaceContent, t,
+	tickField, timeNode, toast, translate, userText,
 } from "../../lib/ui.js"
 import { diff } from "../audit.js"
 import { ROLES } from "./users.js"
@@ -14,9 +15,11 @@ const MODES = [
 ]
 /** What a mode asks of the person's sign-in, which the tenant's domains and providers have to give. */
 const NEEDS = {
-	domain: "People come in whose address is of a verified domain, by a provider that is the authority of that domain or with a "
+	domain: "People come in whose address is of a verified domain, by a provider that is the authority of that "
+		+ "domain or with a "
 		+ "proved mailbox. All others are refused.",
-	approval: "People wait for approval whose address is of a verified domain, by a provider that is the authority of that domain "
+	approval: "People wait for approval whose address is of a verified domain, by a provider that is the "
+		+ "authority of that domain "
 		+ "or with a proved mailbox. All others are refused.",
 	open: "People come in who ask for this tenant by name and whose provider says that the address is verified.",
 }
@@ -26,15 +29,15 @@ const FIELDS = [
 	["default_role", "Role of a newcomer", { options: ROLES.slice(0, 2) }],
 	["allowed_domains", "Allowed domains",
 		{ type: "lines", hint: "A filter, one a line; empty lets every domain in that the rules let in." }],
-	check("external_invites", "Invites may go to other domains"),
-	check("invite_email_must_match", "An invite is only for its own address"),
+	tickField("external_invites", "Invites may go to other domains"),
+	tickField("invite_email_must_match", "An invite is only for its own address"),
 	["auto_link", "Link to an account of the same address",
 		{ options: [["off", "Off: always ask"], ["authoritative", "Only where the provider is the authority"]] }],
 	["password_min", "Shortest password", { type: "number", attrs: { min: 8, max: 128 } }],
-	check("password_blocklist", "Refuse well-known passwords"),
+	tickField("password_blocklist", "Refuse well-known passwords"),
 	["scope_catalogue", "Own scopes for API keys", { type: "lines" }],
-	check("dev_origins", "Allow localhost origins"),
-	check("private_network", "Allow private network access"),
+	tickField("dev_origins", "Allow localhost origins"),
+	tickField("private_network", "Allow private network access"),
 ]
 const LABELS = Object.fromEntries(FIELDS.map(([name, label]) => [name, label]))
 
@@ -47,8 +50,8 @@ const isEmpty = changes => Object.keys(changes).length === 0
 export default async page => {
 	const path = `${page.path}/policy`
 	const one = await page.get(path)
-	const changed = news()
-	const needs = news()
+	const changed = liveRegion()
+	const needs = liveRegion()
 	const clash = h("div", { role: "alert" })
 	const publish = (base, values) => api(path, { method: "PUT", body: { ...base, ...values }, etag: etagOf(base) })
 	const done = made => {
@@ -60,45 +63,58 @@ export default async page => {
 		request: values => [path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) }],
 		refused: (error, values) => {
 			if (error.status !== 412) return false
-			part(clash, () => drawClash(page, clash, { seen: one, values, publish, done: (...made) => (built.forget(), done(...made)) }))
+			loadPart(
+				clash,
+				() =>
+					drawClash(
+						page, clash, { seen: one, values, publish, done: (...made) => (built.forget(), done(...made)) },
+					),
+			)
 			return true
 		},
 	})
 	const draw = () => {
 		const changes = changesOf(one, { ...one, ...built.values() })
-		fill(changed, !isEmpty(changes) && note("info", "alert", h("strong", "What publishing changes"), diff(changes, LABELS)))
+		replaceContent(
+			changed,
+			!isEmpty(changes) && note("info", "alert", h("strong", "What publishing changes"), diff(changes, LABELS)),
+		)
 		drawNeeds(page, needs, built.querySelector("select").value)
 	}
 	built.addEventListener("input", draw)
 	built.querySelector("select").closest(".field").append(needs)
 	built.querySelector("[role=alert]").before(changed, clash)
-	if (!may("writePolicy")) {
+	if (!isAllowed("writePolicy")) {
 		for (const control of built.querySelectorAll("input, select, textarea, [type=submit]")) control.disabled = true
 	}
 	page.onLeave(built.isEdited)
 	draw()
 	const versions = h("div.stack-gap")
-	add(page.body, h("div.two",
-		card("Sign-up policy", h("p.muted.under", t`Version ${one.version} is in force.`), built), card("Versions", versions)))
-	await part(versions, () => drawVersions(page, versions, one))
+	append(page.body, h("div.two",
+		card("Sign-up policy", h("p.muted.under", t`Version ${one.version} is in force.`), built),
+		card("Versions", versions)))
+	await loadPart(versions, () => drawVersions(page, versions, one))
 }
 
-/** What the chosen mode asks for, and a warning where the tenant has no verified domain, so that nobody could come in by it. */
+/**
+ * What the chosen mode asks for, and a warning where the tenant has no verified domain, so that nobody could come in
+ * by it.
+ */
 async function drawNeeds(page, node, mode) {
 	const text = NEEDS[mode]
 	if (node.dataset.mode === mode) return
 	node.dataset.mode = mode
-	fill(node, text && h("p.hint", text))
+	replaceContent(node, text && h("p.hint", text))
 	if (mode !== "domain" && mode !== "approval") return
 	const { items } = await page.get(`${page.path}/domains?status=verified&limit=1`).catch(() => ({ items: [{}] }))
 	if (items.length || node.dataset.mode !== mode) return
-	add(node, [note("warn", "alert", "This tenant has no verified domain, so nobody can come in this way. ",
+	append(node, [note("warn", "alert", "This tenant has no verified domain, so nobody can come in this way. ",
 		h("a", { href: `${page.base}/domains` }, "Add a domain"), " first.")])
 }
 
 /**
- * Another has published since this page was read: who, when and what, and the choice to publish what was changed here on
- * top of it. `seen`: the policy that the page shows; `values`: the members that were changed here.
+ * Another has published since this page was read: who, when and what, and the choice to publish what was changed
+ * here on top of it. `seen`: the policy that the page shows; `values`: the members that were changed here.
  */
 async function drawClash(page, node, { seen, values, publish, done }) {
 	const current = await page.get(`${page.path}/policy`)
@@ -110,31 +126,44 @@ async function drawClash(page, node, { seen, values, publish, done }) {
 			await done(await run())
 		} catch (error) {
 			// Once more in between: the same is said of the newest.
-			if (error.status === 412) return part(node, () => drawClash(page, node, { seen, values, publish, done }))
+			if (error.status === 412) return loadPart(
+				node, () => drawClash(page, node, { seen, values, publish, done }),
+			)
 			toast(error.message, { stay: true })
 		}
 	}
-	fill(node, note("warn", "alert",
-		h("strong", t`Version ${current.version} was published by ${newest.created_by} `, time(newest.created_at), "."),
-		h("details", h("summary", "See what changed"), isEmpty(theirs) ? say("It says the same as the one you read.") : diff(theirs, LABELS)),
+	replaceContent(node, note("warn", "alert",
+		h(
+			"strong", t`Version ${current.version} was published by ${newest.created_by} `, timeNode(newest.created_at),
+			".",
+		),
+		h(
+			"details", h("summary", "See what changed"),
+			isEmpty(theirs) ? translate("It says the same as the one you read.") : diff(theirs, LABELS),
+		),
 		isEmpty(mine) ? h("p", "What you changed is in force already.")
 			: [h("p", "Yours on top of it changes:"), diff(mine, LABELS)],
-		h("div.acts", !isEmpty(mine) && button("Put mine on top", act(() => publish(current, values)), { look: ".tiny" }),
+		h("div.acts", !isEmpty(mine)
+			&& button("Put mine on top", act(() => publish(current, values)), { look: ".tiny" }),
 			button("Take the newest, drop mine", act(async () => seen), { look: ".tiny" }))))
 }
 
 async function drawVersions(page, node, current) {
 	const { items } = await page.get(`${page.path}/policy/versions?limit=20`)
-	fill(node, items.map((one, at) => h("div.line",
+	replaceContent(node, items.map((one, at) => h("div.line",
 		h("div", h("strong", t`Version ${one.version}`),
-			h("span.muted.small", " · ", time(one.created_at), one.created_by && [" · ", user(one.created_by)]),
+			h("span.muted.small", " · ", timeNode(one.created_at), one.created_by && [" · ", userText(one.created_by)]),
 			items[at + 1] && diff(changesOf(items[at + 1].policy, one.policy), LABELS)),
-		one.version !== current.version && may("writePolicy")
-			&& button("Roll back", () => rollBack(page, current, one), { look: ".tiny", name: t`to version ${one.version}` }))))
+		one.version !== current.version && isAllowed("writePolicy")
+			&& button(
+				"Roll back", () => rollBack(page, current, one), { look: ".tiny", name: t`to version ${one.version}` },
+			))))
 }
 
 const rollBack = (page, current, { version, policy: { version: _, ...body } }) => confirm({
 	title: t`Roll back to version ${version}?`, act: "Roll back",
-	text: h("span", "It is published again as the next version. This changes: ", diff(changesOf(current, body), LABELS)),
+	text: h(
+		"span", "It is published again as the next version. This changes: ", diff(changesOf(current, body), LABELS),
+	),
 	path: `${page.path}/policy`, method: "PUT", body, etag: etagOf(current), said: inForce, after: redraw,
 })

@@ -1,5 +1,8 @@
 import { form } from "../../lib/form.js"
-import { add, api, button, card, confirm, etagOf, facts, forgetTenants, go, h, may, note, t, time, toast, total, undoable } from "../../lib/ui.js"
+import {
+	api, append, button, card, confirm, countTotal, etagOf, factList, forgetTenants, goTo, h, isAllowed, note, t,
+	timeNode, toast, undoable,
+} from "../../lib/ui.js"
 import { suspend } from "../tenants.js"
 
 export default async page => {
@@ -13,13 +16,21 @@ export default async page => {
 		refresh: async () => (etag = etagOf(await api(path))),
 	})
 	page.onLeave(rename.isEdited)
-	add(page.body, h("div.two",
-		h("div.stack-gap", may("editTenant") && !page.isGone && card("Name", rename),
-			card("Facts", facts([["Slug", h("code", one.slug)], ["Id", h("code", one.id)], ["Created", time(one.created_at)]]))),
-		may("suspendTenant") && !page.isGone && card("Close the gate", h("p.muted.under", "Suspending is undone by resuming; deleting can be undone for 30 days."),
+	append(page.body, h("div.two",
+		h("div.stack-gap", isAllowed("editTenant") && !page.isGone && card("Name", rename),
+			card(
+				"Facts",
+				factList(
+					[["Slug", h("code", one.slug)], ["Id", h("code", one.id)], ["Created", timeNode(one.created_at)]],
+				),
+			)),
+		isAllowed("suspendTenant") && !page.isGone && card("Close the gate", h(
+			"p.muted.under", "Suspending is undone by resuming; deleting can be undone for 30 days.",
+		),
 			h("div.acts", one.status === "active" && button("Suspend tenant", () => suspend(one, page.again)),
 				one.status !== "deleted" && button("Delete tenant", () => remove(page, one), { look: ".danger" }))),
-		!may("editTenant") && note("info", "lock", "Your role reads these settings; owners and admins change them.")))
+		!isAllowed("editTenant")
+			&& note("info", "lock", "Your role reads these settings; owners and admins change them.")))
 }
 
 async function remove(page, one) {
@@ -27,12 +38,15 @@ async function remove(page, one) {
 		api(`${page.path}/${what}?limit=1`).then(found => found.total, () => null)))
 	confirm({
 		title: t`Delete ${one.name}?`, act: "Delete tenant", type: one.slug,
-		text: t`${total(users, "user", "users")}, ${total(keys, "API key", "API keys")} and all invites stop working now. It can be restored for 30 days.`,
+		text: t`${countTotal(users, "user", "users")}, ${countTotal(keys, "API key", "API keys")} and all invites stop working now. It can be restored for 30 days.`,
 		path: page.path, etag: etagOf(one),
 		done: () => {
 			forgetTenants()
-			undoable(t`${one.name} is deleted`, () => api(`${page.path}/restore`, { method: "POST" }).then(() => go(`${page.base}/settings`)))
-			go("/console/tenants")
+			undoable(
+				t`${one.name} is deleted`,
+				() => api(`${page.path}/restore`, { method: "POST" }).then(() => goTo(`${page.base}/settings`)),
+			)
+			goTo("/console/tenants")
 		},
 	})
 }

@@ -1,4 +1,7 @@
-import { act, alike, api, choices, confirm, created, file, formDialog, list, may, none, only, search, STATUS, t, undoable, when, who, words } from "../../lib/ui.js"
+import {
+	api, choices, confirm, createdColumn, exportFile, filterLink, formDialog, isAllowed, list, lookalikeNote, noValue,
+	personCell, queryString, runAct, STATUS, t, timeColumn, undoable, words,
+} from "../../lib/ui.js"
 
 const NOUN = ["user", "users"]
 const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
@@ -12,30 +15,46 @@ export default async page => {
 	const path = one => `${page.path}/users/${one.id}`
 	const post = verb => one => api(`${path(one)}/${verb}`, { method: "POST" })
 	await list(page, {
-		path: `${page.path}/users`, noun: NOUN, exports: true, search: "Search by email or name", create: ["editUsers", "Add user", reload => open(page, reload)],
-		empty: { title: "Nobody has come in yet", text: "Invite people, add them here, or let the sign-up policy admit them." },
-		filters: [["status", "Status", "pending active suspended deleted"], ROLE, ["provider", "Provider", { options: [...KINDS, ...choices("password")] }]],
+		path: `${page.path}/users`, noun: NOUN, exports: true, search: "Search by email or name",
+		create: ["editUsers", "Add user", reload => open(page, reload)],
+		empty: {
+			title: "Nobody has come in yet",
+			text: "Invite people, add them here, or let the sign-up policy admit them.",
+		},
+		filters: [
+			["status", "Status", "pending active suspended deleted"], ROLE,
+			["provider", "Provider", { options: [...KINDS, ...choices("password")] }],
+		],
 		columns: [
-			["User", one => [who(one, `${page.base}/users/${one.id}`), alike(one.email)], { sort: "email" }],
+			[
+				"User", one => [personCell(one, `${page.base}/users/${one.id}`), lookalikeNote(one.email)],
+				{ sort: "email" },
+			],
 			STATUS,
-			["Role", one => only("role", one.role, words(one.role))],
-			["Sign-in by", one => (one.identities ?? []).map(id => words(id.provider)).join(", ") || none()],
-			when("Last sign-in", "last_sign_in_at"),
-			created(),
+			["Role", one => filterLink("role", one.role, words(one.role))],
+			["Sign-in by", one => (one.identities ?? []).map(id => words(id.provider)).join(", ") || noValue()],
+			timeColumn("Last sign-in", "last_sign_in_at"),
+			createdColumn(),
 		],
 		actions: (one, reload) => actions(page, one, reload),
 		bulk: [
-			{ text: "Export", fits: () => true, all: some => file(`${page.path}/users${search({ ids: some.map(one => one.id) })}`, NOUN) },
-			may("editUsers") && { text: "Approve", fits: isWaiting, run: post("approve") },
-			may("suspendUsers") && {
-				text: "Suspend", fits: one => one.status === "active", run: post("suspend"), back: may("editUsers") && post("resume"),
+			{
+				text: "Export", fits: () => true,
+				all: some => exportFile(`${page.path}/users${queryString({ ids: some.map(one => one.id) })}`, NOUN),
+			},
+			isAllowed("editUsers") && { text: "Approve", fits: isWaiting, run: post("approve") },
+			isAllowed("suspendUsers") && {
+				text: "Suspend", fits: one => one.status === "active", run: post("suspend"),
+				back: isAllowed("editUsers") && post("resume"),
 				asks: "Their sign-ins, sessions and keys are refused at once. Resuming lets them work again.",
 			},
-			may("editUsers") && {
-				text: "Resume", fits: one => one.status === "suspended", run: post("resume"), back: may("suspendUsers") && post("suspend"),
+			isAllowed("editUsers") && {
+				text: "Resume", fits: one => one.status === "suspended", run: post("resume"),
+				back: isAllowed("suspendUsers") && post("suspend"),
 			},
-			may("editUsers") && {
-				text: "Delete", fits: one => /active|pending|suspended/.test(one.status), asks: ENDS, back: post("restore"),
+			isAllowed("editUsers") && {
+				text: "Delete", fits: one => /active|pending|suspended/.test(one.status), asks: ENDS,
+				back: post("restore"),
 				run: one => api(path(one), { method: "DELETE" }),
 			},
 		].filter(Boolean),
@@ -48,8 +67,9 @@ const isWaiting = one => one.status === "pending" && one.source === "approval"
 export function actions(page, one, reload) {
 	const path = `${page.path}/users/${one.id}`
 	const { email: name, status } = one
-	const [edits, suspends] = [may("editUsers"), may("suspendUsers")]
-	const turn = (word, said, back) => act(`${path}/${word}`, { back: back && (() => turn(back, "Taken back")) }, said, reload)
+	const [edits, suspends] = [isAllowed("editUsers"), isAllowed("suspendUsers")]
+	const turn = (word, said, back) =>
+		runAct(`${path}/${word}`, { back: back && (() => turn(back, "Taken back")) }, said, reload)
 	const remove = () => confirm({
 		title: t`Delete ${name}?`, act: "Delete user", text: ENDS, path,
 		done: () => {
@@ -63,7 +83,8 @@ export function actions(page, one, reload) {
 			&& { text: "Resume", run: () => turn("resume", t`${name} may sign in again`, suspends && "suspend") },
 		edits && status === "deleted" && { text: "Restore", run: () => turn("restore", t`${name} is restored`) },
 		suspends && status === "active" && {
-			text: "Suspend", run: () => turn("suspend", t`${name} is suspended: sessions and keys are refused`, edits && "resume"),
+			text: "Suspend",
+			run: () => turn("suspend", t`${name} is suspended: sessions and keys are refused`, edits && "resume"),
 		},
 		edits && /active|pending|suspended/.test(status) && { text: "Delete", run: remove },
 	]
