@@ -1,5 +1,5 @@
 // Names whose letters may be taken for others: the server compares them by their ASCII form, people by their look.
-import { h, icon, note, t, userText } from "./core.js"
+import { icon, note, t, userText } from "./core.js"
 
 const script = name => new RegExp(`\\p{Script=${name}}`, "u")
 const LATIN = script("Latin")

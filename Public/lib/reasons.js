@@ -54,23 +54,27 @@ const REASONS = {
 const lacksAuthority = ({ reason, trace }) => reason === "email_unverified"
 	&& trace?.some(({ rule, detail }) => rule === "9" && detail === "not authoritative")
 
+const authorityFor = domain =>
+	t`Register a provider as the authority of ${domain} (Providers, trust: authoritative), or invite this address.`
+
 /** Why, and what next, as two sentences; null where there is no reason. */
 export function explained(one) {
 	if (!one.reason) return null
 	if (lacksAuthority(one)) {
-		const domain = one.email?.split("@")[1]
+		const domain = one.email?.split("@")[1] ?? translate("this domain")
 		return [
 			translate("The provider says that the address is verified, and the domain is a verified domain of "
-				+ "the tenant. To come in by "
-				+ "the domain alone, that is not enough: the provider must be the authority of the domain."),
-			t`Register a provider as the authority of ${domain ?? translate("this domain")} (Providers, trust: authoritative), or invite this address.`,
+				+ "the tenant. To come in by the domain alone, that is not enough: the provider must be the "
+				+ "authority of the domain."),
+			authorityFor(domain),
 		]
 	}
 	return (REASONS[one.reason] ?? [words(one.reason)]).map(translate)
 }
 
 // The rules of the engine, by the number that a trace gives them.
-const RULES = ["", "Is the identity known?", "Is there an address?", "Is there an invite token?", "Which tenants may it be?",
+const RULES = [
+	"", "Is the identity known?", "Is there an address?", "Is there an invite token?", "Which tenants may it be?",
 	"Does anything vouch for the address?", "Is there a live invite?", "Is a user waiting?", "Is there an active user?",
 	"May the people of a verified domain come in?", "Is the tenant open?"]
 const GOOD = ["linked", "created", "existing", "reserved", "vouched for", "as if vouched for"]

@@ -5,7 +5,8 @@ import {
 const isBlank = value => value == null || value.length === 0
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 /** Members whose values are codes, which have words. */
-const CODES = /^(status|role|default_role|sign_up|auto_link|outcome|reason|kind|provider|email_trust|delivery|source|environment)$/
+const CODES = new RegExp("^(status|role|default_role|sign_up|auto_link|outcome|reason|kind|provider|email_trust"
+	+ "|delivery|source|environment)$")
 
 /** A value of a change as a reader sees it: a time in their zone, a code in words. */
 function plain(field, value) {

@@ -151,7 +151,8 @@ async function invite(page, token) {
 
 function email(page, token) {
 	if (!token) return door(page, "No link here", "Open the link from your mail again; it ends with a long code.")
-	door(page, "Confirm your new address", "From then on your account has this address, and the old one is told.", form([], {
+	const lead = "From then on your account has this address, and the old one is told."
+	door(page, "Confirm your new address", lead, form([], {
 		submit: "Confirm the address",
 		send: async () => {
 			const { email } = await api("/email-changes/confirm", { body: { token } })

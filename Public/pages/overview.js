@@ -86,9 +86,9 @@ function drawBars(node, { sign_ups: points, time_zone: timeZone }, chosen) {
 		? { hour: "2-digit", minute: "2-digit", timeZone }
 		: { month: "short", day: "numeric", timeZone }
 	const series = [["in", "admitted", "Admitted"], ["out", "refused", "Refused"]]
-	const sentence = ([admitted, refused], highest) => (isHours
-		? t`${admitted} admitted, ${refused} refused; at most ${highest} an hour. Times are in the zone ${timeZone}.`
-		: t`${admitted} admitted, ${refused} refused; at most ${highest} a day. Days begin at midnight in the zone ${timeZone}.`)
+	const sentence = ([ins, outs], most) => (isHours
+		? t`${ins} admitted, ${outs} refused; at most ${most} an hour. Times are in the zone ${timeZone}.`
+		: t`${ins} admitted, ${outs} refused; at most ${most} a day. Days begin at midnight in the zone ${timeZone}.`)
 	replaceContent(node, h("h2", "Sign-ups"), bars("Sign-ups", points, series, style, sentence))
 }
 

@@ -5,7 +5,10 @@ const SVG = "http://www.w3.org/2000/svg"
 const SPOKEN = ["aria-label", "title", "placeholder"]
 const DATA = ["CODE", "KBD"]
 
-/** `h("button.btn.primary", {onclick, "aria-label": "x"}, ...children)`; the properties may be left out. */
+/**
+ * Makes an element: `h("button.btn.primary", {onclick, "aria-label": "x"}, ...children)`; the properties may be left
+ * out. It is named `h` as in hyperscript, since a page is little else than calls of it.
+ */
 export function h(selector, ...kids) {
 	const props = Object.getPrototypeOf(kids[0] ?? 0) === Object.prototype ? kids.shift() : {}
 	const [tag, ...classes] = selector.split(".")

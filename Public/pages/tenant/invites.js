@@ -11,10 +11,11 @@ const link = invite => invite.accept_url && revealSecret({
 
 export default async page => {
 	const path = `${page.path}/invites`
+	const sentAt = one => ago(one.updated_at ?? one.created_at)
 	/** A new link: the one that was sent before ends with it, so that is asked. */
 	const resend = (one, { body, title, act: text }, reload) => confirm({
 		title, act: text, keep: "Keep the old link", path: `${path}/${one.id}/resend`, method: "POST", body,
-		text: t`The link that ${one.email} was sent ${ago(one.updated_at ?? one.created_at)} stops working now; a new one takes its place.`,
+		text: t`The link that ${one.email} was sent ${sentAt(one)} stops working now; a new one takes its place.`,
 		done: made => {
 			reload()
 			if (made.accept_url) link(made)

@@ -93,10 +93,10 @@ const cut = (path, one, reload) => confirm({
 	said: "The old secret has ended", after: reload,
 })
 
-const rollBack = (path, one, reload) => confirm({
-	title: t`Roll ${one.name} back?`, act: "Roll back", keep: "Keep the new secret", path: `${path}/rollback`,
+const rollBack = (path, { name, last4, previous }, reload) => confirm({
+	title: t`Roll ${name} back?`, act: "Roll back", keep: "Keep the new secret", path: `${path}/rollback`,
 	method: "POST",
-	text: t`Calls with the new secret …${one.last4} fail at once; the old one …${one.previous.last4} works on. This is final.`,
+	text: t`Calls with the new secret …${last4} fail at once; the old one …${previous.last4} works on. This is final.`,
 	said: "The old secret is the only one again", after: reload,
 })
 

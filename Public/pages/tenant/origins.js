@@ -52,9 +52,10 @@ const open = (path, reload) => formDialog({
 	path,
 	done: (made, values) => {
 		const changed = made.origin !== values.origin
+		const how = made.normalised?.join(", ") || "its spelling was brought to the usual form"
 		toast(
 			changed
-				? t`Saved as ${made.origin}: ${made.normalised?.join(", ") || "its spelling was brought to the usual form"}`
+				? t`Saved as ${made.origin}: ${how}`
 				: t`${made.origin} is allowed`,
 			{ stay: changed },
 		)

@@ -36,9 +36,10 @@ export default async page => {
 async function remove(page, one) {
 	const [users, keys] = await Promise.all(["users", "api-keys"].map(what =>
 		api(`${page.path}/${what}?limit=1`).then(found => found.total, () => null)))
+	const [allUsers, allKeys] = [countTotal(users, "user", "users"), countTotal(keys, "API key", "API keys")]
 	confirm({
 		title: t`Delete ${one.name}?`, act: "Delete tenant", type: one.slug,
-		text: t`${countTotal(users, "user", "users")}, ${countTotal(keys, "API key", "API keys")} and all invites stop working now. It can be restored for 30 days.`,
+		text: t`${allUsers}, ${allKeys} and all invites stop working now. It can be restored for 30 days.`,
 		path: page.path, etag: etagOf(one),
 		done: () => {
 			forgetTenants()

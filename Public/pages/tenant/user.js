@@ -90,9 +90,10 @@ const identities = (path, one, edits) => h("div.stack-gap", one.identities?.map(
 	edits && button("Unlink", () => unlink(path, one, id), { look: ".ghost.tiny", name: id.subject }))),
 !one.identities?.length && noValue("None yet: it is linked at the first sign-in."))
 
+const lastUse = id => (id.last_used_at ? ago(id.last_used_at) : "–")
 const unlink = (path, one, id) => confirm({
 	title: t`Unlink ${words(id.provider)}?`, act: "Unlink",
-	text: t`${one.email} can no longer sign in with it, and all open sessions end. Last used: ${id.last_used_at ? ago(id.last_used_at) : "–"}.`,
+	text: t`${one.email} can no longer sign in with it, and all open sessions end. Last used: ${lastUse(id)}.`,
 	path: `${path}/identities/${id.id}`, said: "Unlinked", after: redraw,
 })
 
@@ -106,9 +107,11 @@ const link = path => formDialog({
 	path: `${path}/identities`, said: "Linked", after: redraw,
 })
 
+/** When a secret that was made ends. */
+const endOf = made => formatDay(made.expires_at, { timeStyle: "short" })
 const grant = (path, one) => runAct(`${path}/link-grants`, {}, "", made => revealSecret({
 	title: "Link grant", secret: made.token, name: "LINK_GRANT",
-	text: t`With it, ${one.email} adds one more sign-in. It works once, until ${formatDay(made.expires_at, { timeStyle: "short" })}, and is shown only now.`,
+	text: t`With it, ${one.email} adds one more sign-in. It works once, until ${endOf(made)}, and is shown only now.`,
 }))
 
 const endAll = (path, one) => confirm({
@@ -123,7 +126,7 @@ const passwordLink = (path, one) => confirm({
 		+ "sessions end.",
 	done: made => revealSecret({
 		title: "Password link", secret: made.url, name: "PASSWORD_LINK",
-		text: t`Send it to ${one.email}. It works once, until ${formatDay(made.expires_at, { timeStyle: "short" })}, and is shown only now.`,
+		text: t`Send it to ${one.email}. It works once, until ${endOf(made)}, and is shown only now.`,
 	}),
 })
 
