@@ -50,7 +50,8 @@ enum JoinedFiles {
 
     /// The name of the part that a line stands for.
     private static func part(named line: Substring, of folder: String) -> String? {
-        for start in ["export * from \"./\(folder)/", "@import \"\(folder)/"] where line.hasPrefix(start) {
+        for start in ["export * from \"./\(folder)/", "@import \"\(folder)/"]
+        where line.hasPrefix(start) {
             return String(line.dropFirst(start.count).prefix { $0 != "\"" })
         }
         return nil
@@ -69,8 +70,10 @@ private struct JoinedScript {
     var isEmpty: Bool { body.isEmpty }
 
     var text: String {
-        order.map { "import { \((imports[$0] ?? []).sorted().joined(separator: ", ")) } from \"\($0)\"\n" }
-            .joined() + body
+        order.map {
+            "import { \((imports[$0] ?? []).sorted().joined(separator: ", ")) } from \"\($0)\"\n"
+        }
+        .joined() + body
     }
 
     /// A part stands one folder deeper than the file that it becomes a piece of.
@@ -87,7 +90,9 @@ private struct JoinedScript {
         path.hasPrefix("../../") ? String(path.dropFirst(3)) : "./" + path.dropFirst(3)
     }
 
-    private mutating func add(_ text: String, isSibling: (String) -> Bool, moved: (String) -> String) {
+    private mutating func add(
+        _ text: String, isSibling: (String) -> Bool, moved: (String) -> String
+    ) {
         var statement = ""
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             guard !statement.isEmpty || line.hasPrefix("import {") else {
@@ -104,7 +109,9 @@ private struct JoinedScript {
             if imports[target] == nil { order.append(target) }
             for name in names.split(separator: ",") {
                 let trimmed = AssetBytes.trim(Array(name.utf8).filter { $0 != 0x0A && $0 != 0x09 })
-                if !trimmed.isEmpty { imports[target, default: []].insert(String(decoding: trimmed, as: UTF8.self)) }
+                if !trimmed.isEmpty {
+                    imports[target, default: []].insert(String(decoding: trimmed, as: UTF8.self))
+                }
             }
         }
     }
