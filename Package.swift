@@ -105,7 +105,7 @@ let package = Package(
         tests("JSONTests", ["JSON"]),
         tests("HTTPTests", ["HTTP", "TestSupport"]),
         tests("RoutingTests", ["Routing", "HTTP"]),
-        tests("CryptographyTests", ["Cryptography"]),
+        tests("CryptographyTests", ["Cryptography", "Text"]),
         tests(
             "OutboundTests", ["Outbound", "Serving", "Networking", "HTTP", "Text", "TestSupport"]),
         tests(

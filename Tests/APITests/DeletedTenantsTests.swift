@@ -129,7 +129,7 @@ import Text
         let admin = try await service.session(role: .admin, tenant: nil)
         #expect(try await delete(own, "?purge=true") == 403)
         #expect(try await delete(admin, "") == 403)
-        for role in ["developer", "support", "auditor"] {
+        for role in [Operator.Role.developer, .support, .auditor] {
             let token = try await service.session(role: role, tenant: nil)
             #expect(try await delete(token, "?purge=true") == 403)
         }

@@ -116,7 +116,7 @@ import Text
         let fixture = try await UserFixture.make()
         let storage = fixture.service.storage
         let person = try await storage.createOperator(
-            email: "o@a.example", emailKey: "o@a.example", name: "O", role: "owner",
+            email: "o@a.example", emailKey: "o@a.example", name: "O", role: .owner,
             tenant: nil, passwordHash: nil, by: .system)
         _ = try await fixture.service.session(role: .owner, tenant: nil)
         let suspended = try await fixture.service.send(

@@ -148,7 +148,7 @@ import Text
         let response = try await fixture.dispatcher().respond(to: request())
         guard case .stream(let next) = response.body else { throw Broken() }
         _ = try await next()
-        fixture.role.withLock { $0 = "member" }
+        fixture.role.withLock { $0 = .member }
         await #expect(throws: Problem.self) { try await next() }
         #expect(fixture.records.all.map(\.status) == [200, 403])
     }

@@ -128,7 +128,7 @@ import Text
     @Test func `a caller who may not revoke one of the keys revokes none`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
         let person = try await service.makeUser(
-            "ann@acme.example", name: "Ann", role: "admin", password: "correct horse battery",
+            "ann@acme.example", name: "Ann", role: .admin, password: "correct horse battery",
             in: tenant)
         let owned = #","owner":{"type":"user","id":"\#(person.id)"}"#
         let root = try await service.makeKey(Self.making, owned)

@@ -202,7 +202,7 @@ import Text
         let (service, _) = try await TestService.makeWithTenant(clock: clock)
         let hash = try await service.composition.passwords.hash(Array("a good password".utf8))
         let person = try await service.storage.createOperator(
-            email: "own@example.com", emailKey: "own@example.com", name: nil, role: "owner",
+            email: "own@example.com", emailKey: "own@example.com", name: nil, role: .owner,
             tenant: nil, passwordHash: hash, by: .system)
         func signIn(_ password: String, _ address: String) async throws -> Int {
             try await service.send(

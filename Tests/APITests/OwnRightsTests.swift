@@ -89,8 +89,8 @@ import Text
         let fixture = try await RightsFixture.make(try await UserFixture.make())
         let service = fixture.base.service
         let sender: TestService.Credential =
-            if who == "support" {
-                .session(try await service.session(role: who, tenant: fixture.base.tenant.id))
+            if let role = Operator.Role(rawValue: who) {
+                .session(try await service.session(role: role, tenant: fixture.base.tenant.id))
             } else {
                 .bearer(try await fixture.key(RightsFixture.every, owner: fixture.people[.manager]))
             }
@@ -141,23 +141,23 @@ import Text
             let me = try await service.send(.get, "/v1/me", as: who)
             return Set((me.json["rights"]?.array ?? []).compactMap(\.string))
         }
-        func rights(_ role: String, in tenant: UUID? = nil) async throws -> Set<String> {
+        func rights(_ role: Operator.Role, in tenant: UUID? = nil) async throws -> Set<String> {
             try await rights(.session(try await service.session(role: role, tenant: tenant)))
         }
         let all = Set(Right.allCases.map(\.rawValue))
-        #expect(try await rights("owner") == all)
-        let own = try await rights("owner", in: fixture.base.tenant.id)
+        #expect(try await rights(.owner) == all)
+        let own = try await rights(.owner, in: fixture.base.tenant.id)
         #expect(own == Set(Right.allCases.filter { !$0.isPlatformOnly }.map(\.rawValue)))
-        let auditor = try await rights("auditor")
+        let auditor = try await rights(.auditor)
         #expect(
             auditor == [
                 "readTenant", "readUsers", "readInvites", "readDecisions", "listKeys",
                 "readOrigins", "readClients", "evaluate", "evaluateOrigins", "readPolicy",
                 "readProviders", "readAudit",
             ])
-        let developer = try await rights("developer")
+        let developer = try await rights(.developer)
         #expect(developer.contains("readAudit") && !developer.contains("manageInvites"))
-        #expect(try await rights("support").contains("manageInvites"))
+        #expect(try await rights(.support).contains("manageInvites"))
         let person = try await rights(member)
         #expect(person.contains("readUsers") && !person.contains("editUsers"))
         let narrow = try await fixture.key(["users:read"])

@@ -166,7 +166,7 @@ import Text
                 .post, "\(Self.acme)/api-keys/\(made["id"]?.string ?? "")/revoke", "{}")
         case .manager, .memberNow:
             let user = try await service.makeUser(
-                "max@ex.com", name: "Max", role: "manager", password: "a long password",
+                "max@ex.com", name: "Max", role: .manager, password: "a long password",
                 in: fixture.tenant)
             let made = try await key(#","owner":{"type":"user","id":"\#(user.id)"}"#)
             try await invite(.bearer(made["key"]?.string ?? ""))

@@ -113,7 +113,7 @@ private struct Caller: Sendable {
         ]
         for (column, role) in Operator.Role.allCases.enumerated() {
             for tenant in [nil, fixture.base.tenant.id] {
-                let token = try await service.session(role: role.rawValue, tenant: tenant)
+                let token = try await service.session(role: role, tenant: tenant)
                 all.append(
                     Caller(
                         name: "\(role) \(tenant == nil ? "of the platform" : "of the tenant")",

@@ -161,14 +161,14 @@ MUTANTS = [
     mutant(
         "P2", "a tenant's failures use up an address at the platform",
         "HookCallerTests/`a tenant's failures do not use up an address at the platform`",
-        ("Sources/Product/Storage/Throttling/AttemptLimits.swift",
+        ("Sources/Product/Storage/Provisioning/AttemptLimits.swift",
          "key: \"address \\($0.key) \\(call.callerName)\"",
          "key: \"address \\($0.key) \\(MUTATED ? \"\" : call.callerName)\""),
     ),
     mutant(
         "P2", "a tenant's failures use up a provider of the platform",
         "ProvisioningLimitTests/`one tenant's hook does not use up another's`",
-        ("Sources/Product/Storage/Throttling/AttemptLimits.swift",
+        ("Sources/Product/Storage/Provisioning/AttemptLimits.swift",
          "key: \"provider \\($0.id) \\(call.callerName)\"",
          "key: \"provider \\($0.id) \\(MUTATED ? \"\" : call.callerName)\""),
     ),
@@ -226,7 +226,7 @@ MUTANTS = [
     mutant(
         "P4", "a federated person's new sub is another person's",
         "NativeNameTests/`a federated user's new sub is kept beside the old one, and both sign in`",
-        ("Sources/Product/Domain/Users/IdentityKey.swift",
+        ("Sources/Product/Domain/Provisioning/IdentityKey.swift",
          "provider == .cognito && !issuer.utf8.contains(0x2F)",
          "provider == .cognito && (MUTATED || !issuer.utf8.contains(0x2F))"),
     ),
@@ -272,8 +272,8 @@ MUTANTS = [
          "let isKnown = facts.known.contains",
          "let isKnown = !MUTATED && facts.known.contains"),
         ("Sources/Product/Domain/Provisioning/Rules/UserNameRules.swift",
-         "(4...10).contains(rule)",
-         "(MUTATED ? 1...10 : 4...10).contains(rule)"),
+         "let rule = refusingRule?.number, rule >= 4,",
+         "let rule = refusingRule?.number, MUTATED || rule >= 4,"),
     ),
     mutant(
         "P5", "the recorded decision has what the stranger was told",
@@ -285,7 +285,7 @@ MUTANTS = [
     mutant(
         "H4", "the workspace app shows whose address it is",
         "StrangersToldTests/`the workspace app reveals only active users`",
-        ("Sources/Product/SignIn/Account/BearerPerson.swift",
+        ("Sources/Product/SignIn/Requests/BearerPerson.swift",
          "return result.publicView",
          "return MUTATED ? result : result.publicView"),
     ),
@@ -442,7 +442,7 @@ MUTANTS = [
     mutant(
         "M3", "an operator's places are forgotten after a day",
         "OperatorClaimsTests/`a place where the sign-in was right is known for 90 days, by a link too`",
-        ("Sources/Product/Storage/Retention/Retention.swift",
+        ("Sources/Product/Storage/Retention.swift",
          "column: \"last_at\") { _ in 90 * 86_400 },",
          "column: \"last_at\") { _ in\n"
          "            MUTATED ? 86_400 : 90 * 86_400\n"
@@ -693,8 +693,8 @@ MUTANTS = [
         "LOW cookie", "behind a proxy that is not named the cookie is a plain one",
         "TrustedProxiesTests/`a public address of https makes cookies secure, whatever the way to the server`",
         ("Sources/Service/Application/Service.swift",
-         "isSecure: PublicAddress(publicURL).map { sameBytes($0.scheme, \"https\") } ?? false)",
-         "isSecure: !MUTATED && (PublicAddress(publicURL).map { sameBytes($0.scheme, \"https\") } ?? false))"),
+         "isSecure: PublicAddress(configuration.address).map { sameBytes($0.scheme, \"https\") }",
+         "isSecure: PublicAddress(configuration.address).map { !MUTATED && sameBytes($0.scheme, \"https\") }"),
     ),
     mutant(
         "LOW mail domains", "twelve domains of mail for everyone may be claimed",

@@ -253,7 +253,7 @@ MUTANTS = [
     mutant(
         "B7", "uses by key are not counted, verifications are",
         "KeyVerificationTests/`the uses of a key are counted by the day`",
-        ("Sources/Product/Storage/APIKeys/KeyUses.swift",
+        ("Sources/Product/Storage/APIKeys/KeyUses+Writing.swift",
          "default: KeyUses.Hour(start: hour.start)].uses += hour.uses",
          "default: KeyUses.Hour(start: hour.start)].uses += MUTATED ? hour.verified : hour.uses"),
     ),

@@ -222,8 +222,8 @@ MUTANTS = [
         "O1.9", "the documents name rights that nobody grants",
         "DocumentedExamplesTests/`scopes are named as they are granted, and no right by its inner name`",
         ("Sources/Product/API/OpenAPI/AccessDocument.swift",
-         "scopes(name).first.map { \"the scope `\\($0)`\" } ??",
-         "MUTATED ? \"`\\(name)`\" : scopes(name).first.map { \"the scope `\\($0)`\" } ??"),
+         "scopes(right).first.map { \"the scope `\\($0)`\" } ??",
+         "MUTATED ? \"`\\(right)`\" : scopes(right).first.map { \"the scope `\\($0)`\" } ??"),
     ),
     mutant(
         "O1.9", "examples hold what the server refuses",
@@ -235,7 +235,7 @@ MUTANTS = [
     mutant(
         "O1.9", "members and parameters are not described",
         "DocumentedExamplesTests/`every member and every parameter is described`",
-        ("Sources/Product/API/OpenAPI/Vocabulary.swift",
+        ("Sources/Product/API/Shapes/Vocabulary.swift",
          "static func description(of name: String) -> String? { members[name] }",
          "static func description(of name: String) -> String? { MUTATED ? nil : members[name] }"),
     ),
@@ -281,7 +281,7 @@ MUTANTS = [
     mutant(
         "O1.11", "a COMMIT that was refused is unknown",
         "ServerFaultTests/`a COMMIT that the server refuses for want of room is not unknown`",
-        ("Sources/Platform/Postgres/Transaction.swift",
+        ("Sources/Platform/Postgres/TransactionSession.swift",
          "guard error.isUnavailable, !error.saysNothingWritten else",
          "guard error.isUnavailable, MUTATED || !error.saysNothingWritten else"),
     ),
@@ -318,16 +318,16 @@ MUTANTS = [
         "OperatorClaimsTests/`an operator becomes active by signing in alone, and the last who has "
         "signed in stays`",
         ("Sources/Product/API/Operators/OperatorEndpoints.swift",
-         "guard asked.isSame(as: \"active\"), row.lastSignInAt == nil,",
-         "guard !MUTATED, asked.isSame(as: \"active\"), row.lastSignInAt == nil,"),
+         "guard asked == .active, row.lastSignInAt == nil,",
+         "guard !MUTATED, asked == .active, row.lastSignInAt == nil,"),
     ),
     mutant(
         "O1.12", "an owner who never signed in counts as one that stays",
         "OperatorClaimsTests/`an operator becomes active by signing in alone, and the last who has "
         "signed in stays`",
         ("Sources/Product/Storage/Operators/OperatorChanges.swift",
-         "one.status.utf8.elementsEqual(\"active\".utf8), one.lastSignInAt != nil",
-         "one.status.utf8.elementsEqual(\"active\".utf8), MUTATED || one.lastSignInAt != nil"),
+         "one.status == .active, one.lastSignInAt != nil",
+         "one.status == .active, MUTATED || one.lastSignInAt != nil"),
     ),
     mutant(
         "O1.12", "the log names neither tenant nor caller",
@@ -353,7 +353,7 @@ MUTANTS = [
     mutant(
         "O1.12", "no bucket ends at a tenth of a second",
         "OperationTests/`metrics count requests by route and status class, and show pools and memory`",
-        ("Sources/Platform/Observability/Metrics.swift",
+        ("Sources/Platform/Observability/Meters.swift",
          "50_000_000, 100_000_000, 250_000_000,",
          "50_000_000, MUTATED ? 104_857_600 : 100_000_000, 250_000_000,"),
     ),

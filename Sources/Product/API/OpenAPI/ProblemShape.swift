@@ -39,6 +39,6 @@ extension ObjectShape {
                                 "JSON pointer into the body, or `?name` for a query parameter."),
                             .required("code", .enumeration(of: FieldCode.self)),
                             .required("detail", .string(max: 4096)),
-                        ])), max: Decoder.maxErrors)),
+                        ])), max: Problem.maxErrors)),
         ], open: true)
 }

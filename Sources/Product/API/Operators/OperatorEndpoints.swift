@@ -47,7 +47,7 @@ enum OperatorEndpoints {
                     ]))
         ], problems: [.emailTaken, .notFound, .rateLimited], secret: true
     ) { call in
-        let address = try address(call.input.string("email"), at: "/email")
+        let address = try call.input.emailAddress("email")
         let role: Operator.Role = try call.input.case("role")
         let tenant = try await scope(call)
         try requireGrant(call, role, in: tenant)
@@ -220,13 +220,5 @@ enum OperatorEndpoints {
             throw Problem.invalid([FieldError("/scope/tenant_id", .invalid, "is no tenant")])
         }
         return asked
-    }
-
-    static func address(_ text: String, at pointer: String) throws -> EmailAddress {
-        do throws(EmailFault) {
-            return try EmailAddress(text)
-        } catch {
-            throw Problem.invalid([FieldError(pointer, .invalid, "must be an email address")])
-        }
     }
 }

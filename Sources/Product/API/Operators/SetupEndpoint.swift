@@ -24,7 +24,7 @@ enum SetupEndpoint {
         answers: [.created(OperatorRow.shape)], problems: [.notFound, .unauthorized, .rateLimited]
     ) { call in
         let database = try call.services.database
-        let address = try OperatorEndpoints.address(call.input.string("email"), at: "/email")
+        let address = try call.input.emailAddress("email")
         // A malformed token is answered like a wrong one.
         let hash = TokenSecret.hash(try call.input.string("token")) ?? []
         switch try await database.setupState(tokenHash: hash) {

@@ -23,7 +23,7 @@ enum PasswordResetEndpoints {
                 ])),
         answers: [Answer(202)], problems: [.unavailable, .rateLimited], maxBody: 1 << 14
     ) { call in
-        let address = try OperatorEndpoints.address(call.input.string("email"), at: "/email")
+        let address = try call.input.emailAddress("email")
         let database = try call.services.database
         try await checkAsks(database, call)
         var tenant: UUID?

@@ -21,6 +21,9 @@ package struct FieldError: Sendable, Equatable {
 
 /// An error response by RFC 9457, thrown from anywhere below the dispatcher.
 package struct Problem: Error, Sendable {
+    /// More errors than this are not worth their bytes.
+    static let maxErrors = 100
+
     /// Usually the code's own status.
     package var status: Int
     /// For programs: decides the document's `type`.
@@ -59,7 +62,7 @@ package struct Problem: Error, Sendable {
         return Problem(
             .validationFailed,
             "The input is not valid: \(pointers.joined(separator: ", "))\(rest).",
-            errors: Array(errors.prefix(Decoder.maxErrors)))
+            errors: Array(errors.prefix(maxErrors)))
     }
 
     /// 404; `what` completes "There is no such …".

@@ -3,9 +3,6 @@ import Text
 
 /// Checks a value against a shape and collects all faults.
 struct Decoder {
-    /// More errors than this are not worth their bytes.
-    static let maxErrors = 100
-
     let allowsReadOnly: Bool
     private(set) var errors: [FieldError] = []
 
@@ -116,7 +113,7 @@ struct Decoder {
     }
 
     mutating func fail(_ pointer: String, _ code: FieldCode, _ detail: String) {
-        guard errors.count < Self.maxErrors else { return }
+        guard errors.count < Problem.maxErrors else { return }
         errors.append(FieldError(pointer, code, detail))
     }
 }

@@ -75,6 +75,14 @@ package struct Input: Sendable, Equatable {
         try given(optionalCase(name))
     }
     /// A required integer of the shape.
+    /// 422 for text that is no email address.
+    package func emailAddress(_ name: String) throws -> EmailAddress {
+        do throws(EmailFault) {
+            return try EmailAddress(optionalString(name) ?? "")
+        } catch {
+            throw Problem.invalid([FieldError("/" + name, .invalid, "must be an email address")])
+        }
+    }
     package func int(_ name: String) throws -> Int { try given(optionalInt(name)) }
     /// A required boolean of the shape.
     package func bool(_ name: String) throws -> Bool { try given(optionalBool(name)) }

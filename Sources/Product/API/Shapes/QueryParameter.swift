@@ -17,9 +17,10 @@ package struct QueryParameter: Sendable {
         self.summary = summary
     }
 
-    /// Items of one page.
+    /// Items of one page: accepted values of `limit`; others are 422.
+    static let limits = 1...200
     package static let limit = QueryParameter(
-        "limit", .integer(PageRequest.limits), "Items of one page; 50 when absent.")
+        "limit", .integer(limits), "Items of one page; 50 when absent.")
     /// Opaque: base64url with a checksum of the list's path, sort and filters.
     package static let cursor = QueryParameter(
         "cursor", .string(min: 1, max: 1024), "`next_cursor` of the page before.")

@@ -56,7 +56,7 @@ enum UserAccountEndpoints {
         ], problems: [.conflict, .emailTaken], idempotent: true, exists: UserEndpoints.exists
     ) { call in
         let id = try call.id()
-        let email = try OperatorEndpoints.address(call.input.string("email"), at: "/email")
+        let email = try call.input.emailAddress("email")
         let services = call.services
         guard services.sendsMail else {
             throw Problem(

@@ -52,7 +52,7 @@ enum UserEndpoints {
         body: .json(UserRow.shape.creating("UserCreation", required: ["email"])),
         answers: [.created(UserRow.shape)], problems: [.emailTaken], idempotent: true
     ) { call in
-        let email = try address(call)
+        let email = try call.input.emailAddress("email")
         let database = try call.services.database
         let row = try await call.scope.change(by: call.actor) { change in
             try await change.createUser(
@@ -165,14 +165,6 @@ enum UserEndpoints {
             call.principal.subject, right, in: row.tenant, target: PermissionTarget(ownerID: row.id))
         guard permission == .allowed else {
             throw Problem.forbidden("The right \(right.rawValue) is missing.")
-        }
-    }
-
-    private static func address(_ call: Call) throws -> EmailAddress {
-        do {
-            return try EmailAddress(call.input.string("email"))
-        } catch is EmailFault {
-            throw Problem.invalid([FieldError("/email", .invalid, "must be an email address")])
         }
     }
 

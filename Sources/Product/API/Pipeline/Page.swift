@@ -3,8 +3,6 @@ import JSON
 
 /// The requested page of a list.
 package struct PageRequest: Sendable, Equatable {
-    /// Accepted values of `limit`; others are 422.
-    package static let limits = 1...200
     /// Items of a page if the request has no `limit`.
     package static let standardLimit = 50
 
@@ -49,7 +47,7 @@ extension Call {
         let descending = sort.utf8.first == UInt8(ascii: "-")
         return PageRequest(
             limit: export != nil
-                ? PageRequest.limits.upperBound
+                ? QueryParameter.limits.upperBound
                 : query.optionalInt("limit") ?? PageRequest.standardLimit,
             sort: descending ? String(sort.dropFirst()) : sort, descending: descending,
             after: after)
