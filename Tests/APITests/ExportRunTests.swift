@@ -16,7 +16,7 @@ import Text
         let now = Mutex<Int64>(0)
         let refusal = Mutex<Problem?>(nil)
         let originRefusal = Mutex<Problem?>(nil)
-        let role = Mutex(UserRole.manager)
+        let role = Mutex(Operator.Role.admin)
         let tenant = Mutex<UUID?>(nil)
         let asked = Counter()
         let counted = Counter()
@@ -25,9 +25,10 @@ import Text
             _ = asked.next()
             if let refusal = refusal.withLock({ $0 }) { throw refusal }
             let caller = request.first("authorization").flatMap { UInt64($0) } ?? 1
-            let home = tenant.withLock { $0 } ?? UUID(high: 1, low: 0)
             return CallerPrincipal(
-                .user(id: UUID(high: 7, low: caller), role: role.withLock { $0 }, tenant: home))
+                .operator(
+                    id: UUID(high: 7, low: caller), role: role.withLock { $0 },
+                    tenant: tenant.withLock { $0 }))
         }
 
         func dispatcher(_ limits: ExportLimits = ExportLimits()) throws -> Dispatcher {
@@ -148,7 +149,7 @@ import Text
         let response = try await fixture.dispatcher().respond(to: request())
         guard case .stream(let next) = response.body else { throw Broken() }
         _ = try await next()
-        fixture.role.withLock { $0 = .member }
+        fixture.role.withLock { $0 = .auditor }
         await #expect(throws: Problem.self) { try await next() }
         #expect(fixture.records.all.map(\.status) == [200, 403])
     }

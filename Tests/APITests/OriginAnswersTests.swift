@@ -42,7 +42,7 @@ import Text
     }
 
     @Test func `every refusal carries the fields that a success carries`() async throws {
-        let fixture = try await UserFixture.make()
+        let fixture = try await UserFixture.make(clock: TestClock())
         try await list(fixture, Self.app)
         let user = try await fixture.make("a@a.example")
         let writer = try await key(fixture, #""users:read","users:write","cors:write""#)

@@ -102,7 +102,8 @@ struct ThingFixture {
             },
             authorize: { principal, access, _ in
                 guard case .right(let right) = access else { return nil }
-                return principal.platform || principal.scopes.contains(right.rawValue) ? nil : .forbidden()
+                return principal.platform || principal.scopes.contains(right.rawValue)
+                    ? nil : .forbidden()
             },
             enforceCORS: { request, _ in
                 guard let origin = request.first("origin") else { return .proceed }

@@ -12,8 +12,8 @@ struct UserFixture {
     let service: TestService
     let tenant: TenantRow
 
-    static func make() async throws -> UserFixture {
-        let (service, tenant) = try await TestService.makeWithTenant()
+    static func make(clock: TestClock? = nil) async throws -> UserFixture {
+        let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
         return UserFixture(service: service, tenant: tenant)
     }
 

@@ -30,14 +30,16 @@ struct FolderTests {
         }
         for folder in layers.sorted(by: { $0.name < $1.name }) {
             for (other, types) in uses[folder] ?? [:] where layers.contains(other) {
-                Issue.record("\(folder.target): \(folder.name) uses \(types.sorted()) of \(other.name)")
+                Issue.record(
+                    "\(folder.target): \(folder.name) uses \(types.sorted()) of \(other.name)")
             }
         }
     }
 
     /// The types that one folder uses of another of its target.
     private static func uses() -> [Folder: [Folder: Set<String>]] {
-        let declaration = #/^(?:package |public |final |indirect )*(?:struct|class|enum|actor|protocol|typealias) (?<name>\w+)/#
+        let declaration =
+            #/^(?:package |public |final |indirect )*(?:struct|class|enum|actor|protocol|typealias) (?<name>\w+)/#
         var homes: [String: [String: Set<Folder?>]] = [:]
         for file in SourceTree.sources {
             for line in file.lines {
@@ -51,7 +53,8 @@ struct FolderTests {
             guard let folder = Folder(file), let types = homes[file.room] else { continue }
             for line in file.lines {
                 let code = line.prefix(upTo: line.firstRange(of: "//")?.lowerBound ?? line.endIndex)
-                for word in code.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "_" }) {
+                for word in code.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "_" }
+                ) {
                     guard let home = types[String(word)], home.count == 1,
                         case .some(.some(let other)) = home.first, other != folder
                     else { continue }

@@ -4,9 +4,9 @@ import Testing
 struct WordsTests {
     /// How often a replaced word still stands in Sources. A count may only fall: lower it here.
     private static let ceilings = [
-        "nobody": 36, "somebody": 14, "whoever": 14, "obey": 4, "obeys": 3, "vouch": 1,
-        "vouches": 1, "vouched": 25, "postman": 0, "letter": 20, "door": 6, "told": 56, "tells": 9,
-        "living": 2, "judge": 3,
+        "nobody": 8, "somebody": 3, "whoever": 1, "obey": 0, "obeys": 0, "vouch": 1, "vouches": 0,
+        "vouched": 15, "postman": 0, "letter": 16, "door": 1, "told": 35, "tells": 2, "living": 1,
+        "judge": 3,
     ]
 
     /// Parts of names that the glossary replaced.

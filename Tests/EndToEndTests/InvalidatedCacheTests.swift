@@ -24,7 +24,7 @@ import Testing
 
     private struct Case: Sendable {
         var name: String
-        /// The audit action that the withdrawal is written down as.
+        /// The audit action that the revocation is written down as.
         var action: String
         var prepare: @Sendable (Place) throws -> Prepared
     }

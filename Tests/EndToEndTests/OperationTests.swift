@@ -30,7 +30,7 @@ import Testing
             #"gatehouse_swept_rows_total{table="decisions"} 0"#,
             #"gatehouse_unavailable_total{cause="database"} 0"#,
             #"gatehouse_unavailable_total{cause="deadline"} 0"#,
-            #"gatehouse_withdrawal_wait_seconds_bucket{le="0.1"} 0"#,
+            #"gatehouse_revocation_wait_seconds_bucket{le="0.1"} 0"#,
             #"gatehouse_mail_waiting 0"#,
             "gatehouse_build_info{version=\"\(Version.current)\"} 1",
         ] {

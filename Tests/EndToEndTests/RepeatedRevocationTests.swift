@@ -12,7 +12,7 @@ import TestSupport
 import Testing
 import Text
 
-/// A withdrawal that waits for a silent replica, and is asked for again meanwhile.
+/// A revocation that waits for a silent replica, and is asked for again meanwhile.
 @Suite(.cleansUp) struct RepeatedRevocationTests {
     /// Holds a lease, and obeys when the test says so.
     private static let silent = UUID(high: 1, low: 2)
@@ -90,7 +90,7 @@ import Text
         ]
     }
 
-    @Test func `a repeated withdrawal waits like the first one`() async throws {
+    @Test func `a repeated revocation waits like the first one`() async throws {
         let database = try await TestDatabase.make()
         let service = try await Service.start(
             ServiceConfiguration(

@@ -24,15 +24,15 @@ import Testing
 
         let request: String
         let accepted: @Sendable (RunningService.Answer) -> Bool
-        let withdrawal: String
+        let revocation: String
         let times = Mutex(Times())
 
         init(
-            _ request: String, withdrawal: String,
+            _ request: String, revocation: String,
             accepted: @escaping @Sendable (RunningService.Answer) -> Bool
         ) {
             self.request = request
-            self.withdrawal = withdrawal
+            self.revocation = revocation
             self.accepted = accepted
         }
     }
@@ -85,7 +85,7 @@ import Testing
                 let key = try make(
                     "\(tenant)/api-keys", #"{"name":"k\#(index)","scopes":["smtp"]\#(owner)}"#)
                 let id = key["id"]?.string ?? ""
-                let withdrawal: String =
+                let revocation: String =
                     switch index % 4 {
                     case 0:
                         Wire.request(
@@ -108,7 +108,7 @@ import Testing
                             body: isAlone
                                 ? secret : #"{"keys":[{"key":"nonsense"},\#(secret)]}"#,
                             fields: [auth]),
-                        withdrawal: withdrawal
+                        revocation: revocation
                     ) { $0.body.contains(#""valid":true"#) })
             default:
                 let origin = "https://o\(index).example"
@@ -120,7 +120,7 @@ import Testing
                             fields: [
                                 "Origin: \(origin)", "Access-Control-Request-Method: GET",
                             ]),
-                        withdrawal: Wire.request(
+                        revocation: Wire.request(
                             "DELETE", "\(tenant)/cors-origins/\(made["id"]?.string ?? "")",
                             fields: [auth])
                     ) { $0.status == 204 })
@@ -193,12 +193,12 @@ import Testing
             // While the connections come back the service says 503.
             for _ in 0..<1000 where status == 0 || status >= 500 {
                 var wire = try Wire(port: services[index % 3].port)
-                status = try wire.exchange(thing.withdrawal).status
+                status = try wire.exchange(thing.revocation).status
             }
             thing.times.withLock { $0.returnedAt = Self.now() }
             #expect(
                 (200..<300).contains(status) || (connectionsAreCut && status == 404),
-                "\(thing.withdrawal) \(status)")
+                "\(thing.revocation) \(status)")
         }
         done.set()
         await withCheckedContinuation { continuation in
@@ -206,8 +206,8 @@ import Testing
         }
         for thing in things {
             let times = thing.times.withLock { $0 }
-            #expect(times.lastAcceptedSent <= times.returnedAt, "stale: \(thing.withdrawal)")
-            #expect(times.firstRefusedAnswered >= times.calledAt, "early: \(thing.withdrawal)")
+            #expect(times.lastAcceptedSent <= times.returnedAt, "stale: \(thing.revocation)")
+            #expect(times.firstRefusedAnswered >= times.calledAt, "early: \(thing.revocation)")
         }
         #expect(asked.withLock { $0 } > things.count)
         #expect(

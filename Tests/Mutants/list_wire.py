@@ -180,7 +180,7 @@ MUTANTS = [
     mutant(
         "F8", "who is over the limit waits for the lock",
         "HookLimitTests/`a caller over the limit is refused while the person is locked`",
-        ("Sources/Product/Storage/Provisioning/HeldBack.swift",
+        ("Sources/Product/Storage/Provisioning/ProvisioningStore+OverLimit.swift",
          "guard verdict.isFailure, let limit = try await usedUpLimit",
          "guard !MUTATED, verdict.isFailure, let limit = try await usedUpLimit"),
     ),

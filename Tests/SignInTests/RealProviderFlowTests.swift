@@ -84,7 +84,8 @@ import Text
         let third = try await fixture.immichReturn("state-000004", as: "person1")
         let issuer = Fixture.value("iss", in: third)
         #expect(issuer == fixture.provider.issuer)
-        let mixed = third.replacing(PercentEncoding.encode(issuer.utf8), with: "https%3A%2F%2Fevil.example")
+        let mixed = third.replacing(
+            PercentEncoding.encode(issuer.utf8), with: "https%3A%2F%2Fevil.example")
         #expect(mixed != third)
         expectError(try await fixture.endImmich(mixed, state: "state-000004"), 400, failed)
 
@@ -118,7 +119,8 @@ import Text
             let begun = try await fixture.beginImmich("state-000001", redirect: redirect)
             #expect(begun.status == 400, "\(redirect) \(begun.text)")
             let login = try await fixture.send(
-                .get, "/timetracker/auth/login?redirect_uri=\(PercentEncoding.encode(redirect.utf8))")
+                .get,
+                "/timetracker/auth/login?redirect_uri=\(PercentEncoding.encode(redirect.utf8))")
             #expect(login.status == 400 && login.first("location") == nil, "\(redirect)")
         }
     }

@@ -77,7 +77,9 @@ import Text
             for status in [nil, APIKey.Status.active, .revoked] {
                 let keys = scope.apiKeyList(APIKeyFilter(status: status))
                 all.append(
-                    Listed(name: "keys, \(status?.rawValue ?? "all")", sql: keys.sql(ListSearch(), list)))
+                    Listed(
+                        name: "keys, \(status?.rawValue ?? "all")",
+                        sql: keys.sql(ListSearch(), list)))
             }
             all.append(
                 Listed(

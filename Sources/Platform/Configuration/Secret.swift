@@ -10,9 +10,7 @@ package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConve
 
     /// UTF-8; invalid bytes become U+FFFD.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
-    /// Always `(secret)`.
     package var description: String { "(secret)" }
-    /// Always `(secret)`.
     package var debugDescription: String { "(secret)" }
     /// Empty, so that `dump` shows nothing.
     package var customMirror: Mirror { Mirror(self, children: []) }

@@ -4,10 +4,8 @@ package struct Settings: Sendable {
     package struct Address: Sendable, Equatable {
         /// A name or address; IPv6 without brackets.
         package var host: String
-        /// 0 lets the system choose.
         package var port: UInt16
 
-        /// `host` without brackets.
         package init(host: String, port: UInt16) {
             self.host = host
             self.port = port
@@ -39,33 +37,26 @@ package struct Settings: Sendable {
     package var drain: Duration?
     /// Allows providers at 127.0.0.1 and over plain HTTP; for development only.
     package var allowLoopbackProviders: Bool
-    /// 127.0.0.1:8080 by default.
     package var listen: Address
     /// Scheme, host and port, without a trailing slash.
     package var publicURL: String?
     /// Paths; both or neither.
     package var tlsCertificate: String?
-    /// Path of the PEM private key.
     package var tlsKey: String?
     /// Event loops, 1–256; by default one for each core.
     package var threads: Int
     /// Limit of PostgreSQL connections of the process, all roles together; nil: by its threads.
     package var databaseConnections: Int?
-    /// Path; `.gatehouse` by default.
     package var dataDirectory: String
     /// The first operator's address; requires the password.
     package var setupOwnerEmail: String?
-    /// At least 8 bytes.
     package var setupOwnerPassword: Secret?
     /// The platform's first API key, in the form of `APIKeySecret`.
     package var setupAPIKey: Secret?
     /// `smtp:` or `smtps:` URL; nil: no mail is sent.
     package var smtpURL: Secret?
-    /// The `From` address of all mail.
     package var mailFrom: String?
-    /// nil: metrics are not served.
     package var metricsListen: Address?
-    /// `json` by default.
     package var log: Log
     /// How long decisions are kept.
     package var decisionDays: Int

@@ -87,7 +87,9 @@ package struct AWSSignature: Sendable {
             guard field.value.utf8.elementsEqual(payload.utf8) else { return nil }
         }
         guard let query = Self.canonicalQuery(request.query) else { return nil }
-        var lines = [request.method, PercentEncoding.encode(request.path.utf8, keeping: 0x2F), query]
+        var lines = [
+            request.method, PercentEncoding.encode(request.path.utf8, keeping: 0x2F), query,
+        ]
         for name in signedFields {
             let values = request.fields.filter { $0.name == name }.map { Self.trimmed($0.value) }
             guard !values.isEmpty else { return nil }

@@ -1,4 +1,3 @@
-
 /// The compact serialization of RFC 7515: three base64url parts with dots between them. The caller
 /// interprets header and payload; nothing here trusts them.
 package struct JWS: Sendable {

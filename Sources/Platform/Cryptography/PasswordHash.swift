@@ -1,4 +1,3 @@
-
 /// A stored password: an argon2id PHC string of version 1.3 within the cost bounds, whose parameter
 /// `keyid` names the secret key of its pepper (PHC string format; libargon2 does not read it).
 struct PasswordHash {

@@ -16,12 +16,10 @@ package enum PasswordFault: Error, Sendable, Equatable {
 package final class PasswordHasher: Sendable {
     /// The result of checking a password against a stored hash.
     package struct Verdict: Sendable, Equatable {
-        /// True if the password is the stored one.
         package var matches: Bool
         /// The password matches, and its hash has weaker parameters than today's or another pepper.
         package var needsRehash: Bool
 
-        /// `needsRehash` counts only if the password matches.
         package init(matches: Bool, needsRehash: Bool) {
             self.matches = matches
             self.needsRehash = needsRehash
@@ -32,9 +30,7 @@ package final class PasswordHasher: Sendable {
     package struct Cost: Sendable, Equatable {
         /// Memory of one hash in KiB.
         package var kibibytes: UInt32
-        /// Passes over the memory.
         package var passes: UInt32
-        /// Degree of parallelism.
         package var lanes: UInt32
 
         /// A stored hash beyond `most` is refused.

@@ -19,7 +19,6 @@ package struct Sealer: Sendable {
         try seal(plain, with: keys.secrets.sealing, context: context)
     }
 
-    /// Seals with the named key.
     package func seal(
         _ plain: [UInt8], with secret: SecretKeys.Key, context: [UInt8]
     ) throws(CryptographyError) -> [UInt8] {

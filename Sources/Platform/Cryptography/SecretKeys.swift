@@ -83,7 +83,6 @@ package struct DerivedKeys: Sendable {
             })
     }
 
-    /// The key for new texts.
     package var sealing: [UInt8] { bytes[secrets.sealing.id] ?? [] }
 
     package subscript(id: [UInt8]) -> [UInt8]? { bytes[id] }

@@ -44,7 +44,6 @@ package final class Deadline: Sendable {
     /// The latest time of the response; monotonic nanoseconds.
     package var end: Int64 { state.withLock { $0.end } }
 
-    /// When a wait must end.
     package var endOfWaits: Int64 { end - Self.waitReserve }
 
     /// Whether it is too late to begin anything.

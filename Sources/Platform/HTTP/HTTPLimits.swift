@@ -9,7 +9,6 @@ package struct HTTPLimits: Sendable {
     /// Decoded bytes, without chunk framing; more is 413.
     package var body = 1 << 20
 
-    /// The defaults above.
     package init() {}
 }
 

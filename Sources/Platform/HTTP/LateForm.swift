@@ -16,7 +16,6 @@ package final class LateForm: Sendable {
         self.form.withLock { $0 = form }
     }
 
-    /// nil if no format was set.
     package func response(mayHaveWritten: Bool) -> Response? {
         form.withLock { $0 }?(mayHaveWritten)
     }

@@ -6,7 +6,6 @@ package final class OutputBuffer {
     private var capacity: Int
     private var start: UnsafeMutablePointer<UInt8>
 
-    /// `capacity` in bytes; grows by doubling.
     package init(capacity: Int = 16 << 10) {
         self.capacity = capacity
         start = .allocate(capacity: capacity)
@@ -29,7 +28,6 @@ package final class OutputBuffer {
         start = .allocate(capacity: capacity)
     }
 
-    /// Drops everything after `length`.
     package func truncate(to length: Int) { count = min(count, length) }
 
     /// Appends one byte.
@@ -46,13 +44,11 @@ package final class OutputBuffer {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Appends UTF-8.
     package func append(_ text: String) {
         var text = text
         text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Appends all bytes.
     package func append(_ array: [UInt8]) {
         array.withUnsafeBytes { append($0) }
     }

@@ -11,12 +11,10 @@ package enum Method: String, Sendable, Hashable, CaseIterable {
 
 /// One header or trailer line. Names are kept in lower case, so that comparing is by equality.
 package struct Field: Sendable, Hashable {
-    /// Lower case.
     package var name: String
     /// Without surrounding spaces and tabs.
     package var value: String
 
-    /// `name` in lower case.
     package init(_ name: String, _ value: String) {
         self.name = name
         self.value = value

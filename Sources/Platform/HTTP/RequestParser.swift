@@ -14,11 +14,9 @@ package final class RequestParser {
         case failed(HTTPError)
     }
 
-    /// Fixed for the parser's lifetime.
     package let limits: HTTPLimits
     private let fields: UnsafeMutablePointer<FieldSpan>
 
-    /// Allocates room for `limits.fields` fields.
     package init(limits: HTTPLimits = HTTPLimits()) {
         self.limits = limits
         fields = .allocate(capacity: max(1, limits.fields))

@@ -1,13 +1,10 @@
 /// A response. The encoder writes `Date`, `Content-Length`, `Connection` and framing.
 package struct Response: Sendable {
-    /// A final status, 200–599.
     package var status: Int
     /// Names in lower case; the writer drops those that it sets itself.
     package var fields: [Field]
-    /// Not sent for HEAD, 204 and 304.
     package var body: Body
 
-    /// A body in memory or a stream.
     package enum Body: Sendable {
         case empty
         case bytes([UInt8])
@@ -15,14 +12,12 @@ package struct Response: Sendable {
         case stream(@Sendable () async throws -> [UInt8]?)
     }
 
-    /// Sets no `content-type`.
     package init(_ status: Int, fields: [Field] = [], body: Body = .empty) {
         self.status = status
         self.fields = fields
         self.body = body
     }
 
-    /// `type` becomes `content-type`.
     package init(_ status: Int, type: String, _ bytes: [UInt8]) {
         self.init(status, fields: [Field("content-type", type)], body: .bytes(bytes))
     }

@@ -45,7 +45,6 @@ package final class ResponseWriter {
         out.append("\r\n")
     }
 
-    /// A constant field, not checked.
     package func field(_ name: StaticString, _ value: StaticString) {
         out.append(name)
         out.append(": ")
@@ -91,7 +90,6 @@ package final class ResponseWriter {
         if !bodiless, !isHead { out.append(body) }
     }
 
-    /// Ends the response with a constant body.
     package func finish(_ body: StaticString = "") {
         finish(UnsafeRawBufferPointer(start: body.utf8Start, count: body.utf8CodeUnitCount))
     }
@@ -137,7 +135,6 @@ package final class ResponseWriter {
         return false
     }
 
-    /// Fields that only the writer sets.
     package static func isOurs(_ name: String) -> Bool {
         switch name.utf8.count {
         case 4: name == "date"

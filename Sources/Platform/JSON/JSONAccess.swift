@@ -20,12 +20,10 @@ extension JSONValue {
         return members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 
-    /// nil if this is no string.
     package var string: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// nil if this is no boolean.
     package var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
@@ -36,7 +34,6 @@ extension JSONValue {
         return value == 0 && text.utf8.count != 1 ? nil : value
     }
 
-    /// nil if this is no array.
     package var array: [JSONValue]? {
         if case .array(let elements) = self { elements } else { nil }
     }

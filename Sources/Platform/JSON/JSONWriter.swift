@@ -9,7 +9,6 @@ package struct JSONWriter: ~Copyable {
     private var needsComma = false
     private var isLent = false
 
-    /// `capacity` in bytes; the buffer grows.
     package init(reserving capacity: Int = 512) {
         self.capacity = max(64, capacity)
         start = .allocate(capacity: self.capacity)
@@ -38,14 +37,12 @@ package struct JSONWriter: ~Copyable {
         return larger ?? bytes
     }
 
-    /// A copy of the written bytes.
     package var bytes: [UInt8] { Array(written) }
 
     private var written: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: start, count: count)
     }
 
-    /// Lends the written bytes.
     package func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
         body(UnsafeRawBufferPointer(written))
     }
@@ -113,7 +110,6 @@ package struct JSONWriter: ~Copyable {
         put(UInt8(ascii: "\""))
     }
 
-    /// Decimal, without exponent.
     package mutating func int(_ value: Int) { int(Int64(value)) }
 
     /// Decimal, without exponent.

@@ -117,12 +117,10 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         }
     }
 
-    /// For Swift's concurrency.
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
-    /// A precondition fails off the loop.
     package func checkIsolated() {
         precondition(isCurrent, "not on the event loop")
     }
@@ -160,7 +158,6 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         _ = gh_epoll_modify(epoll, descriptor, mask, token(descriptor, watch.generation))
     }
 
-    /// Call before closing the descriptor.
     package func unwatch(_ descriptor: Int32) {
         assertOnLoop()
         guard watches.removeValue(forKey: descriptor) != nil else { return }

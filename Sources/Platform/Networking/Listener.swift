@@ -104,7 +104,6 @@ package struct Listener: Sendable {
 }
 
 extension Listener {
-    /// The result of one `accept`.
     package enum Accepted {
         /// Non-blocking and close-on-exec.
         case descriptor(Int32)

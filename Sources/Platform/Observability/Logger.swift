@@ -38,25 +38,20 @@ package protocol LogSink: Sendable {
 /// threads and processes do not mix. Messages are literals; variable parts are fields, whose
 /// control characters are escaped, so that input cannot forge a line.
 package struct Logger: Sendable {
-    /// `json` for machines, `text` for people.
     package enum Format: Sendable { case json, text }
 
-    /// The lowest level that is written.
     package var level: Level
-    /// The format of each line.
     package var format: Format
     /// The descriptor of the lines; standard error by default.
     package var descriptor: Int32
     private var sink: (any LogSink)?
 
-    /// `descriptor` 2 is standard error.
     package init(level: Level = .info, format: Format = .json, descriptor: Int32 = 2) {
         self.level = level
         self.format = format
         self.descriptor = descriptor
     }
 
-    /// The same logger with another destination.
     package func writing(to sink: any LogSink) -> Logger {
         var logger = self
         logger.sink = sink

@@ -4,7 +4,6 @@ import Synchronization
 package final class Counter: Sendable {
     private let value = Atomic<Int>(0)
 
-    /// Starts at zero.
     package init() {}
 
     /// Callable from any thread, without a lock.
@@ -17,12 +16,10 @@ package final class Counter: Sendable {
 package final class Gauge: Sendable {
     private let value = Atomic<Int>(0)
 
-    /// Starts at zero.
     package init() {}
 
     /// Callable from any thread, without a lock.
     package func set(_ new: Int) { value.store(new, ordering: .relaxed) }
-    /// Negative amounts decrease.
     package func add(_ amount: Int) { value.wrappingAdd(amount, ordering: .relaxed) }
     /// May lag behind changes of other threads.
     package var current: Int { value.load(ordering: .relaxed) }
@@ -41,7 +38,6 @@ package final class Histogram: Sendable {
     private let buckets = (0...bounds.count).map { _ in Counter() }
     private let total = Atomic<Int>(0)
 
-    /// All buckets start at zero.
     package init() {}
 
     /// Callable from any thread, without a lock.

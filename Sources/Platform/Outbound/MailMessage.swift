@@ -5,7 +5,6 @@ import Text
 /// a header line.
 package struct MailMessage: Sendable {
     package var from: EmailAddress
-    /// The sender's display name.
     package var fromName: String
     package var to: EmailAddress
     package var subject: String

@@ -61,7 +61,6 @@ package final class MailServer: Sendable {
 }
 
 extension MailServer {
-    /// Closes the idle connections.
     package func closeIdle() { idle.withLock { $0 = [] } }
 
     /// `@unchecked`: only the thread that took a handle out of the list uses it.

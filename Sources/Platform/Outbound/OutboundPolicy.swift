@@ -10,7 +10,6 @@ package struct OutboundPolicy: Sendable {
     package static let threads = 24
     /// Calls of all owners that wait for a thread.
     package static let queueLimit = 64
-    /// Concurrent transfers of one tenant, and of one tenant to one host.
     package static let tenantTransfers = (all: 2, toHost: 2)
     /// The limit for the platform, whose providers all tenants use.
     package static let platformTransfers = (all: 8, toHost: 4)
@@ -32,7 +31,6 @@ package struct OutboundPolicy: Sendable {
     /// PEM of the authorities to trust; nil: the system's.
     package var authorities: String?
 
-    /// `authorities` nil: the system's.
     package init(allowsLoopback: Bool = false, authorities: String? = nil) {
         self.allowsLoopback = allowsLoopback
         self.authorities = authorities

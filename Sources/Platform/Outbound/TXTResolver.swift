@@ -6,12 +6,9 @@ import Workers
 package final class TXTResolver: Sendable {
     /// A name server instead of those of `/etc/resolv.conf`.
     package struct Server: Sendable {
-        /// IPv4 only.
         package var address: IPAddress
-        /// UDP and TCP.
         package var port: UInt16
 
-        /// 53 except in tests.
         package init(address: IPAddress, port: UInt16 = 53) {
             self.address = address
             self.port = port

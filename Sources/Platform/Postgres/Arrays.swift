@@ -6,22 +6,18 @@ package protocol PostgresElement: PostgresEncodable, PostgresDecodable {
 }
 
 extension String: PostgresElement {
-    /// OID of `text[]`.
     package static var postgresArrayType: UInt32 { TypeOID.textArray }
 }
 
 extension UUID: PostgresElement {
-    /// OID of `uuid[]`.
     package static var postgresArrayType: UInt32 { TypeOID.uuidArray }
 }
 
 extension Int64: PostgresElement {
-    /// OID of `bigint[]`.
     package static var postgresArrayType: UInt32 { 1016 }
 }
 
 extension Timestamp: PostgresElement {
-    /// OID of `timestamptz[]`.
     package static var postgresArrayType: UInt32 { 1185 }
 }
 
@@ -45,12 +41,10 @@ extension UInt8: PostgresElement {
 
 /// `bytea` in an array of its own.
 extension Array: PostgresElement where Element == UInt8 {
-    /// OID of `bytea[]`.
     package static var postgresArrayType: UInt32 { TypeOID.byteaArray }
 }
 
 extension Array: PostgresEncodable where Element: PostgresElement {
-    /// The element's array type; `bytea` for `[UInt8]`.
     package static var postgresType: UInt32 { Element.postgresArrayType }
 
     /// PostgreSQL's binary array form: one dimension, no NULL; raw bytes for `[UInt8]`.

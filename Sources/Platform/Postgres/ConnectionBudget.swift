@@ -85,7 +85,6 @@ package struct ConnectionPlan: Sendable, Equatable {
     package var lookups: [Int]
     /// Connections of the platform's role, by loop; 0: another loop's serve it.
     package var platform: [Int]
-    /// Connections that are lent on demand.
     package var spare: Int
 
     /// The default limit of a process with this number of loops.

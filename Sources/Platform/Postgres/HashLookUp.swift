@@ -22,8 +22,8 @@ package final class HashLookUp: Sendable {
     package init(_ postgres: Postgres, columns: String, of table: String, by hash: String) {
         self.postgres = postgres
         text = """
-            SELECT found.*, asked.place
-            FROM unnest($1, $2) WITH ORDINALITY AS asked (tenant, hash, place)
+            SELECT found.*, asked.position
+            FROM unnest($1, $2) WITH ORDINALITY AS asked (tenant, hash, position)
             CROSS JOIN LATERAL (SELECT \(columns) FROM \(table)
                 WHERE tenant_id = asked.tenant AND \(hash) = asked.hash LIMIT 1) AS found
             """
@@ -85,8 +85,10 @@ package final class HashLookUp: Sendable {
     private static func inOrder(_ rows: Rows, of count: Int) throws(PostgresError) -> [Row?] {
         var found = [Row?](repeating: nil, count: count)
         for row in rows {
-            let index: Int = try row.get(row.columns - 1)
-            guard found.indices.contains(index - 1) else { throw row.undecodable(row.columns - 1) }
+            let index: Int = try row.get(row.columnCount - 1)
+            guard found.indices.contains(index - 1) else {
+                throw row.undecodable(row.columnCount - 1)
+            }
             found[index - 1] = row
         }
         return found

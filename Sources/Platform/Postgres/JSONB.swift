@@ -10,10 +10,8 @@ package struct JSONB: PostgresEncodable, PostgresDecodable, Hashable {
         self.text = text
     }
 
-    /// OID of `jsonb`.
     package static var postgresType: UInt32 { TypeOID.jsonb }
 
-    /// Version byte 1, then the text.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         bytes.append(1)
         bytes.append(contentsOf: text.utf8)

@@ -36,7 +36,6 @@ package struct PostgresConfiguration: Sendable {
     /// What the pools of this role count.
     package var measures = PostgresMeasures()
 
-    /// The limits keep their defaults.
     package init(conninfo: String) {
         self.conninfo = conninfo
     }
@@ -51,6 +50,5 @@ package struct PostgresMeasures: Sendable {
     /// Statements that got no connection in time, or found the queue full.
     package var refusals = Counter()
 
-    /// Counts from zero.
     package init() {}
 }

@@ -1,5 +1,4 @@
 import CPostgres
-import Glibc
 import Networking
 import Text
 
@@ -8,7 +7,7 @@ import Text
 ///
 /// `@unchecked Sendable`: touched on its loop's thread only.
 final class PostgresConnection: @unchecked Sendable {
-    private enum Expected {
+    enum Expected {
         case control(Statement?)
         /// A failure of this one makes the connection useless.
         case essential
@@ -17,26 +16,26 @@ final class PostgresConnection: @unchecked Sendable {
         case sync(Statement?)
     }
 
-    private static let tenantStatement = "tenant"
+    static let tenantStatement = "tenant"
 
     let loop: EventLoop
-    private var handle: OpaquePointer?
-    private let descriptor: Int32
-    private var expected: [Expected] = []
-    private var head = 0
+    var handle: OpaquePointer?
+    let descriptor: Int32
+    var expected: [Expected] = []
+    var head = 0
     private var writing = false
-    private var draining = false
-    private var statements: StatementCache
-    private(set) var inFlight = 0
-    private(set) var needsSync = false
-    private var needsFlush = false
+    var draining = false
+    var statements: StatementCache
+    var inFlight = 0
+    var needsSync = false
+    var needsFlush = false
     /// Numbers the batches between two syncs.
-    private var batch = 0
+    var batch = 0
     /// The `app.tenant` that the statements of this batch see.
-    private var tenant: UUID?
-    private var knowsTenants = false
+    var tenant: UUID?
+    var knowsTenants = false
     /// When the server last sent something, or had nothing to answer; loop time.
-    private(set) var lastProgress: Int64
+    var lastProgress: Int64
 
     /// Receives a read that failed with its batch, to be sent again.
     var onCollateral: (Statement) -> Void = { $0.complete(.failure(PostgresError(.unavailable))) }
@@ -117,247 +116,10 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Sets `app.tenant` for the rest of this batch. The statements between two syncs are one
-    /// implicit transaction, at whose end the server resets a local setting.
-    private func enter(_ statement: Statement) {
-        if !knowsTenants { learnTenants() }
-        guard let handle else { return }
-        let sent = (statement.tenant?.description ?? "").withCString { text in
-            withUnsafePointer(to: Optional(text)) {
-                PQsendQueryPrepared(handle, Self.tenantStatement, 1, $0, nil, nil, 1)
-            }
-        }
-        guard sent == 1 else { return close("send refused") }
-        tenant = statement.tenant
-        expected.append(.control(statement))
-    }
-
-    /// Sends a read in its own batch, so that no other statement's failure affects it.
-    private func learnTenants() {
-        seal()
-        guard let handle else { return }
-        let text = "SELECT set_config('app.tenant', $1, true)"
-        guard PQsendPrepare(handle, Self.tenantStatement, text, 0, nil) == 1 else {
-            return close("send refused")
-        }
-        expected.append(.essential)
-        knowsTenants = true
-        needsSync = true
-        seal()
-    }
-
     private func setWriting(_ on: Bool) {
         guard writing != on else { return }
         writing = on
         loop.rewatch(descriptor, readable: true, writable: on)
-    }
-
-    private func control(_ text: String, _ statement: Statement?) {
-        guard let handle else { return }
-        guard PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1) == 1 else {
-            return close("send refused")
-        }
-        expected.append(.control(statement))
-    }
-
-    private func send(_ statement: Statement) {
-        let slots = statement.sql.slots
-        let name: String
-        switch statements.find(statement.sql.text, batch: batch) {
-        case .name(let known): name = known
-        // The unnamed statement: used at once, replaced by the next Parse.
-        case .unconfirmed:
-            name = ""
-            guard prepare(statement, name) else { return refuse(statement) }
-        case nil:
-            let added = statements.add(statement.sql.text, batch: batch)
-            if let evicted = added.evicted { control("DEALLOCATE \(evicted)", nil) }
-            name = added.name
-            guard prepare(statement, name) else { return refuse(statement) }
-        }
-        guard let handle else { return lost(statement) }
-        let count = slots.count
-        let sent = statement.sql.values.withUnsafeBytes { values in
-            withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count + 1) {
-                pointers in
-                withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count + 2) { numbers in
-                    // A non-null pointer distinguishes an empty value from NULL.
-                    let empty = UnsafeRawPointer(numbers.baseAddress)
-                    for (index, slot) in slots.enumerated() {
-                        let start = (values.baseAddress ?? empty).map { $0 + slot.offset }
-                        pointers[index] =
-                            slot.length < 0 ? nil : start?.assumingMemoryBound(to: CChar.self)
-                        numbers[index] = Int32(max(0, slot.length))
-                        numbers[count + index] = 1
-                    }
-                    return PQsendQueryPrepared(
-                        handle, name, Int32(count), pointers.baseAddress, numbers.baseAddress,
-                        numbers.baseAddress.map { $0 + count }, 1)
-                }
-            }
-        }
-        guard sent == 1 else { return refuse(statement) }
-        expected.append(.answer(statement))
-    }
-
-    private func prepare(_ statement: Statement, _ name: String) -> Bool {
-        let types = statement.sql.slots.map(\.type)
-        guard let handle,
-            PQsendPrepare(handle, name, statement.sql.text, Int32(types.count), types) == 1
-        else { return false }
-        expected.append(.prepare(statement, name: name))
-        return true
-    }
-
-    /// libpq refused it: out of memory, over 65,535 values, or a broken connection.
-    private func refuse(_ statement: Statement) {
-        let cause = handle.map { String(cString: PQerrorMessage($0)) } ?? ""
-        inFlight -= 1
-        statement.complete(.failure(PostgresError(.unavailable, cause)))
-        close("send refused")
-    }
-
-    // MARK: receiving
-
-    private func ready(_ readable: Bool, _ writable: Bool) {
-        if writable { flush() }
-        guard readable, let handle else { return }
-        let alive = PQconsumeInput(handle) == 1
-        drain()
-        takeNotifications()
-        if !alive { close("closed by the server") }
-        if isOpen { flush() }
-        onProgress()
-    }
-
-    private func drain() {
-        guard !draining else { return }
-        draining = true
-        defer { draining = false }
-        var silent = 0
-        if isIdle, let handle { _ = PQisBusy(handle) }
-        while head < expected.count, let handle, PQisBusy(handle) == 0 {
-            guard let result = PQgetResult(handle) else {
-                // NULL separates two statements; several in a row mean that nothing is left.
-                silent += 1
-                if silent > 4 { return close("out of step") }
-                continue
-            }
-            silent = 0
-            lastProgress = loop.now
-            let answer = ResultHandle(result)
-            // In the order of the stream: a notification before an answer is delivered before it.
-            takeNotifications()
-            // The callback may have written here and found the connection closed.
-            guard isOpen else { return }
-            take(answer)
-        }
-        if head == expected.count {
-            expected.removeAll(keepingCapacity: true)
-            head = 0
-        } else if head > 1024 {
-            expected.removeSubrange(0..<head)
-            head = 0
-        }
-    }
-
-    private func take(_ result: ResultHandle) {
-        let status = PQresultStatus(result.pointer)
-        let waiting = expected[head]
-        if status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH {
-            return close("COPY is not supported")
-        }
-        let failed = status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE
-        // libpq's own failures have no SQLSTATE: the connection is lost, the outcome unknown.
-        if failed, PQresultErrorField(result.pointer, Int32(UInt8(ascii: "C"))) == nil {
-            return close("connection lost")
-        }
-        let error = failed ? PostgresError(result: result.pointer) : nil
-        if let error, error.fault != nil { onFault(error) }
-        // The server closes after a FATAL; repeated statements must not be sent here.
-        defer { if failed, result.isFatal { close("ended by the server") } }
-        if case .sync(let statement) = waiting {
-            // A commit that fails at the sync (a deferred constraint) reports before the sync does.
-            if let error { statement?.failure = statement?.failure ?? error }
-            guard status == PGRES_PIPELINE_SYNC else { return }
-            head += 1
-            if let statement { finishWrite(statement) }
-            return
-        }
-        if status == PGRES_PIPELINE_SYNC { return close("out of step") }
-        head += 1
-        switch waiting {
-        case .control(let statement):
-            if let error, let statement { fail(statement, error) }
-        case .essential:
-            if status != PGRES_COMMAND_OK { close("not prepared") }
-        case .prepare(let statement, let name):
-            if status == PGRES_COMMAND_OK {
-                statements.confirm(statement.sql.text, name: name)
-            } else {
-                statements.remove(statement.sql.text, name: name)
-            }
-            if let error { fail(statement, error) }
-        case .answer(let statement):
-            inFlight -= 1
-            if let error { fail(statement, error) }
-            answer(statement, result, skipped: status == PGRES_PIPELINE_ABORTED)
-        case .sync: break
-        }
-    }
-
-    private func fail(_ statement: Statement, _ error: PostgresError) {
-        if statement.failure == nil { statement.failure = error }
-    }
-
-    private func answer(_ statement: Statement, _ result: ResultHandle, skipped: Bool) {
-        guard skipped || statement.failure != nil else {
-            if statement.role != .write { return statement.complete(.success(Rows(result))) }
-            statement.rows = Rows(result)
-            return
-        }
-        if let failure = statement.failure, failure.isStalePlan {
-            statements.remove(statement.sql.text)
-        }
-        switch statement.role {
-        case .read:
-            let collateral = statement.failure.map { $0.isCollateral || $0.isUnavailable } ?? true
-            if collateral, !statement.retried { return again(statement) }
-            statement.abandon("batch aborted")
-        case .inTransaction: statement.abandon("batch aborted")
-        case .write: break
-        }
-    }
-
-    private func finishWrite(_ statement: Statement) {
-        if let failure = statement.failure {
-            if failure.isCollateral, !statement.retried {
-                statement.retried = true
-                statement.failure = nil
-                statement.rows = nil
-                return onRepeat?(statement) ?? submitAlone(statement)
-            }
-            statement.complete(.failure(failure))
-        } else if let rows = statement.rows {
-            statement.complete(.success(rows))
-        } else {
-            statement.abandon("batch aborted")
-        }
-    }
-
-    private func again(_ statement: Statement) {
-        statement.retried = true
-        statement.failure = nil
-        onCollateral(statement)
-    }
-
-    private func takeNotifications() {
-        while let handle, let notification = PQnotifies(handle) {
-            let channel = String(cString: notification.pointee.relname)
-            let payload = String(cString: notification.pointee.extra)
-            PQfreemem(notification)
-            onNotify?(channel, payload)
-        }
     }
 
     // MARK: the end
@@ -385,7 +147,7 @@ final class PostgresConnection: @unchecked Sendable {
         told(cause)
     }
 
-    private func lost(_ statement: Statement) {
+    func lost(_ statement: Statement) {
         switch statement.role {
         case .read where !statement.retried: again(statement)
         case .write where statement.failure == nil:

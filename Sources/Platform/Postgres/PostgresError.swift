@@ -47,7 +47,6 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         if case .server(_, _, let constraint) = kind { constraint } else { nil }
     }
 
-    /// SQLSTATE 23505; `constraint` names the index.
     package var isUniqueViolation: Bool { sqlstate == "23505" }
     /// SQLSTATE 42501: the role lacks a grant, or row-level security refused the row.
     package var isInsufficientPrivilege: Bool { sqlstate == "42501" }

@@ -28,9 +28,7 @@ package struct Rows: RandomAccessCollection, Sendable {
     let result: ResultHandle
     /// Rows in the answer; 0 for a statement that returns none.
     package let count: Int
-    /// Always 0.
     package var startIndex: Int { 0 }
-    /// Equal to `count`.
     package var endIndex: Int { count }
 
     init(_ result: ResultHandle) {
@@ -61,7 +59,7 @@ package struct Row: Sendable {
     let result: ResultHandle
     let index: Int32
 
-    var columns: Int { Int(PQnfields(result.pointer)) }
+    var columnCount: Int { Int(PQnfields(result.pointer)) }
 
     /// The value of a column, counted from 0. Throws `.decoding` if it is NULL and `T` is not
     /// optional, or of another type, or not there.
@@ -74,7 +72,6 @@ package struct Row: Sendable {
         return value
     }
 
-    /// As `get`, for a column that may be NULL.
     package func get<T: PostgresDecodable>(
         _ column: Int, as type: T?.Type = T?.self
     ) throws(PostgresError) -> T? {
@@ -82,6 +79,20 @@ package struct Row: Sendable {
         guard let bytes = cell.bytes else { return nil }
         guard let value = T.decode(bytes, type: cell.type) else { throw undecodable(column) }
         return value
+    }
+
+    /// Consecutive columns in their order, by the types that the caller assigns them to.
+    package func columns<each Value: PostgresDecodable>(
+        from first: Int = 0
+    ) throws(PostgresError) -> (repeat each Value) {
+        var column = first
+        func next<One: PostgresDecodable>(_: One.Type) throws(PostgresError) -> One {
+            defer { column += 1 }
+            guard let cell = cell(column), let value = One.decode(cell.bytes, type: cell.type)
+            else { throw undecodable(column) }
+            return value
+        }
+        return (repeat try next((each Value).self))
     }
 
     /// The value of a column by its name, compared byte for byte.

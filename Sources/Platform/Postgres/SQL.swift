@@ -17,7 +17,6 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
     private(set) var slots: [Slot] = []
     private(set) var values: [UInt8] = []
 
-    /// A literal is trusted as SQL.
     package init(stringLiteral text: String) {
         self.text = text
     }
@@ -57,9 +56,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         // What is bound most, without generics.
         /// Binds a `uuid`.
         package mutating func appendInterpolation(_ value: UUID) { sql.bind(value) }
-        /// Binds a `text`.
         package mutating func appendInterpolation(_ value: String) { sql.bind(value) }
-        /// Binds a `timestamptz`.
         package mutating func appendInterpolation(_ value: Timestamp) { sql.bind(value) }
 
         /// Splices another statement's text and values.
@@ -115,7 +112,6 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         return sum
     }
 
-    /// As `append`.
     package static func += (left: inout SQL, right: SQL) {
         left.append(right)
     }

@@ -2,16 +2,13 @@ import Text
 
 /// Integers are bound as `bigint`, and read from any integer column if the value fits.
 extension Int64: PostgresEncodable, PostgresDecodable {
-    /// OID of `bigint`.
     package static var postgresType: UInt32 { TypeOID.int8 }
 
-    /// 8 bytes, big-endian.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         bytes.appendBigEndian(self)
         return true
     }
 
-    /// Reads 2, 4 or 8 bytes; nil for another length.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Int64? {
         guard let bytes else { return nil }
         return switch bytes.count {
@@ -24,25 +21,20 @@ extension Int64: PostgresEncodable, PostgresDecodable {
 }
 
 extension Int: PostgresEncodable, PostgresDecodable {
-    /// OID of `bigint`.
     package static var postgresType: UInt32 { TypeOID.int8 }
 
-    /// 8 bytes, big-endian.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         Int64(self).encode(into: &bytes)
     }
 
-    /// As `Int64`.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Int? {
         Int64.decode(bytes, type: type).flatMap { Int(exactly: $0) }
     }
 }
 
 extension Double: PostgresEncodable, PostgresDecodable {
-    /// OID of `double precision`.
     package static var postgresType: UInt32 { TypeOID.float8 }
 
-    /// 8 bytes of IEEE 754, big-endian.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         bytes.appendBigEndian(bitPattern)
         return true
@@ -56,10 +48,8 @@ extension Double: PostgresEncodable, PostgresDecodable {
 }
 
 extension Bool: PostgresEncodable, PostgresDecodable {
-    /// OID of `boolean`.
     package static var postgresType: UInt32 { TypeOID.bool }
 
-    /// One byte, 0 or 1.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         bytes.append(self ? 1 : 0)
         return true

@@ -43,10 +43,8 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UUID: PostgresEncodable, PostgresDecodable {
-    /// OID of `uuid`.
     package static var postgresType: UInt32 { TypeOID.uuid }
 
-    /// 16 bytes, the high half first.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         bytes.appendBigEndian(high)
         bytes.appendBigEndian(low)
@@ -63,7 +61,6 @@ extension UUID: PostgresEncodable, PostgresDecodable {
 }
 
 extension String: PostgresEncodable, PostgresDecodable {
-    /// OID of `text`.
     package static var postgresType: UInt32 { TypeOID.text }
 
     /// UTF-8 without a terminator; the server refuses U+0000.
@@ -86,16 +83,13 @@ extension String: PostgresEncodable, PostgresDecodable {
 extension Timestamp: PostgresEncodable, PostgresDecodable {
     private static let epoch: Int64 = 946_684_800_000_000
 
-    /// OID of `timestamptz`.
     package static var postgresType: UInt32 { TypeOID.timestamptz }
 
-    /// 8 bytes: microseconds since 2000-01-01 UTC.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         bytes.appendBigEndian(microseconds.subtractingReportingOverflow(Self.epoch).partialValue)
         return true
     }
 
-    /// nil for `infinity`, `-infinity` and values that overflow.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Timestamp? {
         guard let bytes, bytes.count == 8, let value = bytes.bigEndian(Int64.self),
             value != .max, value != .min
@@ -109,7 +103,6 @@ extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
     /// The wrapped type's OID: the server needs it for NULL too.
     package static var postgresType: UInt32 { Wrapped.postgresType }
 
-    /// false for nil, which binds NULL.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         self?.encode(into: &bytes) ?? false
     }
@@ -125,10 +118,8 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
 
 /// A string enumeration opts in with an empty conformance; an unknown value fails to decode.
 extension PostgresEncodable where Self: RawRepresentable, RawValue == String {
-    /// OID of `text`.
     package static var postgresType: UInt32 { TypeOID.text }
 
-    /// The raw value as text.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         rawValue.encode(into: &bytes)
     }

@@ -27,7 +27,6 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     package let canonical: String
     /// Decides how a request's origin is compared.
     package let kind: Kind
-    /// Lower case, without `://`.
     package let scheme: String
     /// The A-label name, the address (IPv6 in brackets), or the domain below a wildcard.
     package let host: String
@@ -36,7 +35,6 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// For the operator to see; empty if the text was canonical.
     package let changes: [Change]
 
-    /// The canonical form.
     package var description: String { canonical }
 
     /// Whether cookies are allowed: never with a wildcard, an app's scheme, or plain http except on

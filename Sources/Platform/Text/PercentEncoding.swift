@@ -25,7 +25,8 @@ package enum PercentEncoding {
     }
 
     /// Unreserved characters and `kept` stay; every other byte is escaped.
-    package static func encode(_ bytes: some Sequence<UInt8>, keeping kept: UInt8? = nil) -> String {
+    package static func encode(_ bytes: some Sequence<UInt8>, keeping kept: UInt8? = nil) -> String
+    {
         let digits = Array("0123456789ABCDEF".utf8)
         var out: [UInt8] = []
         for byte in bytes {

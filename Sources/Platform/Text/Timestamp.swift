@@ -5,7 +5,6 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
     /// Since 1970-01-01 UTC; negative before.
     package var microseconds: Int64
 
-    /// Since 1970-01-01 UTC.
     package init(microseconds: Int64) {
         self.microseconds = microseconds
     }

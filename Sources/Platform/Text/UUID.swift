@@ -1,8 +1,6 @@
 /// A 128-bit identifier (RFC 9562), compared on its bytes and written in lower case.
 package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// Bytes 0–7, big-endian.
     package var high: UInt64
-    /// Bytes 8–15, big-endian.
     package var low: UInt64
 
     package init(high: UInt64, low: UInt64) {

@@ -6,7 +6,6 @@ package struct IDClaims: Sendable {
     package let subject: String
     /// Our client id that the token was issued to.
     package let audience: String
-    /// All claims as received.
     package let all: JSONValue
 
     package var email: String? { all["email"]?.string }

@@ -9,7 +9,6 @@ package struct IDToken: Sendable {
     let claims: JSONValue
     /// Unverified: only for choosing the provider's keys.
     package let claimedIssuer: String
-    /// Unverified.
     package let claimedAudiences: [String]
 
     /// `isAccessToken`: allows the token type `at+jwt` (RFC 9068 section 2.1).

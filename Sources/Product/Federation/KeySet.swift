@@ -14,7 +14,6 @@ package struct KeySet: Sendable {
 
     private var entries: [Entry] = []
 
-    /// nil if the bytes are no key set, or exceed the limit.
     package init?(_ bytes: [UInt8]) {
         guard let document = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)),
             let list = document["keys"]?.array, list.count <= Self.limit

@@ -20,7 +20,6 @@ package struct ProviderFinding: Sendable, Equatable {
 
     package var check: Check
     package var isGood: Bool
-    /// For the operator: the fault and what to check.
     package var detail: String
 
     package init(check: Check, isGood: Bool, detail: String) {

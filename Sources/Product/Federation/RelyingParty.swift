@@ -23,7 +23,6 @@ package struct RelyingParty: Sendable, Equatable {
     /// The tenant that owns the provider; nil: the platform.
     package var owner: UUID?
     package var kind: ProviderKind
-    /// The expected `iss`.
     package var issuer: String
     package var clientID: String?
     /// Accepted audiences: the client id and the clients that lead to tenants. Empty accepts any

@@ -11,7 +11,6 @@ package struct SignedUserInfo: Sendable {
     let keyID: String?
     private let all: JSONValue
 
-    /// The media type of such a response.
     package static let mediaType = "application/jwt"
 
     /// The header rules of an id token: RS256 or ES256, no embedded key.

@@ -11,7 +11,6 @@ package final class MailSender: Sendable {
         package var mail: UUID
         package var kind: OutgoingMail.Kind
         package var attempts: Int
-        /// nil: the mail server accepted it.
         package var failure: String?
     }
 

@@ -12,14 +12,12 @@ package struct Actor: Sendable {
     package var id: String
     /// Stored with each audit event; later renames do not change it.
     package var name: String
-    /// Empty if no request caused the change.
     package var requestID: String
     /// The caller's address; nil if no request caused the change.
     package var ip: String?
     /// The decision by which it is done, or that led to it.
     package var decisionID: UUID?
 
-    /// `ip` nil: no request caused the change.
     package init(type: String, id: String, name: String, requestID: String, ip: String?) {
         self.type = type
         self.id = id

@@ -8,7 +8,6 @@ import Text
 package struct TenantScope: Sendable {
     /// The nil UUID for the platform's own rows.
     package let tenant: UUID
-    /// Shared by all scopes.
     package let database: Database
 
     /// One statement under the tenant's row-level security, in one round trip.

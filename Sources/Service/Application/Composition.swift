@@ -15,17 +15,13 @@ import Text
 
 /// The service without its sockets: what tests drive in process and `Service` puts behind them.
 package struct Composition: Sendable {
-    /// With the connections that were passed in.
     package let database: Database
     /// Runs every API request through its checks.
     package let dispatcher: Dispatcher
-    /// Hashes on its own threads.
     package let passwords: PasswordHasher
     let enforcer: CORSPolicyEnforcer
-    /// Signs and verifies access tokens.
     package let tokens: AccessTokens
     let mounts: Mounts
-    /// Counts from the first request on.
     package let metrics: ServiceMetrics
     let authenticator: Authenticator
     /// One log line and the metrics of a finished request.

@@ -23,7 +23,6 @@ package struct ExternalServices: Sendable {
     package var providers: OutboundPolicy
     /// nil: links are shown instead of mailed.
     package var mail: Mail?
-    /// nil uses the system's.
     package var nameServer: TXTResolver.Server?
     /// Waits between two polls of a provider.
     package var pause: @Sendable (Duration) async throws -> Void = { await EventLoop.pause($0) }

@@ -17,7 +17,7 @@ struct HandLinkRuleTests {
                 $0.facts.known = [
                     KnownIdentity(
                         identityID: UUID(high: 5, low: 1), tenantID: RuleFixture.acme, user: row,
-                        isAssertedByTenant: tenantsWord, isLinkedByHand: true, invite: invite)
+                        isAssertedByTenant: tenantsWord, isLinkedManually: true, invite: invite)
                 ]
             }
     }

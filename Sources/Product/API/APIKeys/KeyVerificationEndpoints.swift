@@ -64,7 +64,8 @@ enum KeyVerificationEndpoints {
             .readOnly("key_id", .uuid, always: false),
             .readOnly("tenant_id", .uuid, nullable: true, always: false),
             .readOnly("name", .string(), always: false),
-            .readOnly("environment", .enumeration(of: APIKeySecret.Environment.self), always: false),
+            .readOnly(
+                "environment", .enumeration(of: APIKeySecret.Environment.self), always: false),
             .readOnly(
                 "owner",
                 .object(

@@ -109,8 +109,8 @@ enum InviteAcceptanceEndpoints {
             by: Actor(
                 type: "user", id: invite.userID?.description ?? "", name: name ?? invite.email,
                 requestID: call.request.id, ip: call.request.remoteAddress)
-        ) { String(decoding: $0.json().encoded(), as: UTF8.self) }
-        guard let result, result.verdict.isSuccess, let user = result.user,
+        ) { $0.text }
+        guard result.verdict.isSuccess, let user = result.user,
             let tenant = result.tenant
         else {
             guard let result, let reason = result.verdict.reason else {

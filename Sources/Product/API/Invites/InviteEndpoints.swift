@@ -86,7 +86,8 @@ enum InviteEndpoints {
         summary: "Gives a new token and ends the old one; an expired invite lives again.",
         access: .right(.manageInvites),
         body: .json(
-            ObjectShape("InviteResend", [.optional("delivery", .enumeration(of: Invite.Delivery.self))])),
+            ObjectShape(
+                "InviteResend", [.optional("delivery", .enumeration(of: Invite.Delivery.self))])),
         answers: [.ok(InviteRow.withToken)], problems: [.inviteUsed, .inviteRevoked, .rateLimited],
         idempotent: true, secret: true, exists: exists
     ) { call in

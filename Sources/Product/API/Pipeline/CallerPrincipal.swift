@@ -8,7 +8,6 @@ package struct CallerPrincipal: Sendable, Equatable {
         case anonymous, `operator`, user, key
     }
 
-    /// The caller as the permission table sees it.
     package var subject: Principal
     /// For the audit trail: an address or a key's name.
     package var name: String
@@ -57,7 +56,6 @@ package struct CallerPrincipal: Sendable, Equatable {
         if case .key(_, _, let scopes) = subject { scopes } else { [] }
     }
 
-    /// The user who signed in, or who owns the key.
     package var user: UUID? {
         switch subject {
         case .user(let id, _, _), .key(_, .user(let id, _, _), _): id
@@ -75,7 +73,6 @@ package struct RateLimitLeft: Sendable, Equatable {
     /// Seconds until the limit is reset.
     package var resetsIn: Int64
 
-    /// `resetsIn`: seconds.
     package init(limit: Int, remaining: Int, resetsIn: Int64) {
         self.limit = limit
         self.remaining = remaining
@@ -90,7 +87,6 @@ package struct ResolvedTenant: Sendable, Equatable {
     /// The current slug; it may change, the id never does.
     package var slug: String
 
-    /// Both of one row.
     package init(id: UUID, slug: String) {
         self.id = id
         self.slug = slug

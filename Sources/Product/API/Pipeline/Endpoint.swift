@@ -34,19 +34,15 @@ package struct Endpoint: Sendable {
     package var tag: String
     /// One line in the OpenAPI document.
     package var summary: String
-    /// The right that the caller needs.
     package var access: Access
     /// Undeclared parameters are refused unless `isForeign`.
     package var query: [QueryParameter]
-    /// Anything else is 415 or 422.
     package var body: Body
     /// The responses in the OpenAPI document.
     package var answers: [Answer]
     /// Problem codes beyond those that every endpoint has.
     package var problems: [Code]
-    /// Honours `Idempotency-Key`.
     package var idempotent: Bool
-    /// See `IfMatch`.
     package var ifMatch: IfMatch
     /// The response contains a one-time secret, so a stored copy must be sealed.
     package var secret: Bool
@@ -115,7 +111,6 @@ package struct Answer: Sendable {
         case problem([Code])
     }
 
-    /// The HTTP status code.
     package var status: Int
     /// The body's documentation; responses are not checked against it.
     package var content: Content
@@ -129,12 +124,8 @@ package struct Answer: Sendable {
         self.summary = summary
     }
 
-    /// 200 with one object.
     package static func ok(_ shape: ObjectShape) -> Answer { Answer(200, .object(shape)) }
-    /// 201 with the created object.
     package static func created(_ shape: ObjectShape) -> Answer { Answer(201, .object(shape)) }
-    /// 200 with a page of objects.
     package static func list(_ shape: ObjectShape) -> Answer { Answer(200, .list(shape)) }
-    /// 204 without a body.
     package static let noContent = Answer(204)
 }

@@ -20,7 +20,6 @@ package struct Hooks: Sendable {
     package typealias EnforceCORS =
         @Sendable (Request, RouteMatch<Endpoint>?) async throws -> CORSVerdict
 
-    /// Not called for open endpoints.
     package var authenticate: Authenticate
     /// The same for a call that continues: neither counted as a use of the credential nor limited.
     package var recheck: Authenticate
@@ -35,7 +34,6 @@ package struct Hooks: Sendable {
 
     /// Runs for each problem; nil falls back to `application/problem+json`.
     package var encode: Encode
-    /// nil: `Idempotency-Key` is ignored.
     package var idempotency: (any IdempotencyStore)?
     /// Returns when no replica answers from before the latest commit.
     package var awaitEarlierInvalidations: @Sendable () async throws -> Void
@@ -43,10 +41,8 @@ package struct Hooks: Sendable {
     package var problem: @Sendable (any Error) -> Problem?
     /// One log line and the metrics of a finished request.
     package var record: @Sendable (RequestRecord) -> Void
-    /// The clock of `Call.now`.
     package var now: @Sendable () -> Timestamp
 
-    /// `recheck` nil: as `authenticate`.
     package init(
         authenticate: @escaping Authenticate, recheck: Authenticate? = nil,
         resolveTenant: @escaping ResolveTenant,
@@ -75,7 +71,6 @@ package struct Hooks: Sendable {
 /// The result of the CORS policy. The fields are on every response, including refusals; `Vary:
 /// Origin` is the dispatcher's.
 package struct CORSVerdict: Sendable {
-    /// What the dispatcher does next.
     package enum Outcome: Sendable {
         case proceed
         /// The response to a preflight.
@@ -88,7 +83,6 @@ package struct CORSVerdict: Sendable {
     /// Added to the response, whatever it is.
     package var fields: [Field]
 
-    /// Without fields: no CORS fields on the response.
     package init(_ outcome: Outcome, fields: [Field] = []) {
         self.outcome = outcome
         self.fields = fields
@@ -102,7 +96,6 @@ package struct CORSVerdict: Sendable {
 package struct RequestRecord: Sendable {
     /// Also in the response's `X-Request-Id`.
     package var requestID: String
-    /// As sent.
     package var method: Method
     /// The pattern, not the path: few values, and no personal data.
     package var route: String?
@@ -110,7 +103,6 @@ package struct RequestRecord: Sendable {
     package var beginning: String?
     /// The endpoint's operationId; nil if none matched.
     package var operation: String?
-    /// The status sent.
     package var status: Int
     /// From the call's start to its response.
     package var microseconds: Int64

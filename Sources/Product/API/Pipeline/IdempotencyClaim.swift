@@ -8,7 +8,6 @@ package struct IdempotencyClaim: Sendable {
     /// The id of this one use: two requests with one key are two claims.
     package var id = UUID.random()
     package var principal: CallerPrincipal
-    /// nil for paths without a tenant.
     package var tenant: UUID?
     /// Part of the key's identity.
     package var method: Method

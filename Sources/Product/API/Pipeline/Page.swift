@@ -6,11 +6,9 @@ package struct PageRequest: Sendable, Equatable {
     /// Items of a page if the request has no `limit`.
     package static let standardLimit = 50
 
-    /// Items at most.
     package var limit: Int
     /// The field, without the sign.
     package var sort: String
-    /// `sort` began with `-`.
     package var descending: Bool
     /// The last item of the previous page; the page starts after it.
     package var after: Cursor?

@@ -52,9 +52,8 @@ enum CognitoEndpoints {
             ])
         }
         let result = try await call.services.database.provision(attempt, by: call.hookActor) {
-            String(decoding: $0.json().encoded(), as: UTF8.self)
+            $0.text
         }
-        guard let result else { throw Problem.internalError }
         // A user who waits for approval has a row, but no sign-in.
         let waits = result.verdict.outcome == .created && result.user?.status == .pending
         guard result.verdict.outcome == .refused || waits else { return .allowed(event.allowed) }
@@ -69,8 +68,8 @@ enum CognitoEndpoints {
         guard sameBytes(event.trigger, CognitoMapping.Trigger.confirmSignUp.rawValue),
             let attempt = event.call(for: call)
         else { return event.document }
-        _ = try await call.services.database.provision(attempt, by: call.hookActor) {
-            String(decoding: $0.json().encoded(), as: UTF8.self)
+        try await call.services.database.completeReservation(attempt, by: call.hookActor) {
+            $0.text
         }
         return event.document
     }

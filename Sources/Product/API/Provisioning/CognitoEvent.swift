@@ -64,7 +64,6 @@ struct CognitoEvent: Sendable {
         call.clientID = document["callerContext"]?["clientId"]?.string
         call.caller = request.callerTenant
         call.onlyProvider = request.principal.provider
-        call.needsReservation = kind == .nativeProved
         // The id token of a native user has its `sub`, which the sign-up's event did not have.
         if kind == .nativeProved {
             call.alias = attribute("sub").map { PoolAlias(pool: pool, sub: $0) }

@@ -16,8 +16,7 @@ enum HookEndpoints {
     ) { call in
         let result = try await call.services.database.provision(
             AttemptShape.call(call), by: call.hookActor
-        ) { String(decoding: $0.json().encoded(), as: UTF8.self) }
-        guard let result else { throw Problem.internalError }
+        ) { $0.text }
         return .json(bytes: Array(result.answer.utf8))
     }
 
@@ -32,7 +31,6 @@ enum HookEndpoints {
         let result = try await call.services.database.provision(
             AttemptShape.call(call), dryRun: true, by: call.actor
         ) { _ in "" }
-        guard let result else { throw Problem.internalError }
         let trace = try await call.services.database.shown(
             result.verdict.traceDocument, to: call.callerTenant)
         return .ok(result.json(trace: trace))

@@ -33,16 +33,14 @@ struct TokenSignIn {
         attempt.inviteToken = call.input.optionalString("invite_token")
         attempt.linkGrant = call.input.optionalString("link_grant")
         attempt.eventID = event(text)
-        let result: ProvisioningResult?
         do {
-            result = try await database.provision(attempt, by: actor(provider)) {
-                String(decoding: $0.publicView.json().encoded(), as: UTF8.self)
+            let result = try await database.provision(attempt, by: actor(provider)) {
+                $0.publicView.text
             }
+            return .json(bytes: Array(result.answer.utf8))
         } catch is TokenOutdated {
             throw Self.refused("the person was signed out everywhere since")
         }
-        guard let result else { throw Problem.internalError }
-        return .json(bytes: Array(result.answer.utf8))
     }
 
     private func actor(_ provider: ProviderRow) -> Actor {
@@ -80,7 +78,7 @@ struct TokenSignIn {
             let result = try await database.decline(
                 attempt, tenant: tenant, by: actor(provider),
                 mail: call.services.sendsMail ? mail : nil
-            ) { String(decoding: $0.publicView.json().encoded(), as: UTF8.self) }
+            ) { $0.publicView.text }
             return .json(bytes: Array(result.answer.utf8))
         } catch is TokenOutdated {
             throw Self.refused("the person was signed out everywhere since")

@@ -6,7 +6,6 @@ import JSON
 package struct FieldError: Sendable, Equatable {
     /// Names the faulty member; empty: the whole body.
     package var pointer: String
-    /// For programs.
     package var code: FieldCode
     /// For people: completes the sentence that begins with the field's name.
     package var detail: String
@@ -28,7 +27,6 @@ package struct Problem: Error, Sendable {
     package var status: Int
     /// For programs: decides the document's `type`.
     package var code: Code
-    /// For people; holds no secrets.
     package var detail: String
     /// Empty except for invalid input.
     package var errors: [FieldError]
@@ -79,7 +77,6 @@ package struct Problem: Error, Sendable {
             members: [JSONValue.Member("conflicting_id", .string(id))])
     }
 
-    /// 401 with `WWW-Authenticate: Bearer`.
     package static func unauthorized(_ detail: String = "A credential is needed.") -> Problem {
         Problem(
             .unauthorized, detail,

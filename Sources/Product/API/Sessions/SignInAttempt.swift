@@ -61,13 +61,13 @@ struct SignInAttempt {
     private func candidates(_ key: String, _ tenant: String?) async throws -> [Candidate] {
         let rows = try await database.operatorsWithPassword(emailKey: key)
         let clear = Self.isClear(rows) ? rows.first : nil
-        let everywhere = Candidate(found: clear, account: account(key), here: place(key))
+        let everywhere = Candidate(found: clear, account: account(key), here: network(key))
         guard let tenant else { return [everywhere] }
         let id = try await database.tenant(tenant)?.id
         let scope = id?.description ?? tenant
         let own = Candidate(
             found: rows.first { id != nil && $0.0.tenant == id },
-            account: account(key, in: scope), here: place(key, in: scope))
+            account: account(key, in: scope), here: network(key, in: scope))
         return [own, everywhere]
     }
 
@@ -96,19 +96,19 @@ struct SignInAttempt {
     func rememberNetwork(of person: OperatorRow) async throws {
         if let tenant = person.tenant?.description {
             try await database.rememberNetwork(
-                place(key, in: tenant), of: account(key, in: tenant))
+                network(key, in: tenant), of: account(key, in: tenant))
         }
         let rows = try await database.operatorsWithPassword(emailKey: key)
         guard Self.isClear(rows), rows.first?.0.id == person.id else { return }
-        try await database.rememberNetwork(place(key), of: account(key))
+        try await database.rememberNetwork(network(key), of: account(key))
     }
 
     private func account(_ key: String) -> [UInt8] { name("operator", key) }
     private func account(_ key: String, in scope: String) -> [UInt8] {
         name("operator", key, "in", scope)
     }
-    private func place(_ key: String) -> [UInt8] { name("operator", key, address) }
-    private func place(_ key: String, in scope: String) -> [UInt8] {
+    private func network(_ key: String) -> [UInt8] { name("operator", key, address) }
+    private func network(_ key: String, in scope: String) -> [UInt8] {
         name("operator", key, "in", scope, address)
     }
 

@@ -8,7 +8,6 @@ package struct Input: Sendable, Equatable {
     /// Read-only members that the body repeated.
     package internal(set) var repeated: [JSONValue.Member] = []
 
-    /// Without members.
     package init() {}
 
     /// Present, also if null.
@@ -22,27 +21,22 @@ package struct Input: Sendable, Equatable {
         members.first { sameBytes($0.name, name) }?.value
     }
 
-    /// nil if absent, null or no string.
     package func optionalString(_ name: String) -> String? {
         if case .string(let text) = self[name] { text } else { nil }
     }
 
-    /// A value of an enumeration that the shape declares.
     package func optionalCase<Value: RawRepresentable<String>>(_ name: String) -> Value? {
         optionalString(name).flatMap(Value.init(rawValue:))
     }
 
-    /// nil if absent, null or no integer.
     package func optionalInt(_ name: String) -> Int? {
         if case .number(let text) = self[name] { Int(text) } else { nil }
     }
 
-    /// nil if absent, null or no boolean.
     package func optionalBool(_ name: String) -> Bool? {
         if case .bool(let value) = self[name] { value } else { nil }
     }
 
-    /// nil if absent, null or no UUID.
     package func optionalUUID(_ name: String) -> UUID? {
         optionalString(name).flatMap { UUID($0) }
     }
@@ -58,7 +52,6 @@ package struct Input: Sendable, Equatable {
         return items.compactMap { if case .string(let text) = $0 { text } else { nil } }
     }
 
-    /// nil if absent, null or no object.
     package func optionalObject(_ name: String) -> Input? {
         self[name].flatMap { Input($0) }
     }
@@ -69,7 +62,6 @@ package struct Input: Sendable, Equatable {
         return items.compactMap { Input($0) }
     }
 
-    /// A required string of the shape.
     package func string(_ name: String) throws -> String { try given(optionalString(name)) }
     package func `case`<Value: RawRepresentable<String>>(_ name: String) throws -> Value {
         try given(optionalCase(name))
@@ -84,19 +76,13 @@ package struct Input: Sendable, Equatable {
         }
     }
     package func int(_ name: String) throws -> Int { try given(optionalInt(name)) }
-    /// A required boolean of the shape.
     package func bool(_ name: String) throws -> Bool { try given(optionalBool(name)) }
-    /// A required UUID of the shape.
     package func uuid(_ name: String) throws -> UUID { try given(optionalUUID(name)) }
-    /// A required time of the shape.
     package func timestamp(_ name: String) throws -> Timestamp {
         try given(optionalTimestamp(name))
     }
-    /// A required array of strings of the shape.
     package func strings(_ name: String) throws -> [String] { try given(optionalStrings(name)) }
-    /// A required object of the shape.
     package func object(_ name: String) throws -> Input { try given(optionalObject(name)) }
-    /// A required array of objects of the shape.
     package func objects(_ name: String) throws -> [Input] { try given(optionalObjects(name)) }
 
     /// False when absent.

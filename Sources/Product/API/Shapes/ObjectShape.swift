@@ -3,11 +3,9 @@ import Text
 
 /// A member of an object.
 package struct FieldShape: Sendable {
-    /// As on the wire: snake_case.
     package var name: String
     /// What a present, non-null value must be.
     package var kind: Kind
-    /// Absent is 422.
     package var isRequired: Bool
     /// `null` is allowed, in a PATCH to clear the value.
     package var isNullable: Bool
@@ -18,7 +16,6 @@ package struct FieldShape: Sendable {
     /// Must pass the kind; nil: made up.
     package var example: JSONValue?
 
-    /// Optional and writable by default.
     package init(
         _ name: String, _ kind: Kind, required: Bool = false, nullable: Bool = false,
         readOnly: Bool = false, _ summary: String = "", example: JSONValue? = nil
@@ -37,7 +34,6 @@ package struct FieldShape: Sendable {
         summary.isEmpty ? Vocabulary.description(of: name) : summary
     }
 
-    /// Must be present and not null.
     package static func required(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
         Self(name, kind, required: true, summary)
     }
@@ -77,14 +73,12 @@ package struct ObjectShape: Sendable {
         self.init(nil, open: open, fields)
     }
 
-    /// `name` nil: written inline in the document.
     package init(_ name: String?, open: Bool = false, _ fields: [FieldShape]) {
         self.name = name
         self.fields = fields
         isOpen = open
     }
 
-    /// `{}`, or no body.
     package static let empty = ObjectShape()
 
     /// Another shape for bodies that have `member`.

@@ -4,12 +4,9 @@ package struct QueryParameter: Sendable {
     package var name: String
     /// The text is parsed as this kind.
     package var kind: Kind
-    /// Absent is 422.
     package var isRequired: Bool
-    /// For the OpenAPI document.
     package var summary: String
 
-    /// Optional by default.
     package init(_ name: String, _ kind: Kind, required: Bool = false, _ summary: String = "") {
         self.name = name
         self.kind = kind
@@ -24,7 +21,6 @@ package struct QueryParameter: Sendable {
     /// Opaque: base64url with a checksum of the list's path, sort and filters.
     package static let cursor = QueryParameter(
         "cursor", .string(min: 1, max: 1024), "`next_cursor` of the page before.")
-    /// Searches email and name.
     package static let search = QueryParameter(
         "q", .string(min: 1, max: 255),
         "Substring of email or name without case; under 3 characters a prefix.")

@@ -59,7 +59,7 @@ enum Vocabulary {
         "id": "The id: a lower-case UUID.",
         "identities": "The sign-ins that lead to this user.",
         "identity_id": "The sign-in's id.",
-        "index": "The place in the list that was sent.",
+        "index": "The position in the list that was sent.",
         "invite": "The invite.",
         "invite_id": "The invite's id.",
         "invite_token": "The token of an invite, where the person brought one.",

@@ -103,7 +103,8 @@ enum TenantEndpoints {
             problems: [.conflict], idempotent: true
         ) { call in
             try await change(call) { change, row in
-                let from = name == "restore" 
+                let from =
+                    name == "restore"
                     ? [Tenant.Status.deleted, .active] : [.active, .suspended]
                 guard from.contains(row.status) else {
                     throw Problem(.conflict, "The tenant is \(row.status).")

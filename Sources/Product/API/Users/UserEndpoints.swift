@@ -117,7 +117,7 @@ enum UserEndpoints {
                     "This cannot be undone: repeat it with `confirm` to purge \(row.email).",
                     members: [.init("confirm", .string(expected))])
             }
-            try await change.purgeUser(row, isByHand: true, database: database)
+            try await change.purgeUser(row, isManual: true, database: database)
         }
         return .noContent
     }
@@ -162,7 +162,8 @@ enum UserEndpoints {
         guard call.sees(row.id) else { throw Problem.notFound("user") }
         let right = role == row.role ? Right.renameUser : .editUsers
         let permission = Permissions.permits(
-            call.principal.subject, right, in: row.tenant, target: PermissionTarget(ownerID: row.id))
+            call.principal.subject, right, in: row.tenant, target: PermissionTarget(ownerID: row.id)
+        )
         guard permission == .allowed else {
             throw Problem.forbidden("The right \(right.rawValue) is missing.")
         }

@@ -37,7 +37,7 @@ enum UserIdentityEndpoints {
                 user, provider: input.string("provider"),
                 issuer: input.string("issuer"), subject: input.string("subject"),
                 email: input.optionalString("email"), isAssertedByTenant: !call.principal.platform,
-                isByHand: true, database: database)
+                isManual: true, database: database)
         }
         guard let identity = user.identities.first(where: { $0.id == made }) else {
             throw Problem.internalError

@@ -13,14 +13,12 @@ package struct APIKey: Sendable, Equatable {
 
     /// A stored secret: its hash and the parts that are shown.
     package struct Secret: Sendable, Equatable {
-        /// SHA-256 of the whole text.
         package var hash: [UInt8]
         /// The first 12 characters; shown to find a key.
         package var prefix: String
         /// The last 4 characters; shown to tell keys apart.
         package var last4: String
 
-        /// `hash` is 32 bytes.
         package init(hash: [UInt8], prefix: String, last4: String) {
             self.hash = hash
             self.prefix = prefix
@@ -39,7 +37,6 @@ package struct APIKey: Sendable, Equatable {
         /// Uses of this secret since the rotation.
         package var uses: Int64
 
-        /// `until` is exclusive.
         package init(
             secret: Secret, until: Timestamp, lastUsedAt: Timestamp? = nil, uses: Int64 = 0
         ) {
@@ -52,11 +49,9 @@ package struct APIKey: Sendable, Equatable {
 
     /// Stays the same when the secret rotates.
     package var id: UUID
-    /// nil: the platform's.
     package var tenantID: UUID?
     /// A user's key ends with that user's access.
     package var owner: Owner
-    /// For people; not unique.
     package var name: String
     /// Part of the secret's prefix, `gate_live_` or `gate_test_`.
     package var environment: APIKeySecret.Environment
@@ -70,17 +65,12 @@ package struct APIKey: Sendable, Equatable {
     package var allowedIPs: [String]
     /// Origin patterns; empty: from every page.
     package var allowedOrigins: [String]
-    /// Uses a minute; nil: no limit.
     package var ratePerMinute: Int?
-    /// For people; nil: none.
     package var note: String?
     /// Not read back from storage: see `APIKeyRow.createdByID`.
     package var createdBy: UUID?
-    /// Lists sort by it.
     package var createdAt: Timestamp
-    /// Exclusive; nil: never expires.
     package var expiresAt: Timestamp?
-    /// nil: not revoked. A revocation is final.
     package var revokedAt: Timestamp?
     /// For people; nil: none was given.
     package var revocationReason: String?
@@ -88,7 +78,6 @@ package struct APIKey: Sendable, Equatable {
     package var ownerDeletedAt: Timestamp?
     /// The key whose rate limit counter this one shares; nil: its own.
     package var limitSharedWith: UUID?
-    /// Updated at intervals; nil: never used.
     package var lastUsedAt: Timestamp?
     /// Of the last recorded use; nil: never used.
     package var lastUsedIP: String?
@@ -130,7 +119,6 @@ package struct APIKey: Sendable, Equatable {
         return livePrevious(at: now) == nil ? .active : .grace
     }
 
-    /// Revoked itself, or with its deleted owner.
     package var isRevoked: Bool { revokedAt != nil || ownerDeletedAt != nil }
 
     /// The old secret while it still works.

@@ -107,7 +107,6 @@ extension APIKeyBounds {
 }
 
 extension APIKey {
-    /// The setter replaces all five bounds.
     package var bounds: APIKeyBounds {
         get {
             APIKeyBounds(

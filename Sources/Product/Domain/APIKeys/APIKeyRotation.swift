@@ -5,7 +5,6 @@ package enum APIKeyRotation {
     /// Seconds that the old secret may stay valid.
     package static let graces: ClosedRange<Int64> = 0...(7 * 86_400)
 
-    /// The key stays as it was.
     package enum Failure: Error, Sendable, Equatable {
         /// A new secret does not reactivate a revoked or expired key.
         case notLive

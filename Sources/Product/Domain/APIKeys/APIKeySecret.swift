@@ -7,7 +7,6 @@ package struct APIKeySecret: Sendable, Equatable {
     package static let platformLocator = "000000"
     /// Base62 digits: about 178 bits.
     package static let randomLength = 30
-    /// Characters, all ASCII.
     package static let length = 52
 
     /// The whole secret: shown once, never stored or logged.
@@ -25,7 +24,6 @@ package struct APIKeySecret: Sendable, Equatable {
         self = read
     }
 
-    /// As `init(_:)`, without a copy of the bytes.
     package init?(bytes: UnsafeBufferPointer<UInt8>) {
         guard bytes.count == Self.length, bytes[10...].allSatisfy(Base62.isDigit) else {
             return nil

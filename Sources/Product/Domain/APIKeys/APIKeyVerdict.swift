@@ -24,9 +24,7 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
 
         /// Which of the key's secrets was presented.
         package var secret = Secret.current
-        /// Exclusive; nil: never expires.
         package var expiresAt: Timestamp?
-        /// nil: not revoked.
         package var revokedAt: Timestamp?
         /// A deleted tenant's keys are `unknown`.
         package var tenantStatus = Tenant.Status.active

@@ -9,14 +9,11 @@ package struct Invite: Sendable, Equatable {
 
     /// Lifetimes in seconds.
     package static let defaultLifetime: Int64 = 7 * 86_400
-    /// Seconds from 5 minutes to 90 days.
     package static let lifetimes: ClosedRange<Int64> = 300...(90 * 86_400)
 
     /// Stays the same when the token is renewed.
     package var id: UUID
-    /// The inviting tenant.
     package var tenantID: UUID
-    /// The invited address.
     package var email: Email
     /// The role that the acceptance gives, limited by what the inviter may still give.
     package var role: UserRole
@@ -24,16 +21,12 @@ package struct Invite: Sendable, Equatable {
     package var expiresAt: Timestamp
     /// The inviter's text in the mail; nil: none.
     package var message: String?
-    /// Of the latest token.
     package var delivery: Delivery
-    /// nil unless revoked.
     package var revokedAt: Timestamp?
-    /// nil unless accepted; an accepted invite stays accepted.
     package var acceptedAt: Timestamp?
     /// The user that the acceptance led to; nil unless accepted.
     package var acceptedUserID: UUID?
 
-    /// Defaults describe a pending invite.
     package init(
         id: UUID, tenantID: UUID, email: Email, role: UserRole, expiresAt: Timestamp,
         message: String? = nil, delivery: Delivery = .mail, revokedAt: Timestamp? = nil,

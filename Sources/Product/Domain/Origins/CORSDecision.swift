@@ -1,6 +1,5 @@
 /// The outcome for one request: what the middleware does and what `cors/evaluate` shows.
 package struct CORSDecision: Sendable, Equatable {
-    /// The rule that allowed the origin, or `none`.
     package enum Rule: String, Sendable {
         /// The request has no `Origin`.
         case absent
@@ -47,9 +46,7 @@ package struct CORSDecision: Sendable, Equatable {
 
     /// False: the browser may not read the response.
     package var allowed: Bool
-    /// The rule that decided.
     package var rule: Rule
-    /// Shown by `cors/evaluate`.
     package var reason: Reason
     /// The response is sent at once: 204 (a preflight) without a body, else a problem (400, 403).
     /// nil: the request continues to its route.

@@ -9,7 +9,6 @@ package struct CORSRequest: Sendable {
     package var requestHeaders: String?
     /// `Access-Control-Request-Private-Network: true` was sent.
     package var asksPrivateNetwork: Bool
-    /// The methods of the route; nil if the route is unknown.
     package var routeMethods: [String]?
     /// The request has the console's session cookie.
     package var hasConsoleCookie: Bool

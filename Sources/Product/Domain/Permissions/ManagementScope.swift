@@ -22,6 +22,5 @@ package enum ManagementScope: String, Sendable, CaseIterable {
     case hooksSignup = "hooks:signup"
     case keysVerify = "keys:verify"
 
-    /// The rights that this scope covers.
     package var rights: [Right] { Right.allCases.filter { $0.scope == self } }
 }

@@ -34,7 +34,6 @@ package enum Principal: Sendable, Equatable {
         }
     }
 
-    /// The id that `own` compares with.
     package var selfID: UUID? {
         switch self {
         case .operator(let id, _, _), .user(let id, _, _), .key(_, .user(let id, _, _), _): id

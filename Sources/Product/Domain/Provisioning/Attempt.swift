@@ -59,7 +59,6 @@ package struct Attempt: Sendable, Equatable {
         self.hasInviteToken = hasInviteToken
     }
 
-    /// nil for a missing and for a malformed address.
     package var email: Email? {
         if case .parsed(let email) = address { email } else { nil }
     }

@@ -10,7 +10,6 @@ package enum CognitoMapping {
         case confirmSignUp = "PostConfirmation_ConfirmSignUp"
     }
 
-    /// The JSON type of an attribute.
     package enum Claim: Sendable, Equatable {
         case absent, other
         case text(String)
@@ -87,7 +86,6 @@ package enum CognitoMapping {
             upstream: upstream)
     }
 
-    /// `<pool>` or `<pool>/<upstream>`: the registered pool, and the upstream as written.
     package static func parts(ofIssuer issuer: String) -> (pool: String, upstream: String?) {
         let bytes = Array(issuer.utf8)
         guard let slash = bytes.firstIndex(of: 0x2F) else { return (issuer, nil) }

@@ -2,7 +2,6 @@ import Text
 
 /// The rows that storage read and locked for one attempt. The rules read nothing else.
 package struct Facts: Sendable {
-    /// nil: the provider is not registered.
     package var provider: Provider?
     /// Every tenant that an input named.
     package var asked: [AskedTenant] = []
@@ -35,7 +34,6 @@ package struct UserFacts: Sendable, Equatable {
     package var id: UUID
     /// A deleted user blocks its address for `Provisioning.deletedFor` seconds.
     package var status: User.Status
-    /// The role in this tenant.
     package var role: UserRole
     /// What made the row; a pending row of `.approval` waits for an operator.
     package var source: User.Source
@@ -71,7 +69,6 @@ package struct UserFacts: Sendable, Equatable {
 
 /// A row of this identity and its user.
 package struct KnownIdentity: Sendable {
-    /// The row in `identities`, not the user.
     package var identityID: UUID
     /// The tenant of the user; one identity has at most one user in each.
     package var tenantID: UUID
@@ -82,21 +79,21 @@ package struct KnownIdentity: Sendable {
     /// The attempt's `sub` is already bound to the identity.
     package var hasThisSub: Bool
     /// An operator linked it by hand, no rule did.
-    package var isLinkedByHand: Bool
+    package var isLinkedManually: Bool
     /// A live invite to that user's own address, which may differ from the attempt's.
     package var invite: InviteFacts?
 
     /// Defaults describe an identity that a rule linked, without invite.
     package init(
         identityID: UUID, tenantID: UUID, user: UserFacts, isAssertedByTenant: Bool = false,
-        hasThisSub: Bool = false, isLinkedByHand: Bool = false, invite: InviteFacts? = nil
+        hasThisSub: Bool = false, isLinkedManually: Bool = false, invite: InviteFacts? = nil
     ) {
         self.identityID = identityID
         self.tenantID = tenantID
         self.user = user
         self.isAssertedByTenant = isAssertedByTenant
         self.hasThisSub = hasThisSub
-        self.isLinkedByHand = isLinkedByHand
+        self.isLinkedManually = isLinkedManually
         self.invite = invite
     }
 }

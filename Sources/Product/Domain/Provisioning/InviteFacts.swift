@@ -16,7 +16,6 @@ package struct InviteFacts: Sendable {
     package var inviter: Inviter
     /// The user at the invited address who is not deleted.
     package var row: UserFacts?
-    /// The identity that accepted it.
     package var acceptedBy: IdentityKey?
     /// The user that the acceptance led to; nil before acceptance.
     package var acceptedUser: UserFacts?
@@ -51,7 +50,6 @@ package struct LinkGrant: Sendable, Equatable {
     /// nil: not used yet; a grant works once.
     package var usedAt: Timestamp?
 
-    /// `usedAt` nil: not used yet.
     package init(id: UUID, userID: UUID, expiresAt: Timestamp, usedAt: Timestamp? = nil) {
         self.id = id
         self.userID = userID

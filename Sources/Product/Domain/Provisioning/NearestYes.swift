@@ -68,12 +68,9 @@ extension Provisioning {
                 edit(.raiseLimit, nil, "Too many attempts were refused within a minute.") { _ in })
         }
         guard let email = attempt.email else { return edits }
-        for tenant in facts.tenants.values.sorted(by: { $0.id < $1.id }) {
-            edits += editsOfPeople(tenant, attempt, email, now)
-        }
-        for tenant in facts.tenants.values.sorted(by: { $0.id < $1.id }) {
-            edits += editsOfRules(tenant, now)
-        }
+        let tenants = facts.tenants.values.sorted { $0.id < $1.id }
+        edits += tenants.flatMap { editsOfPeople($0, attempt, email, now) }
+        edits += tenants.flatMap { editsOfRules($0, now) }
         edits += editsOfTrust(facts, email)
         if facts.tenants.isEmpty, facts.asked.isEmpty {
             let made = TenantFacts(id: UUID(high: 0, low: 1))
@@ -146,7 +143,7 @@ extension Provisioning {
                 facts.known.append(
                     KnownIdentity(
                         identityID: UUID(high: 0, low: 2), tenantID: id, user: row,
-                        isLinkedByHand: true))
+                        isLinkedManually: true))
             }
         ]
     }

@@ -39,9 +39,7 @@ package struct Provider: Sendable, Equatable {
         }
     }
 
-    /// The row's id.
     package var id: UUID
-    /// The owning tenant; nil: the platform.
     package var tenantID: UUID?
     /// Fixes the default trust in addresses.
     package var kind: ProviderKind

@@ -78,7 +78,9 @@ struct Evaluation {
         if let verdict = candidateTenants() { return verdict }
         if let verdict = formerHolderUninvited() { return verdict }
         if let verdict = trustInAddress() { return verdict }
-        guard let tenant = candidate else { return refuse(.candidateTenant, .noTenant, "no candidate") }
+        guard let tenant = candidate else {
+            return refuse(.candidateTenant, .noTenant, "no candidate")
+        }
         if let verdict = barredIdentity(tenant) { return verdict }
         if let verdict = liveInvite(tenant) { return verdict }
         if let verdict = pendingRow(tenant) { return verdict }

@@ -9,7 +9,6 @@ package enum Retry {
     package struct Recorded: Sendable, Equatable {
         /// As recorded, before any later change of the user.
         package var outcome: Outcome
-        /// nil unless refused.
         package var reason: Reason?
         /// nil if no tenant was found or the choice is open.
         package var tenantID: UUID?

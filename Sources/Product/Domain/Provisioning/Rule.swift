@@ -21,6 +21,5 @@ package enum Rule: String, Sendable, CaseIterable {
     /// A pool confirms a sign-up that was decided before.
     case confirmation
 
-    /// Its number, 1 to 10; nil for the steps around the rules.
     package var number: Int? { Int(rawValue) }
 }

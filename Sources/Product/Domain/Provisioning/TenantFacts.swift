@@ -6,7 +6,6 @@ package struct AskedTenant: Sendable, Equatable {
     package enum Source: String, Sendable, CaseIterable {
         case provider, client, caller, attempt, metadata, reservation
     }
-    /// Shown in the trace.
     package var source: Source
     /// nil: the named tenant does not exist.
     package var tenantID: UUID?
@@ -20,7 +19,6 @@ package struct AskedTenant: Sendable, Equatable {
 
 /// The rows of one tenant about the attempt's address.
 package struct TenantFacts: Sendable {
-    /// The tenant's id.
     package var id: UUID
     /// A suspended or deleted tenant refuses.
     package var status: Tenant.Status
@@ -30,7 +28,6 @@ package struct TenantFacts: Sendable {
     package var user: UserFacts?
     /// The newest invite to this address that is neither accepted nor revoked.
     package var invite: InviteFacts?
-    /// A deleted user at this address.
     package var deleted: UserFacts?
     /// The verified domain that covers the address.
     package var domain: TenantDomain?

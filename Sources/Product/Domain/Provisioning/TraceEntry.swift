@@ -11,7 +11,6 @@ package struct TraceEntry: Sendable, Equatable {
     package var result: String
     /// Policy terms and ids; no address and no name.
     package var detail: String
-    /// The rows that the rule read.
     package var about: [TraceReference]
 
     package init(rule: Rule, result: String, detail: String, about: [TraceReference] = []) {
@@ -29,7 +28,6 @@ package struct TraceReference: Sendable, Hashable {
         case provider, tenant, user, invite, domain
     }
 
-    /// Names the table of `id`.
     package var kind: Kind
     /// The row's id; the row may be deleted by the time of reading.
     package var id: UUID
@@ -43,20 +41,16 @@ package struct TraceReference: Sendable, Hashable {
         tenantID = tenant
     }
 
-    /// A tenant owns its own row.
     package static func tenant(_ id: UUID) -> TraceReference { .init(.tenant, id, of: id) }
 
-    /// `tenant` is the user's tenant.
     package static func user(_ id: UUID, of tenant: UUID) -> TraceReference {
         .init(.user, id, of: tenant)
     }
 
-    /// Owned by the inviting tenant.
     package static func invite(_ invite: Invite) -> TraceReference {
         .init(.invite, invite.id, of: invite.tenantID)
     }
 
-    /// Owned by the tenant that claims the domain.
     package static func domain(_ domain: TenantDomain) -> TraceReference {
         .init(.domain, domain.id, of: domain.tenantID)
     }

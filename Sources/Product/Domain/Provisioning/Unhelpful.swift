@@ -14,7 +14,8 @@ extension Provisioning {
         var steps: [TraceEntry] = []
         func add(_ result: String, _ id: UUID, _ about: TraceReference) {
             steps.append(
-                TraceEntry(rule: .candidateTenant, result: result, detail: id.description, about: [about]))
+                TraceEntry(
+                    rule: .candidateTenant, result: result, detail: id.description, about: [about]))
         }
         if let invite = tenant.lapsedInvite?.invite {
             let status = invite.status(at: now)

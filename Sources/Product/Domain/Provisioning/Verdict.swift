@@ -74,7 +74,6 @@ package enum Effect: Sendable, Equatable {
 package struct Verdict: Sendable, Equatable {
     /// A success is created, linked or existing.
     package var outcome: Outcome
-    /// nil unless refused.
     package var reason: Reason?
     /// nil if no tenant was found or the choice is open.
     package var tenantID: UUID?
@@ -86,7 +85,6 @@ package struct Verdict: Sendable, Equatable {
     package var choices: [UUID] = []
     /// Empty for a refusal; applied in this order.
     package var effects: [Effect] = []
-    /// In the order in which the rules ran.
     package var trace: [TraceEntry] = []
     /// The refusal's reason for a person who calls directly, instead of `reason`; nil: `reason`.
     package var publicReason: Reason?

@@ -9,11 +9,9 @@ package struct TenantDomain: Sendable, Equatable {
 
     /// The claim's id; several tenants may claim one domain.
     package var id: UUID
-    /// The claiming tenant.
     package var tenantID: UUID
     /// A-label, lower case.
     package var domain: String
-    /// For people: the domain in Unicode.
     package var display: String
     /// Only a verified domain covers addresses.
     package var status: Status
@@ -21,9 +19,7 @@ package struct TenantDomain: Sendable, Equatable {
     package var method: Method
     /// False: only addresses at the domain itself are covered.
     package var includeSubdomains: Bool
-    /// When it was claimed.
     package var createdAt: Timestamp
-    /// nil: not proved yet.
     package var verifiedAt: Timestamp?
 
     /// Defaults describe a claim to be proved by DNS.

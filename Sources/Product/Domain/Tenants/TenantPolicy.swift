@@ -13,7 +13,6 @@ package struct TenantPolicy: Sendable, Equatable {
     /// No tenant may set `password_min` lower.
     package static let passwordFloor = 8
 
-    /// See `SignUp`.
     package var signUp: SignUp = .inviteOnly
     /// Member or manager; the API refuses `admin`, and no rule gives it.
     package var defaultRole: UserRole = .member
@@ -23,13 +22,11 @@ package struct TenantPolicy: Sendable, Equatable {
     package var devOrigins = false
     /// Allows private network access (`Access-Control-Allow-Private-Network`).
     package var privateNetwork = false
-    /// A-labels; empty: no filter.
     package var allowedDomains: [String] = []
     /// Allows invites to addresses outside `allowedDomains`.
     package var externalInvites = true
     /// False: an invite's token may be used by another address, which is audited.
     package var inviteEmailMustMatch = true
-    /// See `AutoLink`.
     package var autoLink: AutoLink = .off
     /// Shortest password in Unicode scalars, at least `passwordFloor`.
     package var passwordMin = 15
@@ -38,7 +35,6 @@ package struct TenantPolicy: Sendable, Equatable {
     /// Increases with each change; decisions record it.
     package var version: Int64 = 1
 
-    /// The policy of a new tenant.
     package init() {}
 
     /// Whether the filter admits this domain (an A-label).

@@ -4,9 +4,7 @@ import Text
 package struct Email: Sendable, Hashable {
     /// Plain ASCII: lower-case local part, `@`, the domain's A-label.
     package var key: String
-    /// As typed, trimmed.
     package var display: String
-    /// The domain's A-label.
     package var domain: String
 
     package init(key: String, display: String, domain: String) {

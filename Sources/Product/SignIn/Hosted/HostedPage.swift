@@ -93,7 +93,8 @@ struct HostedPage {
     }
 
     private static func form(_ path: String, _ hidden: [(String, String)]) -> String {
-        hidden.reduce(into: "<form method=\"post\" action=\"\(htmlEscaped(path))\">") { form, pair in
+        hidden.reduce(into: "<form method=\"post\" action=\"\(htmlEscaped(path))\">") {
+            form, pair in
             form += "<input type=\"hidden\" name=\"\(pair.0)\" value=\"\(htmlEscaped(pair.1))\">"
         }
     }

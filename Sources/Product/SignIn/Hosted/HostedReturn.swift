@@ -29,7 +29,7 @@ enum HostedReturn {
         if invite == nil, let grant = try await HostedGrant.held(hosted.client) {
             return try await HostedGrant.use(grant, for: person, hosted.client)
         }
-        if invite == nil, let held = try await HeldPerson(call.request, core), held.user == nil,
+        if invite == nil, let held = try await PendingSignIn(call.request, core), held.user == nil,
             held.tenant == hosted.client.tenant.id, !isPlatforms, !held.person.isSame(as: person)
         {
             let user = try await hosted.client.admit(person)

@@ -40,7 +40,7 @@ enum HostedSteps {
     private static func choose(
         _ person: ProvedPerson, _ tenants: [TenantRow], _ client: ClientCall
     ) throws -> Response {
-        let held = try HeldPerson(person, tenant: .platform).sealed(client.core)
+        let held = try PendingSignIn(person, tenant: .platform).sealed(client.core)
         var page = HostedPage("Where do you want to go?", of: client.tenant.name)
         page.choice(
             "More than one place knows you.", "tenant",
@@ -53,7 +53,7 @@ enum HostedSteps {
     private static func askForProof(
         _ person: ProvedPerson, _ client: ClientCall
     ) async throws -> Response {
-        let held = try HeldPerson(person, tenant: client.tenant.id).sealed(client.core)
+        let held = try PendingSignIn(person, tenant: client.tenant.id).sealed(client.core)
         var page = HostedPage("Is this your account?", of: client.tenant.name)
         page.say(
             "There is an account with the address \(person.email ?? "") already. Sign in the way "
@@ -71,7 +71,7 @@ enum HostedSteps {
 
     /// Both were proved; the person confirms that they belong together.
     static func confirm(
-        _ held: HeldPerson, _ user: UserRow, _ client: ClientCall
+        _ held: PendingSignIn, _ user: UserRow, _ client: ClientCall
     ) throws -> Response {
         var next = held
         next.user = user.id
@@ -140,9 +140,9 @@ enum HostedSteps {
     /// The person in the browser's cookie, for a form that was made for it.
     private static func held(
         _ call: Call, _ core: SignInCore
-    ) async throws -> (HeldPerson, FormText) {
+    ) async throws -> (PendingSignIn, FormText) {
         let form = FormText(String(decoding: call.request.body, as: UTF8.self))
-        guard let held = try await HeldPerson(call.request, core),
+        guard let held = try await PendingSignIn(call.request, core),
             let cookie = HostedCookie.held.value(in: call.request),
             let sent = form.first("token").flatMap({ Base64URL.decode($0) }),
             core.database.directory.made(sent, of: tied(to: cookie))

@@ -31,7 +31,9 @@ extension RemoteProvider {
     func requireOurs(_ token: String) async throws -> TokenTime {
         guard let secret else { throw SignInRefusal.noProvider }
         let set = row.document["endpoints"]?["token_check_endpoint"]?.string
-        let url = set ?? "https://api.github.com/applications/\(PercentEncoding.encode(clientID.utf8))/token"
+        let url =
+            set
+            ?? "https://api.github.com/applications/\(PercentEncoding.encode(clientID.utf8))/token"
         let body = JSONValue.object([.init("access_token", .string(token))])
         let answer = try await send(
             OutboundRequest(

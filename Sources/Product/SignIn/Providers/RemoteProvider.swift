@@ -124,7 +124,9 @@ struct RemoteProvider: Sendable {
         var fields = [Field("content-type", "application/x-www-form-urlencoded")]
         if let secret {
             if try await takesSecretInHeader() {
-                fields.append(basic(PercentEncoding.encode(clientID.utf8), PercentEncoding.encode(secret.utf8)))
+                fields.append(
+                    basic(
+                        PercentEncoding.encode(clientID.utf8), PercentEncoding.encode(secret.utf8)))
             } else {
                 form.append(("client_secret", secret))
             }

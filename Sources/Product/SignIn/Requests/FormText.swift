@@ -29,6 +29,7 @@ package struct FormText: Sendable {
 
     /// The pairs escaped again, `&` between them.
     package static func encode(_ pairs: [(String, String)]) -> String {
-        pairs.map { PercentEncoding.encode($0.0.utf8) + "=" + PercentEncoding.encode($0.1.utf8) }.joined(separator: "&")
+        pairs.map { PercentEncoding.encode($0.0.utf8) + "=" + PercentEncoding.encode($0.1.utf8) }
+            .joined(separator: "&")
     }
 }

@@ -89,7 +89,7 @@ extension ClientCall {
         attempt.isInPerson = true
         // Sign-ins never reuse a recorded response: each is its own attempt.
         attempt.eventID = "sign-in \(event ?? UUID.random().description)"
-        let result: ProvisioningResult?
+        let result: ProvisioningResult
         do {
             result = try await core.database.provision(
                 attempt, dryRun: isDryRun, by: clientActor
@@ -97,7 +97,6 @@ extension ClientCall {
         } catch is TokenOutdated {
             throw SignInRefusal.signedOut
         }
-        guard let result else { throw Problem.internalError }
         return result
     }
 }

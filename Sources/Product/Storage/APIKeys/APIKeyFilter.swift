@@ -6,18 +6,15 @@ import Text
 
 /// The filters of a list of keys.
 package struct APIKeyFilter: Sendable {
-    /// As of now.
     package var status: APIKey.Status?
-    /// The user who owns the key.
     package var owner: UUID?
-    /// `live` or `test`.
     package var environment: String?
     /// Part of the name; under three characters the prefix of a word of it. Searched first.
     package var text: String?
 
-    /// nil filters nothing.
     package init(
-        status: APIKey.Status? = nil, owner: UUID? = nil, environment: String? = nil, text: String? = nil
+        status: APIKey.Status? = nil, owner: UUID? = nil, environment: String? = nil,
+        text: String? = nil
     ) {
         self.status = status
         self.owner = owner

@@ -4,7 +4,6 @@ import Text
 
 /// An API key as stored: the domain's key, its creator, and its version.
 package struct APIKeyRow: ListedRow {
-    /// Without `createdBy`.
     package var key: APIKey
     /// The actor's type: `operator`, `user` or `key`.
     package var createdByType: String
@@ -12,14 +11,11 @@ package struct APIKeyRow: ListedRow {
     package var createdByID: String
     /// Increases with each change; the ETag is made of it.
     package var version: Int
-    /// Set with each new `version`.
     package var updatedAt: Timestamp
     /// The name in lower case, by which the list is ordered.
     package var nameKey: String
 
-    /// For `ListedRow`.
     package var id: UUID { key.id }
-    /// For `ListedRow`.
     package var createdAt: Timestamp { key.createdAt }
 
     static let columns: SQL =

@@ -6,11 +6,9 @@ import Text
 /// A key found by its secret, with the states that can refuse it. A class, since the cache hands it
 /// to every request: a copy of its parts would cost more than the verdict.
 package final class PresentedKey: Sendable {
-    /// The nil UUID for the platform's keys.
     package let tenant: UUID
     /// Stays the same when the secret rotates.
     package let id: UUID
-    /// `live` or `test`.
     package let environment: String
     /// The secret is the one before the last rotation.
     package let isPrevious: Bool
@@ -18,11 +16,8 @@ package final class PresentedKey: Sendable {
     package let previousUntil: Timestamp?
     /// Management scopes and the tenant's own catalogue.
     package let scopes: [String]
-    /// `platform`, `tenant` or `user`.
     package let ownerType: String
-    /// nil unless a user owns the key.
     package let ownerUser: UUID?
-    /// Uses a minute; nil: no limit.
     package let rateLimit: Int?
     /// The key whose count of uses the limit is checked against: its own, or its creator's.
     package let limitKey: UUID
@@ -30,16 +25,13 @@ package final class PresentedKey: Sendable {
     package let allowedIPs: [String]
     /// Origin patterns; empty: from every page.
     package let allowedOrigins: [String]
-    /// Exclusive; nil: never expires.
     package let expiresAt: Timestamp?
-    /// nil: not revoked.
     package let revokedAt: Timestamp?
     /// Nil: the platform's key.
     package let tenantStatus: Tenant.Status?
     /// Nil if no user owns it, or if the user does not exist.
     package let userStatus: User.Status?
     package let userRole: UserRole?
-    /// For the audit trail.
     package let name: String
 
     /// A row of `KeyLookUp`; `owner`: the row of the user who owns it.

@@ -6,20 +6,15 @@ import Text
 /// The filters of events; nil takes all. `actor` and `target` are an id or a name, `action` may end
 /// with `.` for a whole group.
 package struct AuditFilter: Sendable {
-    /// An id or a name.
     package var actor: String?
-    /// An action, or a group that ends with `.`.
     package var action: String?
-    /// An id or a name.
     package var target: String?
-    /// Inclusive.
     package var since: Timestamp?
     /// Exclusive.
     package var until: Timestamp?
     /// Only events of these actors.
     package var onlyActors: [String]?
 
-    /// Takes all events.
     package init() {}
 
     /// The disjoint conditions under which an event passes the filter: each walks an index in the

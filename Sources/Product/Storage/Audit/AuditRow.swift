@@ -9,7 +9,6 @@ package struct AuditRow: ListedRow {
     package var tenant: UUID
     /// Ordered by time (see `UUID.ordered`).
     package var id: UUID
-    /// Nothing assigns it: always nil.
     package var seq: Int?
     /// The change's time, not the commit's.
     package var occurredAt: Timestamp
@@ -46,19 +45,10 @@ package struct AuditRow: ListedRow {
         """
 
     init(_ row: Row) throws(PostgresError) {
-        tenant = try row.get(0)
-        id = try row.get(1)
-        seq = try row.get(2)
-        occurredAt = try row.get(3)
-        actorType = try row.get(4)
-        actorID = try row.get(5)
-        actorName = try row.get(6)
-        action = try row.get(7)
-        targetType = try row.get(8)
-        targetID = try row.get(9)
-        targetName = try row.get(10)
-        requestID = try row.get(11)
-        ip = try row.get(12)
+        (
+            tenant, id, seq, occurredAt, actorType, actorID, actorName, action, targetType,
+            targetID, targetName, requestID, ip
+        ) = try row.columns()
         let text: JSONB = try row.get(13)
         decisionID = try row.get(14, as: UUID?.self)
         changes = (try? JSONValue(parsing: Array(text.text.utf8))) ?? .object([])

@@ -7,7 +7,6 @@ import Text
 package struct AuditTarget: Sendable {
     /// The kind of object, such as `user` or `api_key`.
     package var type: String
-    /// A UUID as text.
     package var id: String
     /// Stored as it is now; later renames do not change the event.
     package var name: String
@@ -24,7 +23,6 @@ package struct AuditTarget: Sendable {
 package struct AuditChanges: Sendable {
     private var members: [JSONValue.Member] = []
 
-    /// Without changes.
     package init() {}
 
     /// Ignored if both values are equal.

@@ -7,21 +7,17 @@ import Text
 package struct MountedClient: Sendable {
     /// Never deleted; may be suspended.
     package var tenant: TenantRow
-    /// Enabled.
     package var client: ClientRow
 }
 
 /// A client that answers at the root of a host.
 package struct BoundHost: Sendable {
-    /// The tenant that bound the host.
     package let tenant: UUID
-    /// Names the client in its tenant.
     package let client: String
 }
 
 /// A host at which a client of a tenant answers.
 package struct BoundClientHost: Sendable {
-    /// Names the client in its tenant.
     package let client: String
     /// Lower case, with a port only if the binding has one.
     package let host: String

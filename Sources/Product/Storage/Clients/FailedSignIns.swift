@@ -31,14 +31,7 @@ package struct FailedSignIn: ListedRow {
     }
 
     init(_ row: Row) throws(PostgresError) {
-        id = try row.get(0)
-        client = try row.get(1)
-        operation = try row.get(2)
-        reason = try row.get(3)
-        requestID = try row.get(4)
-        ip = try row.get(5)
-        userAgent = try row.get(6)
-        createdAt = try row.get(7)
+        (id, client, operation, reason, requestID, ip, userAgent, createdAt) = try row.columns()
     }
 
     /// Rows kept per tenant and minute: anyone can cause one.

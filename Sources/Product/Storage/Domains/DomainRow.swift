@@ -31,17 +31,10 @@ package struct DomainRow: ListedRow {
     static let columnCount = 11
 
     init(_ row: Row) throws(PostgresError) {
-        id = try row.get(0)
-        domain = try row.get(1)
-        display = try row.get(2)
-        status = try row.get(3)
-        method = try row.get(4)
-        token = try row.get(5)
-        createdAt = try row.get(6)
-        verifiedAt = try row.get(7)
-        lostAt = try row.get(8)
-        changedAt = try row.get(9)
-        includeSubdomains = try row.get(10)
+        (
+            id, domain, display, status, method, token, createdAt, verifiedAt, lostAt, changedAt,
+            includeSubdomains
+        ) = try row.columns()
     }
 
     package var recordName: String { "_gatehouse.\(domain)" }

@@ -8,7 +8,6 @@ package struct InviteChange: Sendable {
     package var role: UserRole
     /// Exclusive.
     package var expiresAt: Timestamp
-    /// nil: no message.
     package var message: String?
 
     /// All three are the values after the change.

@@ -47,14 +47,11 @@ package struct InviteResult: Sendable {
     /// `existing`: a pending invite is returned without a token.
     package enum Outcome: String, Sendable { case created, existing, resent }
 
-    /// Decides between 201 and 200.
     package var outcome: Outcome
-    /// As stored after the call.
     package var invite: InviteRow
     /// Shown once; nil for an existing invite.
     package var token: String?
 
-    /// `token` nil for an existing invite.
     package init(outcome: Outcome, invite: InviteRow, token: String? = nil) {
         self.outcome = outcome
         self.invite = invite

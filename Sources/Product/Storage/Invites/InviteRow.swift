@@ -4,15 +4,11 @@ import Text
 
 /// An invite as stored; of the token only a hash.
 package struct InviteRow: ListedRow {
-    /// Unique across tenants.
     package var id: UUID
-    /// The inviting tenant.
     package var tenantID: UUID
-    /// As the inviter wrote it.
     package var email: String
     /// The normalised address; one pending invite for each.
     package var emailKey: String
-    /// The role that the acceptance gives.
     package var role: UserRole
     /// The inviter's text in the mail; nil: none.
     package var message: String?
@@ -28,19 +24,15 @@ package struct InviteRow: ListedRow {
     package var inviterID: String
     /// The actor's name when the invite was made.
     package var inviterName: String
-    /// 1 plus the number of renewals.
     package var sentCount: Int
     /// Exclusive.
     package var expiresAt: Timestamp
-    /// nil unless accepted.
     package var acceptedAt: Timestamp?
     /// The user that the acceptance led to; nil unless accepted.
     package var acceptedUserID: UUID?
     /// Increases with each change; the ETag is made of it.
     package var version: Int
-    /// Lists sort by it.
     package var createdAt: Timestamp
-    /// Set with each new `version`.
     package var updatedAt: Timestamp
 
     static let columns: SQL =
@@ -51,25 +43,11 @@ package struct InviteRow: ListedRow {
         """
 
     init(_ row: Row) throws(PostgresError) {
-        id = try row.get(0)
-        tenantID = try row.get(1)
-        email = try row.get(2)
-        emailKey = try row.get(3)
-        role = try row.get(4)
-        message = try row.get(5)
-        delivery = try row.get(6)
-        stored = try row.get(7)
-        userID = try row.get(8)
-        inviterType = try row.get(9)
-        inviterID = try row.get(10)
-        inviterName = try row.get(11)
-        sentCount = try row.get(12)
-        expiresAt = try row.get(13)
-        acceptedAt = try row.get(14)
-        acceptedUserID = try row.get(15)
-        version = try row.get(16)
-        createdAt = try row.get(17)
-        updatedAt = try row.get(18)
+        (
+            id, tenantID, email, emailKey, role, message, delivery, stored, userID, inviterType,
+            inviterID, inviterName, sentCount, expiresAt, acceptedAt, acceptedUserID, version,
+            createdAt, updatedAt
+        ) = try row.columns()
     }
 
     /// Expiry is exclusive: at `expiresAt` itself the invite is no longer live.

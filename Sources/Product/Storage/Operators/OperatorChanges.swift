@@ -105,8 +105,7 @@ extension Change {
             let one = try OperatorRow(row)
             if one.id == id {
                 found = one
-            } else if one.role == .owner, one.status == .active, one.lastSignInAt != nil
-            {
+            } else if one.role == .owner, one.status == .active, one.lastSignInAt != nil {
                 others += 1
             }
         }

@@ -22,15 +22,9 @@ package struct CORSOriginRow: ListedRow {
         """
 
     init(_ row: Row) throws(PostgresError) {
-        tenant = try row.get(0)
-        id = try row.get(1)
-        origin = try row.get(2)
-        credentials = try row.get(3)
-        label = try row.get(4)
-        expiresAt = try row.get(5)
-        createdByType = try row.get(6)
-        createdByID = try row.get(7)
-        createdAt = try row.get(8)
+        (
+            tenant, id, origin, credentials, label, expiresAt, createdByType, createdByID, createdAt
+        ) = try row.columns()
     }
 }
 

@@ -33,11 +33,7 @@ package struct ProviderRow: ListedRow {
         name = try row.get(3)
         issuer = try row.get(4)
         document = try row.json(5)
-        version = try row.get(6)
-        createdAt = try row.get(7)
-        updatedAt = try row.get(8)
-        isConfirmed = try row.get(9)
-        hasSecret = try row.get(10)
+        (version, createdAt, updatedAt, isConfirmed, hasSecret) = try row.columns(from: 6)
     }
 
     /// The provider as the rules read it; nil for a kind that they do not know.

@@ -63,7 +63,7 @@ extension Database {
     /// The identity that a call names, known or not; nil for an unknown provider.
     package func identity(of call: ProvisioningCall) async throws -> IdentityKey? {
         try await platformScope.change(by: .system) { change in
-            let named = try await knownFirst(change.named(call), call, change)
+            let named = try await preferringKnown(change.named(call), call, change)
             return named.provider == nil ? nil : named.attempt.identity
         }
     }
@@ -71,7 +71,7 @@ extension Database {
 
 extension Database {
     /// Of a user with several federated names the first known one.
-    func knownFirst(
+    func preferringKnown(
         _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
     ) async throws -> ResolvedAttempt {
         guard !call.otherNames.isEmpty, let provider = named.provider,

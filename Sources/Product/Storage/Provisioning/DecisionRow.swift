@@ -5,11 +5,9 @@ import Text
 
 /// A recorded decision; `tenantID` nil if no tenant was found.
 package struct DecisionRow: ListedRow {
-    /// Unique across tenants.
     package var id: UUID
     /// When the decision was made; lists sort by it.
     package var createdAt: Timestamp
-    /// An `Outcome` raw value.
     package var outcome: String
     /// A `Reason` raw value; nil unless refused.
     package var reason: String?
@@ -21,9 +19,7 @@ package struct DecisionRow: ListedRow {
     package var provider: String
     /// Of a pool: its id, with `/upstream` for an unmapped upstream.
     package var issuer: String
-    /// As the provider gave it, byte for byte.
     package var subject: String
-    /// nil: no tenant was found.
     package var tenantID: UUID?
     /// The user found or created; nil: none.
     package var userID: UUID?
@@ -35,7 +31,6 @@ package struct DecisionRow: ListedRow {
     package var trace: JSONValue
     /// From the transaction's start to the recording.
     package var durationMilliseconds: Double
-    /// nil if the actor had no request id.
     package var requestID: String?
     /// A tenant's part of a decision without a tenant: without subject, issuer and duration.
     package var isPart: Bool

@@ -7,9 +7,7 @@ import Text
 package struct DecisionFilter: Sendable {
     /// Any of these.
     package var outcomes: [String]?
-    /// A `Reason` raw value.
     package var reason: String?
-    /// Inclusive.
     package var since: Timestamp?
     /// Exclusive.
     package var until: Timestamp?

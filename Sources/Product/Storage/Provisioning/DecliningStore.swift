@@ -33,20 +33,19 @@ extension Database {
     ) async throws -> ProvisioningResult {
         let started = ContinuousClock.now
         let change = change.deciding()
-        let named = try await knownFirst(change.named(call), call, change)
+        let named = try await preferringKnown(change.named(call), call, change)
         var reading = FactsReading(self, call, named, change)
         try await reading.lock()
         try await reading.read()
         if let id = try await change.tenantID(tenant), reading.mayDecline(id) {
             try await reading.decline(id, mail: mail)
-            let again = try await change.switching(to: .platform)
-            reading = FactsReading(self, call, named, again)
+            reading = FactsReading(self, call, named, try await change.switching(to: .platform))
             try await reading.read()
         } else if let limit = try await exceededLimit(named, call, change) {
             let (verdict, digest) = limited(limit, reading, change)
             if let earlier = try await change.recordedAnswer(digest, isEvent: false) {
                 let tenantChange = try await change.switching(to: verdict.tenantID ?? .platform)
-                return try await again(earlier, verdict, reading, tenantChange)
+                return try await replayed(earlier, verdict, reading, tenantChange)
             }
             return try await answer(verdict, reading, named, digest, since: started, render)
         }

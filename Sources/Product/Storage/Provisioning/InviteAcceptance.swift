@@ -6,7 +6,6 @@ import Text
 package struct OfferedInvite: Sendable {
     /// May be expired, used or revoked.
     package var invite: InviteRow
-    /// May be suspended.
     package var tenant: TenantRow
     /// The policy in force.
     package var policy: TenantPolicy

@@ -17,10 +17,8 @@ package struct ProvisioningCall: Sendable {
     package struct FederatedName: Sendable {
         /// As the token names it; compared without ASCII case.
         package var upstream: String
-        /// As the provider gave it, byte for byte.
         package var subject: String
 
-        /// Neither may be empty.
         package init(upstream: String, subject: String) {
             self.upstream = upstream
             self.subject = subject
@@ -29,7 +27,6 @@ package struct ProvisioningCall: Sendable {
 
     /// Leads to the identity once the provider's row is read.
     package var provider: ProviderName
-    /// Decides which rules apply.
     package var trigger: Attempt.Trigger
     /// As sent; nil if missing.
     package var email: String?

@@ -9,14 +9,32 @@ extension Database {
     /// Renders a result; the text is stored, so that a retry reads the same bytes.
     package typealias Render = @Sendable (ProvisioningResult) -> String
 
-    /// nil if `call.needsReservation` and there is no reservation. A dry run is the same function,
-    /// rolled back: it waits for no lock. `TokenOutdated` if the user was signed out everywhere
-    /// after the token was issued.
+    /// A dry run is the same function, rolled back: it waits for no lock. `TokenOutdated` if the user
+    /// was signed out everywhere after the token was issued.
     package func provision(
         _ call: ProvisioningCall, dryRun: Bool = false, by actor: Actor, render: @escaping Render
+    ) async throws -> ProvisioningResult {
+        guard let result = try await decide(call, dryRun: dryRun, by: actor, render) else {
+            throw StorageFailure.unavailable
+        }
+        return result
+    }
+
+    /// Completes the reservation of a native sign-up, if there is one.
+    package func completeReservation(
+        _ call: ProvisioningCall, by actor: Actor, render: @escaping Render
+    ) async throws {
+        var call = call
+        call.needsReservation = true
+        _ = try await decide(call, dryRun: false, by: actor, render)
+    }
+
+    /// nil if the call needs a reservation and there is none.
+    private func decide(
+        _ call: ProvisioningCall, dryRun: Bool, by actor: Actor, _ render: @escaping Render
     ) async throws -> ProvisioningResult? {
         if dryRun { return try await attempts(at: call, dryRun: true, by: actor, render) }
-        let result = try await inLine(call, by: actor, render) {
+        let result = try await underPersonLock(call, by: actor, render) {
             try await attempts(at: call, dryRun: false, by: actor, render)
         }
         if let result { noteSignIn(result, by: call) }
@@ -70,7 +88,7 @@ extension Database {
     ) async throws -> ProvisioningResult? {
         let started = ContinuousClock.now
         let change = change.deciding()
-        let named = try await knownFirst(change.named(call), call, change)
+        let named = try await preferringKnown(change.named(call), call, change)
         var reading = FactsReading(self, call, named, change)
         if !dryRun { try await reading.lock() }
         var digest = call.retryDigest(named)
@@ -102,7 +120,7 @@ extension Database {
             if verdict.reason != .rateLimited {
                 try await tenantChange.countAttempt(earlier.decision)
             }
-            return try await again(earlier, verdict, reading, tenantChange)
+            return try await replayed(earlier, verdict, reading, tenantChange)
         }
         var writing = EffectWriting(reading, verdict, tenantChange)
         if !dryRun {
@@ -204,7 +222,7 @@ extension Database {
         )
     }
 
-    func again(
+    func replayed(
         _ earlier: RecordedResponse, _ verdict: Verdict, _ reading: FactsReading,
         _ tenantChange: Change
     ) async throws -> ProvisioningResult {

@@ -17,7 +17,6 @@ package enum Resolution: Sendable {
 package struct ResolvedDecision: Sendable {
     /// The refusal that was resolved, unchanged.
     package var decision: DecisionRow
-    /// After the resolution.
     package var user: UserRow
     /// Addresses to notify: the account's, and those of the removed identities.
     package var recipients: [String]

@@ -109,7 +109,7 @@ extension Change {
             user, provider: decision.provider, issuer: decision.issuer,
             subject: decision.subject, email: decision.email,
             isAssertedByTenant: isAssertedByTenant,
-            isByHand: true, database: database)
+            isManual: true, database: database)
         return ResolvedDecision(decision: decision, user: linked.user, recipients: recipients)
     }
 

@@ -91,7 +91,7 @@ extension Change {
                 KnownIdentity(
                     identityID: try row.get(8), tenantID: tenant, user: try Self.user(row, from: 0),
                     isAssertedByTenant: try row.get(10), hasThisSub: try row.get(11),
-                    isLinkedByHand: try row.get(13)))
+                    isLinkedManually: try row.get(13)))
         }
         if key.isNativeName, alias != nil, !found[0].hasThisSub, try row.get(12, as: Int.self) > 0 {
             return ([], [found[0]])

@@ -51,13 +51,13 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
     /// A batch of values that were sealed with a key other than these.
     func entries(not ids: [[UInt8]], most: Int) -> SQL {
         """
-        SELECT key, tenant, sealed FROM (\(source)) AS place
+        SELECT key, tenant, sealed FROM (\(source)) AS sealed_rows
         WHERE NOT substring(sealed FOR 4) = ANY (\(ids)) ORDER BY key LIMIT \(most)
         """
     }
 
     func count(under id: [UInt8]) -> SQL {
-        "SELECT count(*) FROM (\(source)) AS place WHERE substring(sealed FOR 4) = \(id)"
+        "SELECT count(*) FROM (\(source)) AS sealed_rows WHERE substring(sealed FOR 4) = \(id)"
     }
 
     /// Replaces a value, unless it was changed concurrently.

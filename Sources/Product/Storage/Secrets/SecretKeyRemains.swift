@@ -53,30 +53,24 @@ extension Database {
     }
 
     private static func ending(_ key: SecretKeys.Key) -> [(String, SQL)] {
-        [
+        func count(_ table: SQL, _ condition: SQL) -> SQL {
+            "SELECT count(*) FROM \(table) WHERE \(condition)"
+        }
+        return [
             (
                 "passwords of operators",
-                "SELECT count(*) FROM operators WHERE strpos(password_hash, \(key.passwordMark)) > 0"
+                count("operators", "strpos(password_hash, \(key.passwordMark)) > 0")
             ),
+            ("begun sign-ins", count("login_states", "substring(secrets FOR 4) = \(key.id)")),
             (
-                "begun sign-ins",
-                "SELECT count(*) FROM login_states WHERE substring(secrets FOR 4) = \(key.id)"
+                "stored responses",
+                count(
+                    "idempotency",
+                    "substring(answer FOR 1) = '\\x01' AND substring(answer FROM 2 FOR 4) = \(key.id)"
+                )
             ),
-            (
-                "kept answers",
-                """
-                SELECT count(*) FROM idempotency
-                WHERE substring(answer FOR 1) = '\\x01' AND substring(answer FROM 2 FOR 4) = \(key.id)
-                """
-            ),
-            (
-                "marks of purged users",
-                "SELECT count(*) FROM tombstones WHERE substring(key FOR 4) = \(key.id)"
-            ),
-            (
-                "open choices",
-                "SELECT count(*) FROM pending_choices WHERE substring(identity FOR 4) = \(key.id)"
-            ),
+            ("marks of purged users", count("tombstones", "substring(key FOR 4) = \(key.id)")),
+            ("open choices", count("pending_choices", "substring(identity FOR 4) = \(key.id)")),
         ]
     }
 

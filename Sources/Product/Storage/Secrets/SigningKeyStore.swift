@@ -26,13 +26,9 @@ package struct SigningKeyRow: Sendable {
     }
 
     init(_ row: Row) throws(PostgresError) {
-        generation = try row.get(0)
-        kid = try row.get(1)
-        sealed = try row.get(2)
-        publicJWK = try row.get(3)
-        signsFrom = try row.get(4)
-        signsUntil = try row.get(5)
-        publishedUntil = try row.get(6)
+        (
+            generation, kid, sealed, publicJWK, signsFrom, signsUntil, publishedUntil
+        ) = try row.columns()
     }
 }
 

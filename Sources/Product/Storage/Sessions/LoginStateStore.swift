@@ -7,7 +7,6 @@ package struct LoginState: Sendable {
     package var hash: [UInt8]
     /// Names the client that began the sign-in.
     package var client: String
-    /// The provider to return from.
     package var provider: UUID
     /// As registered for the client; empty for a device code.
     package var redirectURI: String
@@ -49,12 +48,7 @@ package struct LoginState: Sendable {
         """
 
     init(_ row: Row) throws(PostgresError) {
-        hash = try row.get(0)
-        client = try row.get(1)
-        provider = try row.get(2)
-        redirectURI = try row.get(3)
-        nonce = try row.get(4)
-        challenge = try row.get(5)
+        (hash, client, provider, redirectURI, nonce, challenge) = try row.columns()
         secrets = try row.get(6, as: [UInt8]?.self)
         device = try row.get(7)
         browserHash = try row.get(8, as: [UInt8]?.self)

@@ -17,7 +17,6 @@ package struct SignedIn: Sendable {
 
 /// A session to begin.
 package struct NewSession: Sendable {
-    /// Raw values are stored.
     package enum Method: String, Sendable { case password, oauth }
 
     /// Random; the token cannot be derived from it.
@@ -26,13 +25,10 @@ package struct NewSession: Sendable {
     package var tokenHash: [UInt8]
     /// Names the client that the session belongs to.
     package var client: String
-    /// How the user signed in.
     package var method: Method
     /// The app's own id of the device; nil if it names none.
     package var device: String?
-    /// As the app reports it; nil if it does not.
     package var deviceType: String?
-    /// As the app reports it; nil if it does not.
     package var deviceOS: String?
     /// The `User-Agent` field; nil if there was none.
     package var userAgent: String?

@@ -24,7 +24,8 @@ extension Change {
     /// `status`: active, suspended or deleted. The same status again changes nothing. 409 for a
     /// tenant that was deleted too long ago to be restored.
     package func setTenantStatus(
-        _ row: TenantRow, _ status: Tenant.Status, action: AuditAction, by side: TenantSide = .platform
+        _ row: TenantRow, _ status: Tenant.Status, action: AuditAction,
+        by side: TenantSide = .platform
     ) async throws -> TenantRow {
         if row.status == status {
             try await takeOverSuspension(row, side)

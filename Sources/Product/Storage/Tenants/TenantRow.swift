@@ -42,17 +42,10 @@ package struct TenantRow: ListedRow {
         """
 
     init(_ row: Row) throws(PostgresError) {
-        id = try row.get(0)
-        slug = try row.get(1)
-        name = try row.get(2)
-        locator = try row.get(3)
-        status = try row.get(4)
-        policyVersion = try row.get(5)
-        version = try row.get(6)
-        createdAt = try row.get(7)
-        updatedAt = try row.get(8)
-        deletedAt = try row.get(9)
-        nameKey = try row.get(10)
+        (
+            id, slug, name, locator, status, policyVersion, version, createdAt, updatedAt,
+            deletedAt, nameKey
+        ) = try row.columns()
     }
 
     package func value(of sort: ListQuery.Sort) -> String {

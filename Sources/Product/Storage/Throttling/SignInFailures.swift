@@ -22,11 +22,11 @@ extension Database {
 
     /// Whether a sign-in to the account from this network succeeded within 90 days.
     package func isKnownNetwork(
-        _ place: [UInt8], of account: [UInt8]
+        _ network: [UInt8], of account: [UInt8]
     ) async throws(PostgresError) -> Bool {
         try await !app.read(
             """
-            SELECT 1 FROM operator_places WHERE account = \(account) AND place = \(place)
+            SELECT 1 FROM operator_places WHERE account = \(account) AND place = \(network)
                 AND last_at > \(clock().adding(seconds: -90 * 86_400))
             """
         ).isEmpty
@@ -34,12 +34,12 @@ extension Database {
 
     /// A sign-in succeeded: the network is known from now on, and its failures are cleared.
     package func rememberNetwork(
-        _ place: [UInt8], of account: [UInt8]
+        _ network: [UInt8], of account: [UInt8]
     ) async throws(PostgresError) {
         _ = try await app.mark(
             """
             INSERT INTO operator_places (account, place, last_at)
-            VALUES (\(account), \(place), \(clock()))
+            VALUES (\(account), \(network), \(clock()))
             ON CONFLICT (account, place) DO UPDATE SET last_at = excluded.last_at
             """)
         _ = try await app.mark(
@@ -48,6 +48,6 @@ extension Database {
                 SELECT place FROM operator_places WHERE account = \(account)
                 ORDER BY last_at DESC, place OFFSET \(Self.knownNetworks))
             """)
-        try await clearSignInFailures(place)
+        try await clearSignInFailures(network)
     }
 }

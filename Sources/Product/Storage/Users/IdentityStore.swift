@@ -5,11 +5,11 @@ import Text
 /// Identities of a user, linked and unlinked by an operator.
 extension Change {
     /// 409 `identity_conflict` with the id of the user who has it. The user row is locked.
-    /// `isAssertedByTenant`: the identity counts in this tenant alone. `isByHand`: linked manually
+    /// `isAssertedByTenant`: the identity counts in this tenant alone. `isManual`: linked manually
     /// by an operator, which lifts the bar of an earlier unlinking.
     package func linkIdentity(
         _ user: UserRow, provider: String, issuer: String, subject: String, email: String?,
-        isAssertedByTenant: Bool, isByHand: Bool = false, database: Database
+        isAssertedByTenant: Bool, isManual: Bool = false, database: Database
     ) async throws -> (user: UserRow, identity: UUID) {
         try require(user, user.status != .deleted)
         let isPools = sameBytes(provider, ProviderKind.cognito.rawValue)
@@ -20,8 +20,8 @@ extension Change {
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
                 created_at, tenants_word, linked_by_type, linked_by_id)
             VALUES (\(tenant), \(id), \(user.id), \(provider), \(issuer), \(subject), \(email),
-                \(now), \(isAssertedByTenant), \(isByHand ? actor.type : nil),
-                \(isByHand ? actor.id : nil))
+                \(now), \(isAssertedByTenant), \(isManual ? actor.type : nil),
+                \(isManual ? actor.id : nil))
             ON CONFLICT (tenant_id, provider, issuer, subject) DO NOTHING RETURNING id
             """)
         guard made.count == 1 else {
@@ -36,7 +36,7 @@ extension Change {
         }
         let key = database.personKey(provider: provider, issuer: issuer, subject: subject)
         try await query("SELECT directory_add_person(\(key))")
-        if isByHand { try await endBar(on: (provider, issuer, subject)) }
+        if isManual { try await endBar(on: (provider, issuer, subject)) }
         try await tellOfSignIn(at: provider, user.id, user.email, in: database)
         try await audit(.identityLinked, AuditTarget("identity", id, "\(provider) \(subject)"))
         return (try await touch(user), id)

@@ -8,9 +8,7 @@ package struct GrantedSignIn: Sendable {
     package var provider: String
     /// Together with provider and subject unique within a tenant.
     package var issuer: String
-    /// Compared byte for byte.
     package var subject: String
-    /// As the provider gave it; nil if it gave none.
     package var email: String?
     /// True if only the tenant's own provider proves the identity: it counts in that tenant alone.
     package var isAssertedByTenant: Bool

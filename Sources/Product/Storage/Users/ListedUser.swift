@@ -16,17 +16,12 @@ package struct ListedUser: ListedRow {
 
     /// The listing tenant; not read from the row.
     package let tenant: UUID
-    /// Unique across tenants.
     package let id: UUID
     /// As written by the person; lists sort by its normalised key.
     package var email: StoredText { StoredText(of: row, 1) }
-    /// nil: the address is not proved.
     package var emailVerifiedAt: Timestamp? { row.timestamp(3) }
-    /// nil: no name is known.
     package var name: StoredText? { StoredText(row, 4) }
-    /// A `UserRole` raw value.
     package var role: StoredText { StoredText(of: row, 5) }
-    /// A `User.Status` raw value.
     package var status: StoredText { StoredText(of: row, 6) }
     /// A `User.Source` raw value: what made the row.
     package var source: StoredText { StoredText(of: row, 7) }
@@ -34,7 +29,6 @@ package struct ListedUser: ListedRow {
     package var createdAt: Timestamp { row.timestamp(8) ?? Timestamp(microseconds: 0) }
     /// Never NULL: `check` refuses such a result.
     package var updatedAt: Timestamp { row.timestamp(9) ?? Timestamp(microseconds: 0) }
-    /// nil: never signed in.
     package var lastSignInAt: Timestamp? { row.timestamp(10) }
     /// Oldest first; empty for a user without any. Decoded on access.
     package var identities: LazyMapCollection<Range<Int>, ListedIdentity> {
@@ -94,19 +88,16 @@ package struct ListedIdentity: Sendable {
         self.row = row
     }
 
-    /// The identity's id, not the user's.
     package var id: UUID { row.uuid(Self.first) ?? .platform }
     /// A `ProviderKind` raw value.
     package var provider: StoredText { StoredText(of: row, 12) }
     /// Of a pool: its id, with `/upstream` for an unmapped upstream.
     package var issuer: StoredText { StoredText(of: row, 13) }
-    /// As the provider gave it, byte for byte.
     package var subject: StoredText { StoredText(of: row, 14) }
     /// As the provider gave it, possibly not the user's address; nil: none.
     package var email: StoredText? { StoredText(row, 15) }
     /// When it was linked to the user.
     package var createdAt: Timestamp { row.timestamp(16) ?? Timestamp(microseconds: 0) }
-    /// nil: no sign-in with it yet.
     package var lastUsedAt: Timestamp? { row.timestamp(17) }
     /// How many `sub`s of a pool are bound to it.
     package var aliasCount: Int { (try? row.get(19, as: Int?.self)) ?? 0 }

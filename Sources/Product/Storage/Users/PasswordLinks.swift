@@ -37,10 +37,8 @@ extension Change {
                 \(now), \(link.expiresAt), true)
             """)
         try await query(
-            """
-            UPDATE users SET must_change_password = true
-            WHERE tenant_id = \(tenant) AND id = \(user.id)
-            """)
+            "UPDATE users SET must_change_password = true WHERE tenant_id = \(tenant) AND id = \(user.id)"
+        )
         try await audit(.userPasswordLinkMade, user.target)
         return link
     }

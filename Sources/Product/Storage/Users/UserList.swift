@@ -22,7 +22,8 @@ package struct UserFilter: Sendable {
 
     /// The other filters start unset.
     package init(
-        text: String? = nil, status: User.Status? = nil, role: UserRole? = nil, provider: String? = nil
+        text: String? = nil, status: User.Status? = nil, role: UserRole? = nil,
+        provider: String? = nil
     ) {
         self.text = text
         self.status = status

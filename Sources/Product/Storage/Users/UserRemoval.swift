@@ -24,10 +24,10 @@ extension Change {
     }
 
     /// Purges the user: deletes row, identities, sessions, search text, invites to the address and
-    /// directory entries, redacts the records of the past, and leaves a tombstone. `isByHand`: done
+    /// directory entries, redacts the records of the past, and leaves a tombstone. `isManual`: done
     /// just now by an operator, so stored responses may still name the user.
     package func purgeUser(
-        _ row: UserRow, isByHand: Bool = false, database: Database
+        _ row: UserRow, isManual: Bool = false, database: Database
     ) async throws {
         try await revokeInvites(to: row)
         try await query(
@@ -42,7 +42,7 @@ extension Change {
                 AND id <> \(row.id)
             """)
         try await redact(row, isAddressOwn: others.isEmpty, database)
-        if isByHand { try await redactStoredResponses(of: row) }
+        if isManual { try await redactStoredResponses(of: row) }
         try await bury(row, withAddress: others.isEmpty, database)
         for identity in row.identities { try await invalidate(identity, database) }
         try await query("SELECT user_search_drop(\(row.id))")

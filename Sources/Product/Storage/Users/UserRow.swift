@@ -5,17 +5,12 @@ import Text
 
 /// A user as stored, with the identities, oldest first.
 package struct UserRow: ListedRow {
-    /// Unique across tenants.
     package var id: UUID
-    /// The owner of the row.
     package var tenant: UUID
-    /// As written by the person.
     package var email: String
     /// The normalised address; unique among the tenant's users that are not deleted.
     package var emailKey: String
-    /// nil: the address is not proved.
     package var emailVerifiedAt: Timestamp?
-    /// nil: no name is known.
     package var name: String?
     package var role: UserRole
     package var status: User.Status
@@ -24,15 +19,11 @@ package struct UserRow: ListedRow {
     package var version: Int
     /// When the row was created, possibly before the first sign-in.
     package var createdAt: Timestamp
-    /// Set with each new `version`.
     package var updatedAt: Timestamp
-    /// nil: never signed in.
     package var lastSignInAt: Timestamp?
-    /// nil unless deleted.
     package var deletedAt: Timestamp?
     /// The status before a suspension or a deletion.
     package var statusBefore: User.Status?
-    /// Oldest first.
     package var identities: [IdentityRow]
 
     static let ownColumns: SQL =
@@ -61,21 +52,10 @@ package struct UserRow: ListedRow {
 
     private init(_ row: Row, identities: [IdentityRow]) throws(PostgresError) {
         self.identities = identities
-        id = try row.get(0)
-        tenant = try row.get(1)
-        email = try row.get(2)
-        emailKey = try row.get(3)
-        emailVerifiedAt = try row.get(4)
-        name = try row.get(5)
-        role = try row.get(6)
-        status = try row.get(7)
-        source = try row.get(8)
-        version = try row.get(9)
-        createdAt = try row.get(10)
-        updatedAt = try row.get(11)
-        lastSignInAt = try row.get(12)
-        deletedAt = try row.get(13)
-        statusBefore = try row.get(14)
+        (
+            id, tenant, email, emailKey, emailVerifiedAt, name, role, status, source, version,
+            createdAt, updatedAt, lastSignInAt, deletedAt, statusBefore
+        ) = try row.columns()
     }
 
     /// The cursor's value: the email key, or `created_at` in microseconds since 1970.
@@ -89,27 +69,22 @@ package struct UserRow: ListedRow {
 
 /// A user's identity at a provider.
 package struct IdentityRow: Sendable {
-    /// The identity's id, not the user's.
     package var id: UUID
     /// A `ProviderKind` raw value.
     package var provider: String
     /// Of a pool: its id, with `/upstream` for an unmapped upstream.
     package var issuer: String
-    /// As the provider gave it, byte for byte.
     package var subject: String
     /// As the provider gave it, possibly not the user's address; nil: none.
     package var email: String?
     /// The provider was trusted for the address when it was linked.
     package var isEmailTrusted: Bool
-    /// When it was linked.
     package var createdAt: Timestamp
-    /// nil: no sign-in with it yet.
     package var lastUsedAt: Timestamp?
     /// How many `sub`s of a pool are bound to it.
     package var aliasCount: Int
     /// The operator who linked it manually; nil: a rule or the user did.
     package var linkedByType: String?
-    /// That operator's id.
     package var linkedByID: String?
 
     static func list(_ document: JSONB) throws(PostgresError) -> [IdentityRow] {

@@ -2,9 +2,7 @@ import Postgres
 
 /// A user's password and PIN as PHC strings; read only to check them.
 package struct UserSecrets: Sendable {
-    /// nil: the user has no password.
     package var passwordHash: String?
-    /// nil: the user has no PIN.
     package var pinHash: String?
     /// An operator chose the password, so the user has to choose another.
     package var mustChangePassword: Bool

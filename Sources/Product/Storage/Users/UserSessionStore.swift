@@ -6,23 +6,16 @@ import Text
 package struct UserSessionRow: ListedRow {
     /// The session's id; its token cannot be derived from it.
     package var id: UUID
-    /// The user who signed in.
     package var user: UUID
-    /// Names the client that issued the session.
     package var client: String
     /// The app's own id of the device; nil if it names none.
     package var device: String?
-    /// When the user signed in.
     package var createdAt: Timestamp
-    /// Exact to the minute.
     package var lastSeenAt: Timestamp
-    /// nil if unknown.
     package var ip: String?
     /// The `User-Agent` field; nil if there was none.
     package var userAgent: String?
-    /// As the app reports it; nil if it does not.
     package var deviceType: String?
-    /// As the app reports it; nil if it does not.
     package var deviceOS: String?
     /// `password` or `oauth`.
     package var method: String
@@ -62,7 +55,6 @@ package struct UserSessionRow: ListedRow {
         return told.isEmpty ? nil : told.joined(separator: ", ")
     }
 
-    /// True until `elevatedUntil`, exclusive.
     package func isElevated(at now: Timestamp) -> Bool { elevatedUntil.map { now < $0 } ?? false }
 }
 

@@ -65,7 +65,7 @@ package final class ServiceMetrics: Sendable {
             Outage.allCases.map { ($0, $0.rawValue) })
         mail = registry.gauge("gatehouse_mail_waiting", "Letters that are still to be sent.")
         revocationWaits = registry.histogram(
-            "gatehouse_withdrawal_wait_seconds",
+            "gatehouse_revocation_wait_seconds",
             "From a change's commit until every replica answers by it.")
         registry.gauge(
             "gatehouse_build_info", "The version that runs; always 1.",

@@ -6,7 +6,8 @@ extension Evaluation {
     mutating func barredIdentity(_ tenant: TenantFacts) -> Verdict? {
         guard isBarred(tenant) else { return nil }
         return refuse(
-            .activeUser, .identityLinkRequired, "unlinked by an operator", about: [.tenant(tenant.id)])
+            .activeUser, .identityLinkRequired, "unlinked by an operator",
+            about: [.tenant(tenant.id)])
     }
 
     func isBarred(_ tenant: TenantFacts) -> Bool {

@@ -6,7 +6,7 @@ import Text
 
 /// A person who was proved at a provider and still has to choose or to confirm: sealed in a cookie
 /// for ten minutes, so that any replica can continue and the database stores nothing.
-struct HeldPerson: Sendable {
+struct PendingSignIn: Sendable {
     var person: ProvedPerson
     /// The tenant of the sign-in; the platform's id if there is none yet.
     var tenant: UUID

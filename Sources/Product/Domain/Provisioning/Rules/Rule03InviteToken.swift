@@ -23,7 +23,9 @@ extension Evaluation {
             // Another address needs its own proof: the token proves only the invited one.
             guard !policy.inviteEmailMustMatch,
                 addressTrust > .none || attempt.trigger.isUnprovedNative
-            else { return refuse(.inviteToken, .inviteEmailMismatch, "\(id)", invite: id, about: about) }
+            else {
+                return refuse(.inviteToken, .inviteEmailMismatch, "\(id)", invite: id, about: about)
+            }
             otherAddress = true
         }
         invite = found
@@ -52,7 +54,8 @@ extension Evaluation {
             return refuse(
                 .inviteToken, .userSuspended, "\(user.id)", user: user.id, invite: id, about: both)
         case .deleted:
-            return refuse(.inviteToken, .userDeleted, "\(user.id)", user: user.id, invite: id, about: both)
+            return refuse(
+                .inviteToken, .userDeleted, "\(user.id)", user: user.id, invite: id, about: both)
         case .pending: return refuse(.inviteToken, .inviteUsed, "\(id)", invite: id, about: both)
         }
     }

@@ -18,7 +18,9 @@ extension Evaluation {
         }
         // An active user gets a second sign-in by rule 8 only, invited or not.
         if let user = tenant.user, user.status == .active {
-            note(.liveInvite, "the user is active", "\(user.id)", about: [.user(user.id, of: tenant.id)])
+            note(
+                .liveInvite, "the user is active", "\(user.id)",
+                about: [.user(user.id, of: tenant.id)])
             return nil
         }
         let (role, downgraded) = invitedRole(found)
@@ -33,10 +35,12 @@ extension Evaluation {
         }
         if row.awaitsApproval {
             return attach(
-                .liveInvite, tenant, row, .approveUser(user: row.id, role: role), invite: id, also: closing)
+                .liveInvite, tenant, row, .approveUser(user: row.id, role: role), invite: id,
+                also: closing)
         }
         return attach(
-            .liveInvite, tenant, row, .activateUser(user: row.id, role: role), invite: id, also: closing)
+            .liveInvite, tenant, row, .activateUser(user: row.id, role: role), invite: id,
+            also: closing)
     }
 
     /// The role that the inviter may still give; `member` if the inviter may give none.

@@ -10,7 +10,6 @@ package final class OverLimit: Sendable {
     private static let limit = 4096
     private let marked = Mutex<(minute: Int64, names: Set<String>)>((0, []))
 
-    /// Marks no address.
     package init() {}
 
     func mark(_ name: String, at now: Timestamp) {
@@ -34,7 +33,7 @@ extension Database {
     private static let lanes = 4
 
     /// Runs under the person's lock, without waiting for it if the result would be `rate_limited`.
-    func inLine(
+    func underPersonLock(
         _ call: ProvisioningCall, by actor: Actor, _ render: @escaping Render,
         _ body: () async throws -> ProvisioningResult?
     ) async throws -> ProvisioningResult? {
@@ -70,7 +69,7 @@ extension Database {
         let result = try await platformScope.change(by: actor) { change in
             var change = change
             change.locksRows = false
-            let named = try await knownFirst(change.named(call), call, change)
+            let named = try await preferringKnown(change.named(call), call, change)
             let digest = call.retryDigest(named)
             let isEvent = call.eventID != nil
             guard try await change.recordedAnswer(digest, isEvent: isEvent) == nil else {
@@ -98,6 +97,6 @@ extension Database {
             return nil
         }
         let tenantChange = try await change.switching(to: verdict.tenantID ?? .platform)
-        return try await again(earlier, verdict, reading, tenantChange)
+        return try await replayed(earlier, verdict, reading, tenantChange)
     }
 }

@@ -51,7 +51,9 @@ extension Evaluation {
     }
 
     private mutating func existing(_ row: KnownIdentity, in tenant: TenantFacts) -> Verdict {
-        note(.knownIdentity, "existing", "\(row.user.id)", about: [.user(row.user.id, of: tenant.id)])
+        note(
+            .knownIdentity, "existing", "\(row.user.id)", about: [.user(row.user.id, of: tenant.id)]
+        )
         var verdict = Verdict(.existing)
         verdict.tenantID = tenant.id
         verdict.userID = row.user.id
@@ -68,7 +70,7 @@ extension Evaluation {
     /// A pending row that an operator linked by hand waits for this sign-in, whatever its address.
     /// A row of an invite counts only through that invite.
     func waitsByHand(_ row: KnownIdentity) -> Bool {
-        guard row.isLinkedByHand, row.user.status == .pending,
+        guard row.isLinkedManually, row.user.status == .pending,
             asked != nil || !row.isAssertedByTenant
         else { return false }
         switch row.user.source {
@@ -85,9 +87,12 @@ extension Evaluation {
             accepted = invite.id
             effects.append(.markInviteAccepted(invite: invite.id, user: row.user.id))
         }
-        note(.knownIdentity, "linked by hand", "\(row.user.id)", about: [.user(row.user.id, of: tenant.id)])
+        note(
+            .knownIdentity, "linked by hand", "\(row.user.id)",
+            about: [.user(row.user.id, of: tenant.id)])
         var verdict = succeed(
-            .knownIdentity, .linked, tenant: tenant, user: row.user.id, invite: accepted, effects: effects)
+            .knownIdentity, .linked, tenant: tenant, user: row.user.id, invite: accepted,
+            effects: effects)
         // As for a known user, so that a retry gives the same answer.
         if asked == nil, !attempt.trigger.isUnprovedNative {
             verdict.choices = openElsewhere(than: tenant.id)

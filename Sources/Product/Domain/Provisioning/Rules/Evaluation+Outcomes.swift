@@ -1,50 +1,6 @@
 import Text
 
 extension Evaluation {
-    /// Rule 7: a pending row that an operator or an import made.
-    mutating func pendingRow(_ tenant: TenantFacts) -> Verdict? {
-        guard case .pendingRow(let row) = knowledge else {
-            note(.pendingRow, "no pending row", "")
-            return nil
-        }
-        if let closed = refuseIfClosed(.pendingRow, tenant) { return closed }
-        return attach(.pendingRow, tenant, row, .activateUser(user: row.id, role: row.role))
-    }
-
-    /// Rule 8: an active user with another identity. A second sign-in needs proof of both accounts.
-    mutating func activeUser(_ tenant: TenantFacts) -> Verdict? {
-        guard let user = tenant.user, user.status == .active else {
-            note(.activeUser, "no active user", "")
-            return nil
-        }
-        var also: [Effect] = []
-        if let invite, !otherAddress {
-            also.append(.markInviteAccepted(invite: invite.invite.id, user: user.id))
-        }
-        let accepted = otherAddress ? nil : invite?.invite.id
-        if let grant = facts.linkGrant, grant.opens(user.id, at: now) {
-            return attach(
-                .activeUser, tenant, user, nil, invite: accepted,
-                also: also + [.consumeLinkGrant(grant: grant.id)])
-        }
-        if mayTakeAnother(user, in: tenant) {
-            return attach(.activeUser, tenant, user, nil, invite: accepted, also: also)
-        }
-        let about = [TraceReference.user(user.id, of: tenant.id)]
-        if !user.isAddressProved {
-            note(.activeUser, TraceEntry.addressUnproved, "\(user.id)", about: about)
-        }
-        return refuse(.activeUser, .identityLinkRequired, "\(user.id)", user: user.id, about: about)
-    }
-
-    /// Allowed by a grant, or by an issuer that owns the address. If the account's address was
-    /// never proved, its user may be another person than the address's owner.
-    func mayTakeAnother(_ user: UserFacts, in tenant: TenantFacts) -> Bool {
-        if let grant = facts.linkGrant, grant.opens(user.id, at: now) { return true }
-        return tenant.policy.autoLink == .authoritative && addressTrust == .authoritative
-            && user.isAddressProved
-    }
-
     /// Links the identity to a row. Unproved credentials of the row are removed first
     /// (pre-hijacking).
     mutating func attach(
@@ -61,7 +17,7 @@ extension Evaluation {
         if wipes { effects.append(.wipeUnverifiedCredentials(user: row.id)) }
         if let change { effects.append(change) }
         // An identity that was proved for this row stays linked.
-        let isLinked = mine.map { !wipes || $0.isLinkedByHand } ?? false
+        let isLinked = mine.map { !wipes || $0.isLinkedManually } ?? false
         if !isLinked { effects.append(.linkIdentity(user: row.id)) }
         return succeed(
             rule, isLinked && change == nil ? .existing : outcome, tenant: tenant, user: row.id,

@@ -25,23 +25,9 @@ extension Evaluation {
             }
             return refuse(.verifiedDomain, .emailUnverified, "not authoritative", about: about)
         }
-        if policy.signUp == .approval {
-            return create(
-                .verifiedDomain, tenant, role: policy.givenRole, source: .approval, status: .pending)
-        }
-        return create(.verifiedDomain, tenant, role: policy.givenRole, source: .signUp, status: .active)
-    }
-
-    /// Rule 10: the asked tenant admits every proved address.
-    mutating func openTenant(_ tenant: TenantFacts) -> Verdict {
-        let policy = tenant.policy
-        guard asked != nil, policy.signUp == .open else {
-            return refuse(.openTenant, .notInvited, policy.signUp.rawValue, about: [.tenant(tenant.id)])
-        }
-        guard let email = attempt.email, policy.allows(domain: email.domain) else {
-            return refuse(
-                .openTenant, .notInvited, "outside the allowed domains", about: [.tenant(tenant.id)])
-        }
-        return create(.openTenant, tenant, role: policy.givenRole, source: .signUp, status: .active)
+        let waits = policy.signUp == .approval
+        return create(
+            .verifiedDomain, tenant, role: policy.givenRole, source: waits ? .approval : .signUp,
+            status: waits ? .pending : .active)
     }
 }

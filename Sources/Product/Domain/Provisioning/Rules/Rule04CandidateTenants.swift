@@ -7,7 +7,9 @@ extension Evaluation {
     mutating func candidateTenants() -> Verdict? {
         let found = candidates()
         let isAdmitted = found.contains { $0.standing == .admits }
-        if let held = heldRefusal, !isAdmitted || !isTrustedOrNative { return refuse(.knownIdentity, held) }
+        if let held = heldRefusal, !isAdmitted || !isTrustedOrNative {
+            return refuse(.knownIdentity, held)
+        }
         guard !found.isEmpty else { return refuse(.candidateTenant, .noTenant, "none") }
         guard isAdmitted else {
             return settle(on: found.min { $0.knowledge.rank < $1.knowledge.rank } ?? found[0])
@@ -48,9 +50,11 @@ extension Evaluation {
                 .candidateTenant, .userSuspended, "\(user.id)", user: user.id, about: chosen.about)
         case .awaitsApproval(let user):
             return refuse(
-                .candidateTenant, .approvalPending, "\(user.id)", user: user.id, about: chosen.about)
+                .candidateTenant, .approvalPending, "\(user.id)", user: user.id, about: chosen.about
+            )
         case .deletedUser(let user):
-            return refuse(.candidateTenant, .userDeleted, "\(user.id)", user: user.id, about: chosen.about)
+            return refuse(
+                .candidateTenant, .userDeleted, "\(user.id)", user: user.id, about: chosen.about)
         case .liveInvite:
             if invite == nil { invite = tenant.invite }
         case .pendingRow, .activeUser, .domain, .open: break

@@ -1,17 +1,6 @@
 import Text
 
 extension Evaluation {
-    /// Rule 2: the following rules need an address.
-    mutating func address() -> Verdict? {
-        switch attempt.address {
-        case .missing: return refuse(.address, .emailMissing, "")
-        case .malformed: return refuse(.address, .emailInvalid, "")
-        case .parsed:
-            note(.address, "well formed", "")
-            return nil
-        }
-    }
-
     /// The provider's assertion, or the proof by an invite's token.
     func computeAddressTrust(_ provider: Provider) -> AddressTrust {
         guard let email = attempt.email else { return .none }
