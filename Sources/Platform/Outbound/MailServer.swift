@@ -84,6 +84,15 @@ private final class MailTransfer {
     func run(
         _ url: String, authorities: String?, _ handle: CurlHandle
     ) throws(MailFailure) {
+        prepare(url, authorities: authorities, handle)
+        let code = curl_easy_perform(handle.raw)
+        guard code != CURLE_OK else { return }
+        // Wrong credentials are a fault of the settings and may be corrected meanwhile, so retry.
+        let isFinal = refusal.first == UInt8(ascii: "5") && !refusal.starts(with: "535".utf8)
+        throw MailFailure(isFinal: isFinal, words: words(code))
+    }
+
+    private func prepare(_ url: String, authorities: String?, _ handle: CurlHandle) {
         _ = handle.setTimeouts(
             until: ContinuousClock.now + MailServer.total, connecting: .seconds(10))
         handle.set(CURLOPT_URL, url)
@@ -102,11 +111,6 @@ private final class MailTransfer {
             MailTransfer.at(object)?.hear(UnsafeRawBufferPointer(start: bytes, count: count))
             return count
         }
-        let code = curl_easy_perform(handle.raw)
-        guard code != CURLE_OK else { return }
-        // Wrong credentials are a fault of the settings and may be corrected meanwhile, so retry.
-        let isFinal = refusal.first == UInt8(ascii: "5") && !refusal.starts(with: "535".utf8)
-        throw MailFailure(isFinal: isFinal, words: words(code))
     }
 
     private static func at(_ object: UnsafeMutableRawPointer?) -> MailTransfer? {

@@ -103,10 +103,7 @@ enum TenantEndpoints {
             problems: [.conflict], idempotent: true
         ) { call in
             try await change(call) { change, row in
-                let from =
-                    name == "restore"
-                    ? [Tenant.Status.deleted, .active] : [.active, .suspended]
-                guard from.contains(row.status) else {
+                guard row.status != (name == "restore" ? .suspended : .deleted) else {
                     throw Problem(.conflict, "The tenant is \(row.status).")
                 }
                 if row.status == .suspended, !call.principal.platform,

@@ -18,9 +18,8 @@ extension Provisioning {
                     rule: .candidateTenant, result: result, detail: id.description, about: [about]))
         }
         if let invite = tenant.lapsedInvite?.invite {
-            let status = invite.status(at: now)
-            let word = status == .revoked ? "invite_revoked" : "invite_expired"
-            add(word, invite.id, .invite(invite))
+            let isRevoked = invite.status(at: now) == .revoked
+            add(isRevoked ? "invite_revoked" : "invite_expired", invite.id, .invite(invite))
         }
         let covers = email.map { tenant.domain?.covers($0.domain) == true } ?? false
         let isKnown = facts.known.contains { $0.tenantID == tenant.id }

@@ -46,8 +46,8 @@ enum TimeTrackerWeb {
             let seconds = call.tokenSeconds(default: lifetime)
             let (token, _) = try await call.startSession(
                 of: user.id, .oauth, ReportedDevice(), seconds: seconds)
-            let session = call.cookie(sessionCookie, token, seconds: seconds)
-            return Response(302, fields: back(to: app, "success=true", [session], call))
+            let cookies = [call.cookie(sessionCookie, token, seconds: seconds)]
+            return Response(302, fields: back(to: app, "success=true", cookies, call))
         } catch let refusal as SignInRefusal {
             // Thrown, so that the log has the reason, which the page does not get.
             var problem = Problem(

@@ -71,8 +71,7 @@ extension Database {
         // Deleted between the two: the claim was just given up, so the caller may retry.
         guard let held = found.first else { return .inProgress }
         if try held.get(0, as: [UInt8].self) != row.bodyHash { return .mismatch }
-        guard let answer = try held.get(1, as: [UInt8]?.self) else { return .inProgress }
-        return .kept(answer)
+        return try held.get(1, as: [UInt8]?.self).map { .kept($0) } ?? .inProgress
     }
 
     /// Stores the response of a claim in the transaction of its change, and commits both. 409 and

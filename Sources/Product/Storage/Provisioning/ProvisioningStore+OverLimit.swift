@@ -54,10 +54,14 @@ extension Database {
             } catch is PersonLock.TurnedAway {}
         }
         let lane = "\(name) lane \(Int.random(in: 0..<Self.lanes))"
-        let held = try await personLock.withExclusive(keys: [lane], by: call.callerName) {
-            try await heldBack(call, by: actor, render)
+        if let held = try await personLock.withExclusive(
+            keys: [lane], by: call.callerName,
+            {
+                try await heldBack(call, by: actor, render)
+            })
+        {
+            return held
         }
-        if let held { return held }
         return try await personLock.withExclusive(keys: keys, by: call.callerName, body)
     }
 

@@ -48,18 +48,11 @@ extension Database {
                     AND deleted_at <= \(end) FOR UPDATE
                 """)
             guard let name: String = try found.first?.get(0) else { return .notDue }
-            let removed = try await change.query(
-                "SELECT tenant_rows_remove(\(tenant), \(Self.tenantBatch))")
-            let count = try removed.only { row throws(PostgresError) in
-                try row.get(0, as: Int.self)
+            for step in ["tenant_rows_remove", "audit_redact_tenant"] as [SQL] {
+                let rows = try await change.query("SELECT \(step)(\(tenant), \(Self.tenantBatch))")
+                let count: Int = try rows.only { row throws(PostgresError) in try row.get(0) }
+                if count >= Self.tenantBatch { return .more }
             }
-            if count >= Self.tenantBatch { return .more }
-            let redacted = try await change.query(
-                "SELECT audit_redact_tenant(\(tenant), \(Self.tenantBatch))")
-            let words = try redacted.only { row throws(PostgresError) in
-                try row.get(0, as: Int.self)
-            }
-            if words >= Self.tenantBatch { return .more }
             try await change.query("DELETE FROM tenants WHERE id = \(tenant)")
             try await change.audit(.tenantPurged, AuditTarget("tenant", tenant, name))
             return .done

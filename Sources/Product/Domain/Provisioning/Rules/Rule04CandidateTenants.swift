@@ -44,17 +44,14 @@ extension Evaluation {
         {
             return verdict
         }
+        func refuse(_ reason: Reason, _ user: UserFacts) -> Verdict {
+            self.refuse(
+                .candidateTenant, reason, "\(user.id)", user: user.id, about: chosen.about)
+        }
         switch chosen.knowledge {
-        case .suspendedUser(let user):
-            return refuse(
-                .candidateTenant, .userSuspended, "\(user.id)", user: user.id, about: chosen.about)
-        case .awaitsApproval(let user):
-            return refuse(
-                .candidateTenant, .approvalPending, "\(user.id)", user: user.id, about: chosen.about
-            )
-        case .deletedUser(let user):
-            return refuse(
-                .candidateTenant, .userDeleted, "\(user.id)", user: user.id, about: chosen.about)
+        case .suspendedUser(let user): return refuse(.userSuspended, user)
+        case .awaitsApproval(let user): return refuse(.approvalPending, user)
+        case .deletedUser(let user): return refuse(.userDeleted, user)
         case .liveInvite:
             if invite == nil { invite = tenant.invite }
         case .pendingRow, .activeUser, .domain, .open: break
