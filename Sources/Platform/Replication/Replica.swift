@@ -202,7 +202,7 @@ package final class Replica: Sendable {
         let tags: Set<CacheTag>
     }
 
-    /// Adds the invalidation to the change's transaction. Call `settle` or `withdraw` afterwards.
+    /// Adds the invalidation to the change's transaction. Call `awaitAcknowledgements` or `cancel` afterwards.
     package func publish(
         _ tags: Set<CacheTag>, in transaction: Transaction
     ) async throws -> PublishedInvalidation {
@@ -213,7 +213,7 @@ package final class Replica: Sendable {
             SELECT seq, pg_notify(\(Self.channel), 'change ' || seq || ' ' || \(suffix)) FROM told
             """)
         guard let number = try rows.first?.get(0, as: Int64.self) else {
-            throw PostgresError(.decoding, "no number for a notice")
+            throw PostgresError(.decoding, "no number for an invalidation")
         }
         // Before the commit, since acknowledgements may arrive before the commit's own answer.
         state.withLock { $0.waiting[number] = Wait() }

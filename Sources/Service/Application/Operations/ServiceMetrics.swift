@@ -63,7 +63,7 @@ package final class ServiceMetrics: Sendable {
         outages = Self.counters(
             registry, "gatehouse_unavailable_total", "Answers 503, by what was not there.", "cause",
             Outage.allCases.map { ($0, $0.rawValue) })
-        mail = registry.gauge("gatehouse_mail_waiting", "Letters that are still to be sent.")
+        mail = registry.gauge("gatehouse_mail_waiting", "Mails that are still to be sent.")
         revocationWaits = registry.histogram(
             "gatehouse_revocation_wait_seconds",
             "From a change's commit until every replica answers by it.")
