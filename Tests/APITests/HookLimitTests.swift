@@ -179,7 +179,7 @@ import Text
                 trigger: .nativeSignUp)
             call.email = email
             let result = try await storage.provision(call, by: .system) { _ in "" }
-            #expect(result?.verdict.outcome == .reserved)
+            #expect(result.verdict.outcome == .reserved)
         }
         #expect(try await fixture.count("reservations") == 5)
         #expect(try await fixture.count("reservations WHERE subject = 'n7'") == 1)

@@ -1,4 +1,5 @@
 import CPostgres
+import Networking
 
 /// Answers, matched in order with the statements that were sent.
 extension PostgresConnection {

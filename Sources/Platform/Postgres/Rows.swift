@@ -136,7 +136,7 @@ package struct Row: Sendable {
 
     @inline(__always)
     func cell(_ column: Int) -> Cell? {
-        guard column >= 0, column < columns else { return nil }
+        guard column >= 0, column < columnCount else { return nil }
         let column = Int32(column)
         let type = UInt32(PQftype(result.pointer, column))
         if PQgetisnull(result.pointer, index, column) == 1 { return Cell(bytes: nil, type: type) }

@@ -109,11 +109,11 @@ enum InviteAcceptanceEndpoints {
             by: Actor(
                 type: "user", id: invite.userID?.description ?? "", name: name ?? invite.email,
                 requestID: call.request.id, ip: call.request.remoteAddress)
-        ) { $0.text }
+        ) { $0.answerText }
         guard result.verdict.isSuccess, let user = result.user,
             let tenant = result.tenant
         else {
-            guard let result, let reason = result.verdict.reason else {
+            guard let reason = result.verdict.reason else {
                 throw Problem.internalError
             }
             throw UnacceptedInvite.problem(reason, reference: result.reference)

@@ -52,7 +52,7 @@ enum CognitoEndpoints {
             ])
         }
         let result = try await call.services.database.provision(attempt, by: call.hookActor) {
-            $0.text
+            $0.answerText
         }
         // A user who waits for approval has a row, but no sign-in.
         let waits = result.verdict.outcome == .created && result.user?.status == .pending
@@ -69,7 +69,7 @@ enum CognitoEndpoints {
             let attempt = event.call(for: call)
         else { return event.document }
         try await call.services.database.completeReservation(attempt, by: call.hookActor) {
-            $0.text
+            $0.answerText
         }
         return event.document
     }

@@ -16,7 +16,7 @@ enum HookEndpoints {
     ) { call in
         let result = try await call.services.database.provision(
             AttemptShape.call(call), by: call.hookActor
-        ) { $0.text }
+        ) { $0.answerText }
         return .json(bytes: Array(result.answer.utf8))
     }
 

@@ -5,7 +5,7 @@ import Text
 
 extension ProvisioningResult {
     /// The response of the generic hook, as text.
-    var text: String { String(decoding: json().encoded(), as: UTF8.self) }
+    var answerText: String { String(decoding: json().encoded(), as: UTF8.self) }
 
     /// The response of the generic hook; with the trace, that of the dry run.
     func json(trace: JSONValue? = nil) -> JSONValue {

@@ -35,7 +35,7 @@ struct TokenSignIn {
         attempt.eventID = event(text)
         do {
             let result = try await database.provision(attempt, by: actor(provider)) {
-                $0.publicView.text
+                $0.publicView.answerText
             }
             return .json(bytes: Array(result.answer.utf8))
         } catch is TokenOutdated {
@@ -78,7 +78,7 @@ struct TokenSignIn {
             let result = try await database.decline(
                 attempt, tenant: tenant, by: actor(provider),
                 mail: call.services.sendsMail ? mail : nil
-            ) { $0.publicView.text }
+            ) { $0.publicView.answerText }
             return .json(bytes: Array(result.answer.utf8))
         } catch is TokenOutdated {
             throw Self.refused("the person was signed out everywhere since")
