@@ -5,12 +5,15 @@ import {
 	setPreference, showState, slugOf, tenantOf, userText,
 } from "../lib/core.js"
 
-const top = h("header.top", { hidden: true })
-const nav = h("nav.nav", { "aria-label": "Main", hidden: true })
+// Made once the language is known.
+let top
+let nav
 export const main = document.querySelector("main")
 
 /** Puts the frame, still empty, around the page. */
 export function putFrame() {
+	top = h("header.top", { hidden: true })
+	nav = h("nav.nav", { "aria-label": "Main", hidden: true })
 	main.before(h("a.skip", { href: "#main" }, "Skip to content"), top, nav)
 	drawOffline()
 }

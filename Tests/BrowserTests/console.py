@@ -37,12 +37,18 @@ class Server:
         with self.log.open("wb") as log:
             self.process = subprocess.Popen([os.environ["GATEHOUSE_PROGRAM"], self.command], stdout=log, stderr=log, env=environment)
         deadline = time.monotonic() + 60
-        while not (found := re.search(self.first_link, self.log.read_text(errors="replace"))):
+        # `serve` logs the link before its port is open.
+        while not ((found := re.search(self.first_link, self.log.read_text(errors="replace"))) and self.is_open(port)):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(self.log.read_text(errors="replace")[-2000:])
             time.sleep(0.1)
         self.token = found.group(1)
         return self
+
+    @staticmethod
+    def is_open(port):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGINT)
