@@ -97,7 +97,7 @@ export function drawOffline() {
 }
 for (const change of ["online", "offline"]) addEventListener(change, drawOffline)
 
-/** Prepares what stands around the page; false: nobody is signed in. */
+/** Prepares what stands around the page; false: no one is signed in. */
 export async function frame(route) {
 	if (route?.page === "outside") {
 		document.body.classList.add("bare")

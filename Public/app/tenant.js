@@ -27,7 +27,7 @@ export async function tenant(page, draw) {
 	const title = pageHead(userText(one.name), { crumbs: ownTenant() ? null : [["Tenants", "/console/tenants"]] })
 	title.querySelector("h1").dataset.title = t`${translate(name)} · ${one.name}`
 	const section = h("section", { "aria-label": name })
-	// A tab that may not be read is absent; who comes by a link is told why.
+	// A tab that may not be read is absent; a link to it says why.
 	const tabs = TABS.filter(([, , right]) => !right || isAllowed(right))
 	const isWell = one.status === "active"
 	append(page.body, [

@@ -75,7 +75,7 @@ function lookalike(text) {
 	return label ? { label, ascii: asciiOf(name), isMixed: isMixed(label) } : null
 }
 
-/** So many are told of one field. */
+/** The most warnings of one field. */
 const MOST = 3
 
 /** Fills what stands below a field with warnings about what is in it; the same is not read out again. */

@@ -54,7 +54,7 @@ export const copyTest = (attempt, { outcome, reason }) =>
 	copyButton(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2), "Copy as test")
 
 async function decision(page) {
-	const { advice, isUnproved, namesOf, told, trace } = await import("../lib/reasons.js")
+	const { advice, isUnproved, namesOf, outcomeText, trace } = await import("../lib/reasons.js")
 	const one = await page.get(`/provisioning/decisions/${page.params.id}`).catch(error => {
 		const isGone = error.status === 404 || error.status === 422
 		throw isGone
@@ -71,7 +71,7 @@ async function decision(page) {
 		(names.has(id) ? h("a", { href: names.get(id).href }, userText(names.get(id).name)) : otherwise)
 	append(page.body, [
 		pageHead(one.email ? userText(one.email) : "A decision", {
-			crumbs: [["Decisions", "/console/decisions"]], lead: told(one, waits),
+			crumbs: [["Decisions", "/console/decisions"]], lead: outcomeText(one, waits),
 			acts: [
 				copyTest(attempt, one),
 				h("a.btn", { href: `/console/simulator${queryString(attempt)}` }, icon("flask"), "Simulate again"),

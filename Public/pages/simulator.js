@@ -1,5 +1,5 @@
 import { form } from "../lib/form.js"
-import { advice, namesOf, told, trace } from "../lib/reasons.js"
+import { advice, namesOf, outcomeText, trace } from "../lib/reasons.js"
 import {
 	append, card, copyButton, h, liveRegion, note, pageHead, query, replaceContent, setQuery, statusTag, tickField,
 	userText, words,
@@ -40,7 +40,7 @@ export default page => {
 			request: values => ["/provisioning/evaluate", { body: { ...extra, ...values } }],
 			done: async (said, values) => {
 				const attempt = { ...extra, ...values }
-				// The attempt stands in the address, so that it can be sent to somebody; the token does not.
+				// The attempt stands in the address, so that it can be sent to another person; the token does not.
 				setQuery({ ...attempt, invite_token: "" }, { replace: true })
 				const one = {
 					...said, provider: values.provider, email: values.email, tenant_id: said.tenant?.id,
@@ -50,7 +50,7 @@ export default page => {
 					h("p", statusTag(said.outcome), " ", said.reason && words(said.reason),
 						said.tenant && [" in ", userText(said.tenant.name, "strong")],
 						said.user && [" as ", userText(said.user.email ?? said.user.name)]),
-					advice(one) ?? h("p.muted", told(one)), trace(said.trace, await namesOf(one)),
+					advice(one) ?? h("p.muted", outcomeText(one)), trace(said.trace, await namesOf(one)),
 					h("div.acts", copyTest(attempt, said), copyButton(location.href, "Copy link"))))
 			},
 		})

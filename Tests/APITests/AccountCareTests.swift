@@ -156,10 +156,10 @@ import Text
         let found = try await fixture.send(.get, "\(Self.users)?q=ann.new")
         #expect(found.json["items"]?.array?.count == 1)
         #expect(try await fixture.confirm(token).status == 404)
-        let told = try #require(try await fixture.carry().last)
-        #expect(told.to == ["<ann@ex.com>"])
-        #expect(told.parts.first?.contains("ann.new@ex.com") == true)
-        #expect(told.parts.first?.contains("#token=") == false)
+        let mail = try #require(try await fixture.carry().last)
+        #expect(mail.to == ["<ann@ex.com>"])
+        #expect(mail.parts.first?.contains("ann.new@ex.com") == true)
+        #expect(mail.parts.first?.contains("#token=") == false)
     }
 
     @Test func `no other user can take the old address for 30 days`() async throws {

@@ -45,10 +45,10 @@ import Text
         async throws
     {
         let fixture = try await DeletionFixture.make()
-        let living = try await fixture.send(.delete, "?purge=true")
-        #expect(living.status == 409)
-        #expect(living.json["code"]?.string == "conflict", "\(living.text)")
-        #expect(living.json["detail"]?.string?.contains("delete it first") == true)
+        let response = try await fixture.send(.delete, "?purge=true")
+        #expect(response.status == 409)
+        #expect(response.json["code"]?.string == "conflict", "\(response.text)")
+        #expect(response.json["detail"]?.string?.contains("delete it first") == true)
         #expect(try await fixture.send(.delete, "").status == 204)
         let confirm = try await fixture.confirm()
         for wrong in ["no", confirm + "x"] {

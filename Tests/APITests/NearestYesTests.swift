@@ -39,8 +39,8 @@ import Text
         let refused = try await fixture.google("1", "ann@ex.com", more: #","tenant":"acme""#)
         #expect(refused.json["reason"]?.string == "user_suspended", "\(refused.text)")
         #expect(refused.json["would_admit"] == nil)
-        let told = try await Self.asked(fixture, refused)
-        #expect(Self.changes(told) == ["resume_user"], "\(told)")
+        let answer = try await Self.asked(fixture, refused)
+        #expect(Self.changes(answer) == ["resume_user"], "\(answer)")
         try await fixture.service.manage(
             .post, "\(Self.acme)/users/\(user)/resume", "{}")
         let admitted = try await fixture.google("1", "ann@ex.com", more: #","tenant":"acme""#)
@@ -55,9 +55,9 @@ import Text
         }
         let tenant = #","tenant":"acme""#
         let refused = try await fixture.google("1", "ann@ex.com", more: tenant)
-        let told = try await Self.asked(fixture, refused)
-        #expect(Self.changes(told).first == "resend_invite", "\(told)")
-        #expect(Self.changes(told).contains("policy_sign_up"), "\(told)")
+        let answer = try await Self.asked(fixture, refused)
+        #expect(Self.changes(answer).first == "resend_invite", "\(answer)")
+        #expect(Self.changes(answer).contains("policy_sign_up"), "\(answer)")
         try await fixture.row("bob@ex.com")
         _ = try await fixture.google("2", "bob@ex.com")
         let second = try await fixture.google("3", "bob@ex.com", more: tenant)
@@ -80,10 +80,10 @@ import Text
         // Approved alone, the row would ask for its first sign-in.
         #expect(Self.changes(tried.json) == ["invite"], "\(tried.text)")
         let refused = try await fixture.google("1", "ann@ex.com", more: #","tenant":"acme""#)
-        let told = try await Self.asked(fixture, refused, as: .tenantAdmin(fixture.tenant))
-        #expect(Self.changes(told).first == "invite", "\(told)")
-        let named = (told["would_admit"]?.array ?? []).compactMap { $0["tenant_id"]?.string }
-        #expect(Set(named) == [fixture.tenant.id.description], "\(told)")
+        let answer = try await Self.asked(fixture, refused, as: .tenantAdmin(fixture.tenant))
+        #expect(Self.changes(answer).first == "invite", "\(answer)")
+        let named = (answer["would_admit"]?.array ?? []).compactMap { $0["tenant_id"]?.string }
+        #expect(Set(named) == [fixture.tenant.id.description], "\(answer)")
     }
 
     @Test func `each reader of a decision about two tenants sees only the own part`()
@@ -97,10 +97,10 @@ import Text
         try await fixture.service.manage(.post, "\(Self.acme)/users/\(user)/suspend", "{}")
         let refused = try await fixture.google("1", "ann@ex.com")
         #expect(refused.json["reason"]?.string == "user_suspended", "\(refused.text)")
-        let told = try await Self.asked(fixture, refused, as: .tenantAdmin(fixture.tenant))
-        #expect(Self.changes(told).first == "resume_user", "\(told)")
-        let named = (told["would_admit"]?.array ?? []).compactMap { $0["tenant_id"]?.string }
-        #expect(Set(named) == [fixture.tenant.id.description], "\(told)")
+        let answer = try await Self.asked(fixture, refused, as: .tenantAdmin(fixture.tenant))
+        #expect(Self.changes(answer).first == "resume_user", "\(answer)")
+        let named = (answer["would_admit"]?.array ?? []).compactMap { $0["tenant_id"]?.string }
+        #expect(Set(named) == [fixture.tenant.id.description], "\(answer)")
     }
 
     @Test func `the nearest yes waits for no row lock and counts as one of the caller's dry runs`()
@@ -120,8 +120,8 @@ import Text
             for table in ["tenants", "users"] {
                 try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
             }
-            let told = try await Self.asked(fixture, refused)
-            #expect(Self.changes(told) == ["resume_user"], "\(told)")
+            let answer = try await Self.asked(fixture, refused)
+            #expect(Self.changes(answer) == ["resume_user"], "\(answer)")
         }
         func ask(_ more: String, _ who: TestService.Credential) async throws -> Int {
             try await fixture.service.send(.get, path + more, as: who).status
@@ -141,7 +141,7 @@ import Text
         let fixture = try await Self.make()
         try await fixture.row("ann@ex.com")
         let linked = try await fixture.google("1", "ann@ex.com")
-        let told = try await Self.asked(fixture, linked)
-        #expect(told["would_admit"]?.array?.isEmpty == true, "\(told)")
+        let answer = try await Self.asked(fixture, linked)
+        #expect(answer["would_admit"]?.array?.isEmpty == true, "\(answer)")
     }
 }

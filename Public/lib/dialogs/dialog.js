@@ -20,7 +20,7 @@ export function dialog(title, ...kids) {
 	return node
 }
 
-/** The last line of a dialog that only tells. */
+/** The last line of a dialog that only informs. */
 export const closeButton = () => h("div.acts", button("Close", event => event.target.closest("dialog").close()))
 
 /** A button that copies a text. */

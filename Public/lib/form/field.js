@@ -17,7 +17,7 @@ export function row(field) {
 	const raw = () => rawOf(type, control)
 	const before = raw()
 	const put = value => putRaw(type, control, value)
-	// A name that may be taken for another is told of. Some browsers give an email's name in its ASCII form.
+	// Warns of a name that may be taken for another. Some browsers give an email's name in its ASCII form.
 	const odd = (type === "email" || field.named) && h("div", { id: `${id}w`, "aria-live": "polite" })
 	const judge = async () =>
 		(odd.dataset.said || /[^\0-\x7f]|xn--/i.test(raw())) && (await import("../lookalike.js")).warn(odd, raw())
@@ -32,7 +32,7 @@ export function row(field) {
 		node: h(`div.field${look}`, heading, type !== "check" && [control, more, hint], odd, error),
 		focus: () => (control.querySelector("input") ?? control).focus(),
 		/** An error of one line of several names the line. */
-		told(name, detail) {
+		explain(name, detail) {
 			const at = Number(/\.(\d+)(\.|$)/.exec(name)?.[1] ?? 0)
 			const lines = type === "lines" && read(type, control, field)
 			return lines?.[at] ? t`“${lines[at]}” ${translate(detail)}` : detail

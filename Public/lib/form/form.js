@@ -102,7 +102,7 @@ export function form(fields, {
 		for (const { pointer = "", detail } of error.errors ?? []) {
 			const name = pointer.replace(/^[#/]*/, "").replaceAll("/", ".")
 			const hit = rows.find(one => one.has(name))
-			hit ? hit.say(hit.told(name, detail)) : rest.push(t`${name.replaceAll(".", " ")}: ${detail}`)
+			hit ? hit.say(hit.explain(name, detail)) : rest.push(t`${name.replaceAll(".", " ")}: ${detail}`)
 			first ??= hit
 		}
 		if (error.status === 409 && !error.errors) {

@@ -144,7 +144,7 @@ function results(all) {
 	const linked = all.filter(one => one.invite?.accept_url)
 	const title = t`${all.filter(one => one.result !== "refused").length} of ${all.length} invited`
 	// What failed comes first: it is what is to be done next.
-	const told = dataTable("Results", ["Email", "Result"], all.toSorted((one, other) => rank(one) - rank(other))
+	const table = dataTable("Results", ["Email", "Result"], all.toSorted((one, other) => rank(one) - rank(other))
 		.map(
 			one =>
 				[
@@ -152,7 +152,7 @@ function results(all) {
 					[statusTag(one.result), one.detail && userText(one.detail, "span.sub")],
 				],
 		))
-	if (!linked.length) return dialog(title, told, closeButton())
+	if (!linked.length) return dialog(title, table, closeButton())
 	const line = (...cells) => `${cells.map(one => `"${one.replaceAll('"', '""')}"`).join(",")}\r\n`
 	return revealSecret({
 		title, secret: linked.map(one => `${one.email} ${one.invite.accept_url}`).join("\n"),
@@ -160,7 +160,7 @@ function results(all) {
 			name: "invites.csv", type: "text/csv", label: "Download CSV",
 			text: line("email", "link") + linked.map(one => line(one.email, one.invite.accept_url)).join(""),
 		},
-		text: [told, h("p.gap", "One line each: address and link. The links are shown only now.")],
+		text: [table, h("p.gap", "One line each: address and link. The links are shown only now.")],
 	})
 }
 const rank = one => (one.result === "refused" ? 0 : 1)

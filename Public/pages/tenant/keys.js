@@ -6,7 +6,7 @@ import {
 const GRACE = [
 	["3600", "1 hour"], ["0", "None: cut at once"], ["900", "15 minutes"], ["86400", "24 hours"], ["604800", "7 days"],
 ]
-/** What bounds a key and tells of it, in the forms. */
+/** The limits and descriptions of a key, in the forms. */
 export const BOUNDS = [
 	[
 		"allowed_ips", "Only from these addresses",

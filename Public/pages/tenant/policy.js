@@ -97,7 +97,7 @@ export default async page => {
 }
 
 /**
- * What the chosen mode asks for, and a warning where the tenant has no verified domain, so that nobody could come in
+ * What the chosen mode asks for, and a warning where the tenant has no verified domain, so that no one could come in
  * by it.
  */
 async function drawNeeds(page, node, mode) {

@@ -1,5 +1,3 @@
-import Text
-
 /// A JSON document as text, bound as `jsonb`.
 package struct JSONB: PostgresEncodable, PostgresDecodable, Hashable {
     /// The document as written; the server checks it and stores it in its own order.

@@ -1,6 +1,4 @@
-import Deadlines
 import Networking
-import Text
 
 /// `@unchecked Sendable`: its state is touched on the pool's loop only.
 final class TransactionSession: @unchecked Sendable {

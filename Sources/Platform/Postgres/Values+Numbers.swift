@@ -1,5 +1,3 @@
-import Text
-
 /// Integers are bound as `bigint`, and read from any integer column if the value fits.
 extension Int64: PostgresEncodable, PostgresDecodable {
     package static var postgresType: UInt32 { TypeOID.int8 }

@@ -1,7 +1,5 @@
-import Cryptography
 import Domain
 import Postgres
-import Replication
 import Text
 
 /// The actor of a change: an operator, a key, a user, a hook or the system itself.
@@ -51,5 +49,15 @@ package struct Change: Sendable {
     @discardableResult
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {
         try await transaction.query(sql)
+    }
+}
+
+extension Change {
+    /// Switches the same transaction to another tenant: only its rows are visible from now on.
+    func switching(to tenant: UUID) async throws(PostgresError) -> Change {
+        try await query("SELECT set_config('app.tenant', \(tenant.description), true)")
+        return Change(
+            tenant: tenant, actor: actor, now: now, transaction: transaction,
+            invalidations: invalidations, locksRows: locksRows)
     }
 }

@@ -1,8 +1,6 @@
 import Domain
 import HTTP
 import JSON
-import Routing
-import Text
 
 extension Answer {
     func response(

@@ -1,8 +1,6 @@
 import Domain
 import HTTP
-import JSON
 import Routing
-import Text
 
 extension ObjectShape {
     /// The envelope of lists.

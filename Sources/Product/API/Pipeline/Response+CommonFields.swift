@@ -7,14 +7,16 @@ extension Response {
     /// The fields of every response. `isPrivate`: only for its caller and not to be stored.
     package mutating func complete(id: String, isTLS: Bool, isPrivate: Bool) {
         set("x-request-id", id)
-        CommonFields.forEach(isTLS: isTLS, isPrivate: isPrivate) { name, value in
-            if name == "vary" { addVary(value) } else { addIfAbsent(name, value) }
+        CommonFields.forEach(isTLS: isTLS, isPrivate: isPrivate) {
+            addIfAbsent($0.description, $1.description)
         }
+        addVary(CommonFields.vary.description)
     }
 
-    /// Makes the browser use only https for a year (RFC 6797); only for responses over TLS.
+    /// Only for responses over TLS.
     package mutating func keepToTLS() {
-        addIfAbsent("strict-transport-security", "max-age=31536000")
+        addIfAbsent(
+            "strict-transport-security", CommonFields.strictTransportSecurity.description)
     }
 
     mutating func addIfAbsent(_ name: String, _ value: String) {

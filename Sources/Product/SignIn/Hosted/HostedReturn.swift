@@ -1,5 +1,4 @@
 import API
-import Cryptography
 import Domain
 import HTTP
 import Storage

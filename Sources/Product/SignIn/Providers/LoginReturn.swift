@@ -1,7 +1,6 @@
 import API
 import Cryptography
 import Domain
-import Federation
 import Storage
 import Text
 

@@ -1,6 +1,4 @@
-import Cryptography
 import Domain
-import JSON
 import Postgres
 import Text
 

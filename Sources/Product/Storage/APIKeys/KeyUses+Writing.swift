@@ -1,4 +1,3 @@
-import Domain
 import Postgres
 import Replication
 import Synchronization

@@ -1,6 +1,4 @@
-import Cryptography
 import Domain
-import Postgres
 import Text
 
 /// A request for an invite, its input checked.

@@ -1,6 +1,4 @@
-import Cryptography
 import Domain
-import JSON
 import Postgres
 import Text
 
@@ -15,16 +13,8 @@ extension Change {
             WHERE users.tenant_id = \(tenant) AND users.id = \(id)
             """)
         return try rows.first.map { row throws(PostgresError) in
-            (try UserRow(row), try row.get(16))
+            (try UserRow(row), try row.get(UserRow.end))
         }
-    }
-
-    /// Switches the same transaction to another tenant: only its rows are visible from now on.
-    func switching(to tenant: UUID) async throws(PostgresError) -> Change {
-        try await query("SELECT set_config('app.tenant', \(tenant.description), true)")
-        return Change(
-            tenant: tenant, actor: actor, now: now, transaction: transaction,
-            invalidations: invalidations, locksRows: locksRows)
     }
 
     /// A copy with a new decision that its audit rows will name.

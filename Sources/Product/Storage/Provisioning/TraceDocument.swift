@@ -1,6 +1,5 @@
 import Domain
 import JSON
-import Postgres
 import Text
 
 extension Verdict {

@@ -45,6 +45,9 @@ package struct UserRow: ListedRow {
         FROM identities i WHERE i.tenant_id = users.tenant_id AND i.user_id = users.id)
         """
 
+    /// How many there are: what is selected after `columns` begins here.
+    static let end = 16
+
     /// From `columns`.
     init(_ row: Row) throws(PostgresError) {
         try self.init(row, identities: IdentityRow.list(row.get(15, as: JSONB.self)))

@@ -9,7 +9,7 @@ package struct UserSecrets: Sendable {
 
     /// Directly after `UserRow.columns`.
     static let columns: SQL = "users.password_hash, users.pin_hash, users.must_change_password"
-    static let start = 16
+    static let start = UserRow.end
     static let end = start + 3
 
     init(_ row: Row) throws(PostgresError) {

@@ -1,12 +1,9 @@
 import API
 import Domain
 import HTTP
-import JSON
-import Replication
 import Serving
 import SignIn
 import Storage
-import Text
 
 /// A verification that depends on its two keys only: no scopes, no address, no origin.
 struct PlainVerification {

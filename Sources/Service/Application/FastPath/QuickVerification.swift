@@ -138,6 +138,7 @@ final class QuickVerification: Sendable {
         writer.begin(200)
         writer.field("content-type", "application/json")
         CommonFields.forEach(isTLS: isTLS, isPrivate: true) { writer.field($0, $1) }
+        writer.field("vary", CommonFields.vary)
     }
 
     private static func finish(_ writer: ResponseWriter, _ finding: KeyFinding) {

@@ -1,5 +1,3 @@
-import Text
-
 /// How a tenant knows the attempt; the first match counts.
 enum Knowledge: Equatable {
     case suspendedUser(UserFacts)

@@ -1,5 +1,3 @@
-import Text
-
 extension Evaluation {
     /// Rule 2: the following rules need an address.
     mutating func address() -> Verdict? {

@@ -1,5 +1,3 @@
-import Text
-
 extension Evaluation {
     /// Rule 7: a pending row that an operator or an import made.
     mutating func pendingRow(_ tenant: TenantFacts) -> Verdict? {

@@ -1,5 +1,3 @@
-import Text
-
 extension Evaluation {
     /// Rule 8: an active user with another identity. A second sign-in needs proof of both accounts.
     mutating func activeUser(_ tenant: TenantFacts) -> Verdict? {

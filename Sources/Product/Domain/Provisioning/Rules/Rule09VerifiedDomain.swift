@@ -1,5 +1,3 @@
-import Text
-
 extension Evaluation {
     /// Rule 9: the tenant has verified the address's domain. Only an assertion that is
     /// authoritative for that domain, or a proved mailbox, counts: a once verified account may

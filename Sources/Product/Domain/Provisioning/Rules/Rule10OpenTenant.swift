@@ -1,5 +1,3 @@
-import Text
-
 extension Evaluation {
     /// Rule 10: the asked tenant admits every proved address.
     mutating func openTenant(_ tenant: TenantFacts) -> Verdict {
