@@ -11,7 +11,8 @@ const OUTCOMES = {
 }
 
 /** One sentence on the outcome. `waits`: the user waits for approval now. */
-export const outcomeText = ({ outcome }, waits) => (waits ? translate("Waits for approval: the sign-in is refused until then.")
+export const outcomeText = ({ outcome }, waits) => (
+	waits ? translate("Waits for approval: the sign-in is refused until then.")
 	: translate(OUTCOMES[outcome] ?? words(outcome)))
 
 /** Of each reason: why, and what an operator can do. */
