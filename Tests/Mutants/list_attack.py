@@ -532,8 +532,7 @@ MUTANTS = [
          "if let caller { try KeyBounding.requireWithin(",
          "if !MUTATED, let caller { try KeyBounding.requireWithin("),
         ("Sources/Product/API/APIKeys/APIKeyCollection.swift",
-         "if let caller {\n"
-         "                try KeyBounding.requireNarrower(",
+         'if let caller { try KeyBounding.requireNarrower(',
          "if !MUTATED, let caller {\n"
          "                try KeyBounding.requireNarrower("),
     ),

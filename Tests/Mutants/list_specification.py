@@ -872,8 +872,7 @@ MUTANTS = [
         "P16", "nobody is told to invite",
         "NearestYesKindsTests/`verify_domain, of the tenant that claims the domain`",
         ("Sources/Product/Domain/Provisioning/NearestYes.swift",
-         "edits.append(\n"
-         "            edit(.invite, id, \"Invite this address.\") { invite(tenant, email, now, &$0) })",
+         'edits.append(edit(.invite, id, "Invite this address.") { invite(tenant, email, now, &$0) })',
          "if !MUTATED {\n"
          "            edits.append(\n"
          "                edit(.invite, id, \"Invite this address.\") { invite(tenant, email, now, &$0) })\n"

@@ -21,8 +21,7 @@ MUTANTS = [
         "F3", "all keys of a tenant end without a reason",
         "EmptyBodyTests/`a verb without a body goes on as before, and all keys end only with a reason`",
         ("Sources/Product/API/APIKeys/APIKeyEndpoints.swift",
-         ".required(\n"
-         "                        \"reason\", .string(min: 1, max: 500), \"For the list and the audit.\"),",
+         '.required("reason", .string(min: 1, max: 500), "For the list and the audit."),',
          "FieldShape(\n"
          "                        \"reason\", .string(min: 1, max: 500), required: !MUTATED, nullable: false,\n"
          "                        \"For the list and the audit.\"),"),

@@ -5,11 +5,6 @@ package struct Settings: Sendable {
         /// A name or address; IPv6 without brackets.
         package var host: String
         package var port: UInt16
-
-        package init(host: String, port: UInt16) {
-            self.host = host
-            self.port = port
-        }
     }
 
     /// The format of log lines; `text` is for people.
@@ -80,8 +75,7 @@ package struct Settings: Sendable {
         lease = reader.duration("GATEHOUSE_LEASE") ?? .seconds(3)
         drain = reader.duration("GATEHOUSE_DRAIN", from: 0)
         allowLoopbackProviders = reader.flag("GATEHOUSE_ALLOW_LOOPBACK_PROVIDERS") ?? false
-        listen =
-            reader.address("GATEHOUSE_LISTEN") ?? Address(host: "127.0.0.1", port: 8080)
+        listen = reader.address("GATEHOUSE_LISTEN") ?? Address(host: "127.0.0.1", port: 8080)
         publicURL = reader.publicURL("GATEHOUSE_PUBLIC_URL")
         tlsCertificate = reader.text("GATEHOUSE_TLS_CERT")
         tlsKey = reader.text("GATEHOUSE_TLS_KEY")

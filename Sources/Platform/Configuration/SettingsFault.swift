@@ -11,7 +11,5 @@ package struct SettingFault: Sendable, Equatable, CustomStringConvertible {
 package struct SettingsFault: Error, Sendable, Equatable, CustomStringConvertible {
     package var faults: [SettingFault]
 
-    package var description: String {
-        faults.map(\.description).joined(separator: "\n")
-    }
+    package var description: String { faults.map(\.description).joined(separator: "\n") }
 }

@@ -26,9 +26,7 @@ package enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        decode(Array(text.utf8))
-    }
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? { decode(Array(text.utf8)) }
 
     package static func decode(_ text: [UInt8]) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }

@@ -33,9 +33,7 @@ enum PublicKeyData {
         }
         guard let parameters else { throw .libraryFailed }
         defer { OSSL_PARAM_free(parameters) }
-        guard let context = EVP_PKEY_CTX_new_from_name(nil, kind, nil) else {
-            throw .libraryFailed
-        }
+        guard let context = EVP_PKEY_CTX_new_from_name(nil, kind, nil) else { throw .libraryFailed }
         defer { EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
         guard EVP_PKEY_fromdata_init(context) == 1,

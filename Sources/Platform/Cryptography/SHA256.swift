@@ -8,8 +8,7 @@ package enum SHA256 {
 
     // Fetching a digest takes OpenSSL's provider lock, which costs more than a short hash; the
     // fetched object is immutable and may be used from any thread.
-    nonisolated(unsafe) private static let digest: OpaquePointer? =
-        EVP_MD_fetch(nil, "SHA256", nil)
+    nonisolated(unsafe) private static let digest: OpaquePointer? = EVP_MD_fetch(nil, "SHA256", nil)
 
     private static let contextKey: pthread_key_t = {
         var key = pthread_key_t()
@@ -28,9 +27,7 @@ package enum SHA256 {
     }
 
     /// 32 bytes.
-    package static func hash(_ bytes: [UInt8]) -> [UInt8] {
-        bytes.withUnsafeBytes { hash($0) }
-    }
+    package static func hash(_ bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBytes { hash($0) } }
 
     package static func hash(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: length) { out, count in

@@ -10,9 +10,7 @@ package struct Sealer: Sendable {
 
     private let keys: DerivedKeys
 
-    package init(_ keys: DerivedKeys) {
-        self.keys = keys
-    }
+    package init(_ keys: DerivedKeys) { self.keys = keys }
 
     /// `context` identifies the secret's row (tenant, column); `open` needs the same.
     package func seal(_ plain: [UInt8], context: [UInt8]) throws(CryptographyError) -> [UInt8] {
@@ -53,8 +51,7 @@ package struct Sealer: Sendable {
         let finished = out.withUnsafeMutableBufferPointer { buffer in
             let tag = buffer.baseAddress.map { $0 + plain.count }
             return EVP_EncryptFinal_ex(context, tag, &count) == 1
-                && EVP_CIPHER_CTX_ctrl(
-                    context, EVP_CTRL_AEAD_GET_TAG, Int32(tagLength), tag) == 1
+                && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(tagLength), tag) == 1
         }
         guard finished, written == Int32(plain.count) else { throw .libraryFailed }
         return out
@@ -74,8 +71,7 @@ package struct Sealer: Sendable {
         guard EVP_DecryptInit_ex2(context, EVP_aes_256_gcm(), key, nonce, nil) == 1,
             EVP_DecryptUpdate(context, nil, &count, associated, Int32(associated.count)) == 1,
             EVP_DecryptUpdate(context, &out, &count, sealed, Int32(length)) == 1,
-            EVP_CIPHER_CTX_ctrl(
-                context, EVP_CTRL_AEAD_SET_TAG, Int32(tagLength), &tag) == 1
+            EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(tagLength), &tag) == 1
         else { throw .libraryFailed }
         var last = [UInt8](repeating: 0, count: 16)
         guard EVP_DecryptFinal_ex(context, &last, &count) == 1 else { throw .notAuthentic }

@@ -28,9 +28,7 @@ package final class SigningKey: @unchecked Sendable {
 
     /// A new random key.
     package convenience init() throws(CryptographyError) {
-        guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else {
-            throw .libraryFailed
-        }
+        guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else { throw .libraryFailed }
         defer { EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
         guard EVP_PKEY_keygen_init(context) == 1,
@@ -43,9 +41,7 @@ package final class SigningKey: @unchecked Sendable {
     /// Reads a PEM private key, PKCS #8 or SEC 1, without a passphrase.
     package convenience init(pem: String) throws(CryptographyError) {
         let bytes = Array(pem.utf8)
-        guard let memory = BIO_new_mem_buf(bytes, Int32(bytes.count)) else {
-            throw .libraryFailed
-        }
+        guard let memory = BIO_new_mem_buf(bytes, Int32(bytes.count)) else { throw .libraryFailed }
         defer { BIO_free(memory) }
         // Without a callback OpenSSL would ask the terminal for a passphrase.
         let none:

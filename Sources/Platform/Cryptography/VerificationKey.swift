@@ -34,8 +34,7 @@ package final class VerificationKey: @unchecked Sendable {
     /// ES256 from the point's coordinates, 32 bytes each. Refuses a point off the curve.
     package init(x: [UInt8], y: [UInt8]) throws(CryptographyError) {
         guard x.count == 32, y.count == 32 else { throw .badKey }
-        key = try PublicKeyData.make(
-            "EC", group: "prime256v1", point: [0x04] + x + y)
+        key = try PublicKeyData.make("EC", group: "prime256v1", point: [0x04] + x + y)
         algorithm = .es256
     }
 

@@ -63,8 +63,6 @@ package final class Deadline: Sendable {
         state.withLock { $0.end = end }
     }
 
-    // MARK: writing
-
     /// Called before a COMMIT is sent: false if the request was already answered as one that wrote
     /// nothing.
     package func mayCommit() -> Bool {

@@ -15,15 +15,11 @@ package func isToken(_ byte: UInt8) -> Bool {
 func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 <= 9 }
 
 @inline(__always)
-func isAlphanumeric(_ byte: UInt8) -> Bool {
-    isDigit(byte) || (byte | 0x20) &- 0x61 < 26
-}
+func isAlphanumeric(_ byte: UInt8) -> Bool { isDigit(byte) || (byte | 0x20) &- 0x61 < 26 }
 
 /// A byte that a field value may hold (RFC 9110 §5.5): visible, space, tab, or above ASCII.
 @inline(__always)
-func isFieldValue(_ byte: UInt8) -> Bool {
-    (byte >= 0x20 && byte != 0x7F) || byte == 0x09
-}
+func isFieldValue(_ byte: UInt8) -> Bool { (byte >= 0x20 && byte != 0x7F) || byte == 0x09 }
 
 /// Equal to a lower-case ASCII text, letters in either case.
 @inline(__always)

@@ -27,9 +27,7 @@ package struct ChunkedDecoder: Sendable {
     private var extra = 0
 
     /// `limit` is the most bytes of body, without the framing.
-    package init(limit: Int) {
-        self.limit = limit
-    }
+    package init(limit: Int) { self.limit = limit }
 
     /// Appends what `bytes` hold of the body. `consumed` is how many of them belonged to it: less
     /// than all only when the body is complete or refused.

@@ -12,9 +12,7 @@ package struct HTTPDate {
         text = Self.format(time(nil))
     }
 
-    func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
-        text.withUnsafeBytes { body($0) }
-    }
+    func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) { text.withUnsafeBytes { body($0) } }
 
     /// `Sun, 06 Nov 1994 08:49:37 GMT`, from seconds since 1970.
     package static func text(_ seconds: Int64) -> String {

@@ -12,9 +12,7 @@ package final class LateForm: Sendable {
     package init() {}
 
     /// Replaces the form; callable from any thread.
-    package func set(_ form: @escaping Form) {
-        self.form.withLock { $0 = form }
-    }
+    package func set(_ form: @escaping Form) { self.form.withLock { $0 = form } }
 
     package func response(mayHaveWritten: Bool) -> Response? {
         form.withLock { $0 }?(mayHaveWritten)

@@ -14,9 +14,7 @@ package final class OutputBuffer {
     deinit { start.deallocate() }
 
     /// Valid until the next write.
-    package var bytes: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: start, count: count)
-    }
+    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
     /// Keeps the memory unless it exceeds 1 MiB.
     package func removeAll() {
@@ -49,9 +47,7 @@ package final class OutputBuffer {
         text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
 
-    package func append(_ array: [UInt8]) {
-        array.withUnsafeBytes { append($0) }
-    }
+    package func append(_ array: [UInt8]) { array.withUnsafeBytes { append($0) } }
 
     /// Copies the bytes; the source may be freed afterwards.
     @inline(__always)
@@ -74,9 +70,7 @@ package final class OutputBuffer {
     }
 
     @inline(__always)
-    private func reserve(_ more: Int) {
-        if count + more > capacity { grow(more) }
-    }
+    private func reserve(_ more: Int) { if count + more > capacity { grow(more) } }
 
     @inline(never)
     private func grow(_ more: Int) {

@@ -67,7 +67,5 @@ package struct Request: Sendable {
     }
 
     /// Every value of a field, in order; `name` in lower case.
-    package func all(_ name: String) -> [String] {
-        fields.filter { $0.name == name }.map(\.value)
-    }
+    package func all(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
 }

@@ -49,12 +49,8 @@ package final class RequestParser {
         }
     }
 
-    // MARK: the end of the head
-
     /// One empty line before a request is skipped (RFC 9112 §2.2).
-    private func leadingEmptyLine(_ base: UnsafePointer<UInt8>) -> Int {
-        base[0] == 0x0D ? 2 : 0
-    }
+    private func leadingEmptyLine(_ base: UnsafePointer<UInt8>) -> Int { base[0] == 0x0D ? 2 : 0 }
 
     private func findEnd(
         _ base: UnsafePointer<UInt8>, _ count: Int, _ scanned: inout Int
@@ -80,8 +76,6 @@ package final class RequestParser {
         if count > limits.head { throw Self.longHead }
         return nil
     }
-
-    // MARK: the request line
 
     private func parseRequestLine(
         _ base: UnsafePointer<UInt8>, _ at: inout Int, _ head: inout RequestHead
@@ -194,8 +188,6 @@ package final class RequestParser {
             else { throw Self.badTarget }
         }
     }
-
-    // MARK: the fields
 
     private func parseFields(
         _ base: UnsafePointer<UInt8>, _ start: Int, _ end: Int, _ head: inout RequestHead

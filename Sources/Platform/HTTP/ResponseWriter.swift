@@ -15,9 +15,7 @@ package final class ResponseWriter {
     private var date = HTTPDate()
 
     /// `out` may be shared by the connections of one loop.
-    package init(out: OutputBuffer = OutputBuffer()) {
-        self.out = out
-    }
+    package init(out: OutputBuffer = OutputBuffer()) { self.out = out }
 
     /// Sets the properties of the next response. `now` is monotonic, in nanoseconds; the Date field
     /// is refreshed from the wall clock once a second.
@@ -119,9 +117,7 @@ package final class ResponseWriter {
     }
 
     /// The last chunk; HTTP/1.0 ends the body by closing the connection.
-    package func endChunks(isHTTP10: Bool) {
-        if !isHTTP10 { out.append("0\r\n\r\n") }
-    }
+    package func endChunks(isHTTP10: Bool) { if !isHTTP10 { out.append("0\r\n\r\n") } }
 
     /// Writes a whole response. True if its streamed body must follow.
     package func write(_ response: Response) -> Bool {
@@ -145,9 +141,7 @@ package final class ResponseWriter {
         }
     }
 
-    private func endHead() {
-        out.append(closes ? "connection: close\r\n\r\n" : "\r\n")
-    }
+    private func endHead() { out.append(closes ? "connection: close\r\n\r\n" : "\r\n") }
 
     private func check(_ value: UnsafeRawBufferPointer) {
         for byte in value where byte == 0x0D || byte == 0x0A || byte == 0 { unsafeField = true }

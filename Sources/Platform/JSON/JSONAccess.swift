@@ -20,13 +20,9 @@ extension JSONValue {
         return members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 
-    package var string: String? {
-        if case .string(let text) = self { text } else { nil }
-    }
+    package var string: String? { if case .string(let text) = self { text } else { nil } }
 
-    package var bool: Bool? {
-        if case .bool(let value) = self { value } else { nil }
-    }
+    package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
     /// An integer written as one: nil for `1.0`, `1e3`, `-0` and overflow.
     package var int: Int? {
@@ -39,14 +35,10 @@ extension JSONValue {
     }
 
     /// In the order of the text; nil if this is no object.
-    package var members: [Member]? {
-        if case .object(let members) = self { members } else { nil }
-    }
+    package var members: [Member]? { if case .object(let members) = self { members } else { nil } }
 
     /// True for `null` alone, not for an absent member.
-    package var isNull: Bool {
-        if case .null = self { true } else { false }
-    }
+    package var isNull: Bool { if case .null = self { true } else { false } }
 
     /// Equality of bytes: Swift's String equality merges composed and decomposed letters, the
     /// database does not.

@@ -139,9 +139,7 @@ package struct JSONWriter: ~Copyable {
     }
 
     /// One encoded value, without white space around it.
-    package mutating func raw(_ value: [UInt8]) {
-        value.withUnsafeBufferPointer { encoded($0) }
-    }
+    package mutating func raw(_ value: [UInt8]) { value.withUnsafeBufferPointer { encoded($0) } }
 
     /// Writes a whole tree; numbers keep their text.
     package mutating func value(_ value: JSONValue) {
@@ -188,8 +186,6 @@ package struct JSONWriter: ~Copyable {
         needsComma = true
     }
 
-    // MARK: bytes
-
     /// The index of the next byte that must be escaped, from `from` on.
     private static func nextEscape(_ text: UnsafeBufferPointer<UInt8>, _ from: Int) -> Int? {
         var at = from
@@ -201,9 +197,7 @@ package struct JSONWriter: ~Copyable {
         }
         while at < text.count {
             let byte = text[at]
-            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
-                return at
-            }
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return at }
             at += 1
         }
         return nil
@@ -239,9 +233,7 @@ package struct JSONWriter: ~Copyable {
     }
 
     @inline(__always)
-    private mutating func reserve(_ more: Int) {
-        if count + more > capacity { grow(more) }
-    }
+    private mutating func reserve(_ more: Int) { if count + more > capacity { grow(more) } }
 
     @inline(never)
     private mutating func grow(_ more: Int) {

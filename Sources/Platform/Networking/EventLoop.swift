@@ -65,9 +65,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
     }
 
     /// Ends the thread after the current cycle; callable from any thread.
-    package func stop() {
-        perform { [unowned self] in stopping = true }
-    }
+    package func stop() { perform { [unowned self] in stopping = true } }
 
     /// True on the loop's own thread; false before `start`.
     package var isCurrent: Bool {
@@ -87,8 +85,6 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         pthread_key_create(&key, nil)
         return key
     }()
-
-    // MARK: work
 
     /// Starts an async function on this loop. Called on the loop it runs at once, up to its first
     /// suspension; from elsewhere it is queued.
@@ -121,9 +117,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         UnownedSerialExecutor(ordinary: self)
     }
 
-    package func checkIsolated() {
-        precondition(isCurrent, "not on the event loop")
-    }
+    package func checkIsolated() { precondition(isCurrent, "not on the event loop") }
 
     /// Never nil: the loop always knows its thread.
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }
@@ -133,8 +127,6 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         assertOnLoop()
         cycleEnds.append(call)
     }
-
-    // MARK: descriptors
 
     /// Watches a descriptor, level-triggered. A hang-up or an error reports as readable and, if
     /// writing is watched, writable. Call on the loop; watch a descriptor once.
@@ -164,8 +156,6 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         _ = gh_epoll_remove(epoll, descriptor)
     }
 
-    // MARK: timers
-
     /// Calls once after `nanoseconds`, on the loop. Call on the loop.
     @discardableResult
     package func after(_ nanoseconds: Int64, _ call: @escaping () -> Void) -> TimerID {
@@ -178,8 +168,6 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         assertOnLoop()
         timers.cancel(timer)
     }
-
-    // MARK: the cycle
 
     private func run() {
         thread = pthread_self()
@@ -249,9 +237,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         _ = write(wakeup, &one, 8)
     }
 
-    private func assertOnLoop() {
-        assert(isCurrent, "call on the event loop")
-    }
+    private func assertOnLoop() { assert(isCurrent, "call on the event loop") }
 
     private func token(_ descriptor: Int32, _ generation: UInt32) -> UInt64 {
         UInt64(UInt32(bitPattern: descriptor)) | UInt64(generation) << 32

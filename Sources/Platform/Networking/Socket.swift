@@ -56,7 +56,5 @@ package struct Socket {
             descriptor, SOL_SOCKET, SO_LINGER, &wait, socklen_t(MemoryLayout<linger>.size))
     }
 
-    package func close() {
-        _ = Glibc.close(descriptor)
-    }
+    package func close() { _ = Glibc.close(descriptor) }
 }

@@ -35,8 +35,7 @@ package final class TLSContext: @unchecked Sendable {
             made,
             Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ENABLE_PARTIAL_WRITE)
                 | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
-        _ = SSL_CTX_set_options(
-            made, gh_ssl_server_options())
+        _ = SSL_CTX_set_options(made, gh_ssl_server_options())
         SSL_CTX_set_alpn_select_cb(made, selectHTTP11, nil)
         guard SSL_CTX_use_certificate_chain_file(made, certificateChain) == 1 else {
             throw .badCertificate(certificateChain)

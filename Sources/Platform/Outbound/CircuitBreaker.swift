@@ -38,9 +38,7 @@ final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Call after any response, refusals included.
-    func succeeded(_ key: Key) {
-        states.withLock { _ = $0.removeValue(forKey: key) }
-    }
+    func succeeded(_ key: Key) { states.withLock { _ = $0.removeValue(forKey: key) } }
 
     func timedOut(_ key: Key, at now: ContinuousClock.Instant) {
         states.withLock { states in

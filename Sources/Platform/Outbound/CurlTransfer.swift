@@ -32,8 +32,7 @@ final class CurlTransfer {
         var status = 0
         _ = gh_curl_status(handle.raw, &status)
         guard (200...599).contains(status) else { throw .malformed }
-        return OutboundResponse(
-            status: status, fields: AnswerHead.fields(of: head), body: body)
+        return OutboundResponse(status: status, fields: AnswerHead.fields(of: head), body: body)
     }
 
     /// Parsed by libcurl, so that the checked host is the one that is connected to.

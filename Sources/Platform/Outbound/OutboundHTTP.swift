@@ -22,8 +22,7 @@ package final class OutboundHTTP: Sendable {
 
     package init(policy: OutboundPolicy = OutboundPolicy()) {
         self.policy = policy
-        workers = WorkerPool(
-            threads: OutboundPolicy.threads, queueLimit: OutboundPolicy.queueLimit)
+        workers = WorkerPool(threads: OutboundPolicy.threads, queueLimit: OutboundPolicy.queueLimit)
     }
 
     /// `owner`: the tenant that configured the host; nil: the platform. `end`: an earlier end than
@@ -63,9 +62,7 @@ package final class OutboundHTTP: Sendable {
         guard let result else { throw .busy }
         if case .failure(.timedOut) = result {
             // If the caller had hardly any time left, the timeout does not count against the host.
-            if deadline - started >= policy.fairTime {
-                breaker.timedOut(target, at: .now)
-            }
+            if deadline - started >= policy.fairTime { breaker.timedOut(target, at: .now) }
         } else {
             breaker.succeeded(target)
         }

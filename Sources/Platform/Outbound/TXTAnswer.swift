@@ -49,9 +49,7 @@ enum TXTAnswer {
             return bytes[at..<at + count]
         }
 
-        mutating func number() -> Int? {
-            take(2).map { $0.reduce(0) { $0 << 8 | Int($1) } }
-        }
+        mutating func number() -> Int? { take(2).map { $0.reduce(0) { $0 << 8 | Int($1) } } }
 
         /// Labels up to the root, or a pointer, which ends a name; it is not followed.
         mutating func skipName() -> Bool {

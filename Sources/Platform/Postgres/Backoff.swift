@@ -8,7 +8,5 @@ struct Backoff {
         return milliseconds * 1_000_000
     }
 
-    mutating func reset() {
-        milliseconds = 50
-    }
+    mutating func reset() { milliseconds = 50 }
 }

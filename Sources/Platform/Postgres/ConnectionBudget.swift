@@ -22,9 +22,7 @@ package final class ConnectionBudget: Sendable {
     private let isWanted = Atomic<Bool>(false)
 
     /// `spare`: connections that are reserved for no pool.
-    package init(spare: Int) {
-        state = Mutex(State(spare: max(0, spare)))
-    }
+    package init(spare: Int) { state = Mutex(State(spare: max(0, spare))) }
 
     /// What may be borrowed now.
     package var spare: Int { state.withLock { $0.spare } }

@@ -44,9 +44,7 @@ struct ConnectFailure: Error, Sendable {
 final class Established: @unchecked Sendable {
     private var handle: OpaquePointer?
 
-    init(_ handle: OpaquePointer) {
-        self.handle = handle
-    }
+    init(_ handle: OpaquePointer) { self.handle = handle }
 
     func take() -> OpaquePointer? {
         defer { handle = nil }

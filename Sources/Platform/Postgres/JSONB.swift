@@ -4,9 +4,7 @@ package struct JSONB: PostgresEncodable, PostgresDecodable, Hashable {
     package var text: String
 
     /// `text` must be one JSON document: PostgreSQL refuses anything else.
-    package init(_ text: String) {
-        self.text = text
-    }
+    package init(_ text: String) { self.text = text }
 
     package static var postgresType: UInt32 { TypeOID.jsonb }
 

@@ -61,9 +61,7 @@ package final class NotificationListener: @unchecked Sendable {
     }
 
     /// Closes a connection whose server is silent; another is opened.
-    package func reconnect() {
-        connection?.close("no answer")
-    }
+    package func reconnect() { connection?.close("no answer") }
 
     func open() {
         guard !pool.closed else { return }

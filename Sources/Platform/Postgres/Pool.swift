@@ -68,8 +68,6 @@ final class Pool: @unchecked Sendable {
             : openWriters.load(ordering: .relaxed) == 0
     }
 
-    // MARK: reads
-
     func read(_ statement: Statement) {
         guard !closed else { return statement.complete(.failure(unavailable)) }
         statement.began = loop.now
@@ -113,9 +111,7 @@ final class Pool: @unchecked Sendable {
     }
 
     /// Calls once at the end of this cycle, before its reads are sent.
-    func beforeSending(_ call: @escaping () -> Void) {
-        gathering.append(call)
-    }
+    func beforeSending(_ call: @escaping () -> Void) { gathering.append(call) }
 
     private func endCycle() {
         // A caller that is refused may call again at once.
@@ -139,8 +135,6 @@ final class Pool: @unchecked Sendable {
         if readers.isEmpty { openMissing() }
     }
 
-    // MARK: writers
-
     /// Sends a statement as a transaction of its own.
     func sendAlone(_ statement: Statement) {
         acquire(until: statement.latest) { [self] connection in
@@ -155,9 +149,7 @@ final class Pool: @unchecked Sendable {
     /// (loop time) if that is earlier.
     func acquire(until latest: Int64, _ finish: @escaping (PostgresConnection?) -> Void) {
         guard !closed else { return finish(nil) }
-        while let connection = idle.popLast() {
-            if connection.isOpen { return finish(connection) }
-        }
+        while let connection = idle.popLast() { if connection.isOpen { return finish(connection) } }
         guard waitingWriters.count < configuration.queueLimit else {
             configuration.measures.refusals.increment()
             return finish(nil)

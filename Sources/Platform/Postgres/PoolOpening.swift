@@ -22,8 +22,6 @@ extension Pool {
         configuration.budget?.shouldGiveBack(self, borrowed: borrowed, isIdle: isIdle) ?? false
     }
 
-    // MARK: opening
-
     func openMissing() {
         guard !closed, retryTimer == nil else { return }
         if loop.now < nextAttempt {
@@ -151,12 +149,8 @@ extension Pool {
         configuration.log(name, error.detail)
     }
 
-    // MARK: closing
-
     /// Closes a connection that has nothing in flight.
-    func retire(_ connection: PostgresConnection) {
-        connection.close(Self.idleCause)
-    }
+    func retire(_ connection: PostgresConnection) { connection.close(Self.idleCause) }
 
     /// Closes connections that were idle for a while, and at once those that another pool waits
     /// for.

@@ -36,9 +36,7 @@ package struct PostgresConfiguration: Sendable {
     /// What the pools of this role count.
     package var measures = PostgresMeasures()
 
-    package init(conninfo: String) {
-        self.conninfo = conninfo
-    }
+    package init(conninfo: String) { self.conninfo = conninfo }
 }
 
 /// What the pools of a role count.

@@ -74,8 +74,6 @@ final class PostgresConnection: @unchecked Sendable {
     var isOpen: Bool { handle != nil }
     var isIdle: Bool { head == expected.count }
 
-    // MARK: sending
-
     /// Puts a read into the current batch; `seal` ends the batch with a sync.
     func submit(_ statement: Statement, before prelude: [String] = []) {
         guard isOpen else { return lost(statement) }
@@ -121,8 +119,6 @@ final class PostgresConnection: @unchecked Sendable {
         writing = on
         loop.rewatch(descriptor, readable: true, writable: on)
     }
-
-    // MARK: the end
 
     /// Closes the connection and fails everything that waits on it. Reads that were not yet sent
     /// twice move to another connection; a write's outcome is unknown.

@@ -8,9 +8,7 @@ import Text
 final class ResultHandle: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    init(_ pointer: OpaquePointer) {
-        self.pointer = pointer
-    }
+    init(_ pointer: OpaquePointer) { self.pointer = pointer }
 
     deinit { PQclear(pointer) }
 
@@ -49,9 +47,7 @@ package struct Rows: RandomAccessCollection, Sendable {
     }
 
     /// The server's command tag, such as `COMMIT`.
-    var command: String {
-        PQcmdStatus(result.pointer).map { String(cString: $0) } ?? ""
-    }
+    var command: String { PQcmdStatus(result.pointer).map { String(cString: $0) } ?? "" }
 }
 
 /// One row of an answer; keeps the whole result in memory while it lives.

@@ -17,19 +17,13 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
     private(set) var slots: [Slot] = []
     private(set) var values: [UInt8] = []
 
-    package init(stringLiteral text: String) {
-        self.text = text
-    }
+    package init(stringLiteral text: String) { self.text = text }
 
     /// Literal parts become text, interpolated values become parameters.
-    package init(stringInterpolation: StringInterpolation) {
-        self = stringInterpolation.sql
-    }
+    package init(stringInterpolation: StringInterpolation) { self = stringInterpolation.sql }
 
     /// Text that is trusted as SQL; never anything from outside.
-    package init(raw text: String) {
-        self.text = text
-    }
+    package init(raw text: String) { self.text = text }
 
     /// Collects text and parameters as the compiler calls it for each part of the literal.
     package struct StringInterpolation: StringInterpolationProtocol {
@@ -44,9 +38,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         }
 
         /// Adds a literal part, trusted as SQL.
-        package mutating func appendLiteral(_ literal: String) {
-            sql.text.append(literal)
-        }
+        package mutating func appendLiteral(_ literal: String) { sql.text.append(literal) }
 
         /// Binds a value.
         package mutating func appendInterpolation<T: PostgresEncodable>(_ value: T) {
@@ -60,14 +52,10 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         package mutating func appendInterpolation(_ value: Timestamp) { sql.bind(value) }
 
         /// Splices another statement's text and values.
-        package mutating func appendInterpolation(_ fragment: SQL) {
-            sql.append(fragment)
-        }
+        package mutating func appendInterpolation(_ fragment: SQL) { sql.append(fragment) }
 
         /// Splices text that is trusted as SQL; never anything from outside.
-        package mutating func appendInterpolation(raw text: String) {
-            sql.text.append(text)
-        }
+        package mutating func appendInterpolation(raw text: String) { sql.text.append(text) }
     }
 
     /// Appends text and values; the fragment's `$1` … are renumbered after this statement's own.
@@ -112,9 +100,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         return sum
     }
 
-    package static func += (left: inout SQL, right: SQL) {
-        left.append(right)
-    }
+    package static func += (left: inout SQL, right: SQL) { left.append(right) }
 
     /// The parts one after another with a trusted separator between, as in `" AND "`.
     package static func joined(_ parts: [SQL], separator: String) -> SQL {

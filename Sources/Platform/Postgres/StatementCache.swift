@@ -19,9 +19,7 @@ struct StatementCache {
     private var clock: UInt64 = 0
     private var counter = 0
 
-    init(limit: Int) {
-        self.limit = max(1, limit)
-    }
+    init(limit: Int) { self.limit = max(1, limit) }
 
     mutating func find(_ text: String, batch: Int) -> Found? {
         clock += 1

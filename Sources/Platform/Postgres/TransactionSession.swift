@@ -49,9 +49,7 @@ final class TransactionSession: @unchecked Sendable {
         }
     }
 
-    func rollback() async {
-        _ = await finish("ROLLBACK") { _ in nil }
-    }
+    func rollback() async { _ = await finish("ROLLBACK") { _ in nil } }
 
     /// Ends the transaction and returns the connection, or closes it if that failed.
     private func finish(

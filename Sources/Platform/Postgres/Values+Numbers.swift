@@ -21,9 +21,7 @@ extension Int64: PostgresEncodable, PostgresDecodable {
 extension Int: PostgresEncodable, PostgresDecodable {
     package static var postgresType: UInt32 { TypeOID.int8 }
 
-    package func encode(into bytes: inout [UInt8]) -> Bool {
-        Int64(self).encode(into: &bytes)
-    }
+    package func encode(into bytes: inout [UInt8]) -> Bool { Int64(self).encode(into: &bytes) }
 
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Int? {
         Int64.decode(bytes, type: type).flatMap { Int(exactly: $0) }

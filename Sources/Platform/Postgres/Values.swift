@@ -103,9 +103,7 @@ extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
     /// The wrapped type's OID: the server needs it for NULL too.
     package static var postgresType: UInt32 { Wrapped.postgresType }
 
-    package func encode(into bytes: inout [UInt8]) -> Bool {
-        self?.encode(into: &bytes) ?? false
-    }
+    package func encode(into bytes: inout [UInt8]) -> Bool { self?.encode(into: &bytes) ?? false }
 }
 
 extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
@@ -120,9 +118,7 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
 extension PostgresEncodable where Self: RawRepresentable, RawValue == String {
     package static var postgresType: UInt32 { TypeOID.text }
 
-    package func encode(into bytes: inout [UInt8]) -> Bool {
-        rawValue.encode(into: &bytes)
-    }
+    package func encode(into bytes: inout [UInt8]) -> Bool { rawValue.encode(into: &bytes) }
 }
 
 extension PostgresDecodable where Self: RawRepresentable, RawValue == String {

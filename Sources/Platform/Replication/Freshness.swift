@@ -35,23 +35,17 @@ package final class Freshness: Sendable {
         cells = (0..<count).map { _ in Cell() }
     }
 
-    // MARK: the lease
-
     /// The database acknowledged a renewal that was sent at this time.
     package func renewed(sentAt: Int64) {
         trustedUntil.store(sentAt + lease / 10 * 9, ordering: .sequentiallyConsistent)
     }
 
     /// Invalidations may be missed from now on: nothing is fresh.
-    package func lost() {
-        trustedUntil.store(.min, ordering: .sequentiallyConsistent)
-    }
+    package func lost() { trustedUntil.store(.min, ordering: .sequentiallyConsistent) }
 
     package func isTrusted(at now: Int64) -> Bool {
         now < trustedUntil.load(ordering: .sequentiallyConsistent)
     }
-
-    // MARK: invalidations
 
     package var token: Token { Token(number: sequence.load(ordering: .sequentiallyConsistent)) }
 
@@ -104,9 +98,7 @@ package final class Freshness: Sendable {
 package struct CacheTag: Sendable, Hashable {
     package let id: UUID
 
-    package init(_ id: UUID) {
-        self.id = id
-    }
+    package init(_ id: UUID) { self.id = id }
 
     var index: Int {
         Int(((id.high ^ id.low &* 0x9E37_79B9_7F4A_7C15) &* 0xD6E8_FEB8_6659_FD93) >> 54)

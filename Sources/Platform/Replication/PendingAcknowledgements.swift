@@ -9,14 +9,10 @@ package struct PendingAcknowledgements: Sendable, Hashable {
     package init() {}
 
     /// The replica acknowledged, or its lease has ended.
-    package mutating func acknowledged(_ replica: UUID) {
-        acknowledged.insert(replica)
-    }
+    package mutating func acknowledged(_ replica: UUID) { acknowledged.insert(replica) }
 
     /// Replicas whose leases were active after the change was committed.
-    package mutating func wait(for replicas: [UUID]) {
-        active = Set(replicas)
-    }
+    package mutating func wait(for replicas: [UUID]) { active = Set(replicas) }
 
     package var isOver: Bool { active.map { $0.isSubset(of: acknowledged) } ?? false }
 }

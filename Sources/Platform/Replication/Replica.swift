@@ -53,8 +53,6 @@ package final class Replica: Sendable {
         freshness = Freshness(lease: self.lease)
     }
 
-    // MARK: the cache
-
     package var isTrusted: Bool { freshness.isTrusted(at: clock()) }
     package var token: Freshness.Token { freshness.token }
 
@@ -62,8 +60,6 @@ package final class Replica: Sendable {
     package func isFresh(_ token: Freshness.Token, _ tags: CacheTags) -> Bool {
         freshness.isCurrent(token, tags) && freshness.isTrusted(at: clock())
     }
-
-    // MARK: membership
 
     /// Before the start, a process caches nothing, and its changes wait for the end of all other
     /// leases.
@@ -160,8 +156,6 @@ package final class Replica: Sendable {
         }
     }
 
-    // MARK: invalidations of others
-
     private func notified(_ text: String) {
         switch InvalidationMessage(text) {
         // Unknown messages come from a newer version of the service.
@@ -193,8 +187,6 @@ package final class Replica: Sendable {
         }
         resume?.resume()
     }
-
-    // MARK: changes of our own
 
     /// A change that other replicas must acknowledge, announced and not yet committed.
     package struct PublishedInvalidation: Sendable {

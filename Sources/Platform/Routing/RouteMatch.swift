@@ -37,7 +37,5 @@ package struct RouteParameters: Sendable, Equatable {
         pairs.first { $0.name == name }?.value
     }
 
-    package var all: [(name: String, value: String)] {
-        pairs.map { ($0.name, $0.value) }
-    }
+    package var all: [(name: String, value: String)] { pairs.map { ($0.name, $0.value) } }
 }

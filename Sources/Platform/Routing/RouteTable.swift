@@ -79,8 +79,7 @@ package struct RouteTable<Value: Sendable>: Sendable {
                 guard let value = segment.value(of: bytes[values[index]]) else { return nil }
                 parameters.append(segment.name, value)
             }
-            return RouteMatch(
-                pattern: leaf.pattern, parameters: parameters, values: leaf.values)
+            return RouteMatch(pattern: leaf.pattern, parameters: parameters, values: leaf.values)
         }
     }
 
@@ -110,9 +109,7 @@ package struct RouteTable<Value: Sendable>: Sendable {
 }
 
 extension RoutePattern.Segment {
-    fileprivate var isParameter: Bool {
-        if case .literal = self { false } else { true }
-    }
+    fileprivate var isParameter: Bool { if case .literal = self { false } else { true } }
 
     fileprivate var name: String {
         switch self {

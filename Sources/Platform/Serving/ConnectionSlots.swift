@@ -6,9 +6,7 @@ final class ConnectionSlots: Sendable {
     private let limit: Int
     private let taken = Atomic<Int>(0)
 
-    init(_ limit: Int) {
-        self.limit = max(1, limit)
-    }
+    init(_ limit: Int) { self.limit = max(1, limit) }
 
     var areTaken: Bool { taken.load(ordering: .relaxed) >= limit }
 
@@ -19,7 +17,5 @@ final class ConnectionSlots: Sendable {
         return false
     }
 
-    func give() {
-        taken.subtract(1, ordering: .relaxed)
-    }
+    func give() { taken.subtract(1, ordering: .relaxed) }
 }

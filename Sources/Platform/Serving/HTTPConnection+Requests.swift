@@ -140,17 +140,14 @@ extension HTTPConnection {
         handle(request) { await refuse($0, error) }
     }
 
-    private func handle(_ request: Request) {
-        handle(request, worker.respond)
-    }
+    private func handle(_ request: Request) { handle(request, worker.respond) }
 
     private func handle(
         _ request: Request, _ respond: @escaping @Sendable (Request) async -> Response
     ) {
         let turn = beginTurn()
         let bound = LoopBound(self, loop: worker.loop)
-        let deadline = Deadline(
-            since: worker.loop.now, lasting: worker.configuration.answerTime)
+        let deadline = Deadline(since: worker.loop.now, lasting: worker.configuration.answerTime)
         let form = LateForm()
         var request = request
         request.lateForm = form

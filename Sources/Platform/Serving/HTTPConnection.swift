@@ -51,11 +51,7 @@ final class HTTPConnection {
         deadline = worker.loop.now + worker.configuration.headTime
     }
 
-    var isInHandshake: Bool {
-        phase != .closed && socket.tls.map { !$0.isEstablished } ?? false
-    }
-
-    // MARK: events
+    var isInHandshake: Bool { phase != .closed && socket.tls.map { !$0.isEstablished } ?? false }
 
     func ready(_ readable: Bool, _ writable: Bool) {
         if writable || (readable && outgoing.waits) { flushBacklog() }
@@ -74,9 +70,7 @@ final class HTTPConnection {
         }
     }
 
-    func pauseOrClose() {
-        if readPaused { close() } else { setReading(false) }
-    }
+    func pauseOrClose() { if readPaused { close() } else { setReading(false) } }
 
     func receive() {
         // TLS may hold decrypted bytes that epoll does not report, so read until none are left; but
@@ -134,8 +128,6 @@ final class HTTPConnection {
             pendingStart = 0
         }
     }
-
-    // MARK: the end
 
     func sweep(_ now: Int64) {
         if !outgoing.isEmpty {

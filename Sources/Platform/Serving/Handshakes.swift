@@ -8,9 +8,7 @@ struct Handshakes {
     private let limit: Int
     private var entries: [Entry] = []
 
-    init(limit: Int) {
-        self.limit = limit
-    }
+    init(limit: Int) { self.limit = limit }
 
     /// If too many are unfinished, the oldest are closed: a handshake takes milliseconds.
     mutating func begin(_ connection: HTTPConnection) {

@@ -14,9 +14,7 @@ struct Outgoing {
 
     var isEmpty: Bool { bytes.isEmpty }
 
-    mutating func hold(_ more: UnsafeRawBufferPointer) {
-        bytes.append(contentsOf: more)
-    }
+    mutating func hold(_ more: UnsafeRawBufferPointer) { bytes.append(contentsOf: more) }
 
     /// Sends what the socket accepts; false if the connection is lost.
     mutating func send(to socket: Socket, rate: Int64) -> Bool {

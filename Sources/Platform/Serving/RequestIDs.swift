@@ -30,7 +30,5 @@ struct RequestIDs {
         }
     }
 
-    mutating func nextText() -> String {
-        withNext { String(decoding: $0, as: UTF8.self) }
-    }
+    mutating func nextText() -> String { withNext { String(decoding: $0, as: UTF8.self) } }
 }

@@ -57,8 +57,6 @@ final class Worker {
 
     deinit { scratch.deallocate() }
 
-    // MARK: accepting
-
     func listen(_ listener: Listener, tls: TLSContext?) {
         guard !isRefusing else { return listener.close() }
         listeners.append((listener, tls))
@@ -136,8 +134,6 @@ final class Worker {
         if draining, connections.isEmpty { finishDraining() }
     }
 
-    // MARK: deadlines
-
     private func startSweeping() {
         guard !sweeping else { return }
         sweeping = true
@@ -162,8 +158,6 @@ final class Worker {
         resumeAccepting()
         sweepLater()
     }
-
-    // MARK: draining
 
     func prepareToLeave() { isLeaving = true }
 

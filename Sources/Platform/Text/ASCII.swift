@@ -4,9 +4,7 @@ package enum ASCII {
         (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
     }
 
-    package static func lower(_ bytes: some Sequence<UInt8>) -> [UInt8] {
-        bytes.map { lower($0) }
-    }
+    package static func lower(_ bytes: some Sequence<UInt8>) -> [UInt8] { bytes.map { lower($0) } }
 
     package static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 

@@ -5,9 +5,7 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
     /// Since 1970-01-01 UTC; negative before.
     package var microseconds: Int64
 
-    package init(microseconds: Int64) {
-        self.microseconds = microseconds
-    }
+    package init(microseconds: Int64) { self.microseconds = microseconds }
 
     /// The machine's clock. Only the composition root calls this; other code receives a clock.
     package static func systemClock() -> Timestamp {
@@ -73,8 +71,7 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
-        let yearOfEra =
-            (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         let monthPart = (5 * dayOfYear + 2) / 153
         let month = monthPart < 10 ? monthPart + 3 : monthPart - 9

@@ -12,9 +12,7 @@ package final class FairSlots<Key: Hashable & Sendable>: Sendable {
     private let lines = Mutex<[Key: Line]>([:])
 
     /// `waitingLimit`: for each key.
-    package init(waitingLimit: Int) {
-        self.waitingLimit = waitingLimit
-    }
+    package init(waitingLimit: Int) { self.waitingLimit = waitingLimit }
 
     /// Waits for a slot of the key, of which there are `limit`; false if too many wait already.
     /// After true call `leave`.

@@ -52,9 +52,7 @@ package final class WorkerPool: @unchecked Sendable {
             let status = pthread_create(
                 &thread, nil,
                 { raw in
-                    if let raw {
-                        Unmanaged<Shared>.fromOpaque(raw).takeRetainedValue().work()
-                    }
+                    if let raw { Unmanaged<Shared>.fromOpaque(raw).takeRetainedValue().work() }
                     return nil
                 }, context.toOpaque())
             if status == 0 { pthread_detach(thread) } else { context.release() }

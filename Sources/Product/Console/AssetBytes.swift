@@ -41,9 +41,7 @@ struct ContentHash {
         for byte in bytes { mix(byte) }
     }
 
-    private mutating func mix(_ byte: UInt8) {
-        state = (state ^ UInt64(byte)) &* 0x100_0000_01b3
-    }
+    private mutating func mix(_ byte: UInt8) { state = (state ^ UInt64(byte)) &* 0x100_0000_01b3 }
 
     var hexadecimal: String {
         let digits = String(state, radix: 16)

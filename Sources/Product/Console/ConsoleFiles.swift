@@ -64,8 +64,7 @@ package struct ConsoleFiles: Sendable {
         case .page(let asset):
             return asset.response(for: request, cacheControl: "no-cache")
         case .asset(let asset):
-            return asset.response(
-                for: request, cacheControl: "public, max-age=31536000, immutable")
+            return asset.response(for: request, cacheControl: "public, max-age=31536000, immutable")
         case .nothing:
             return plain(404, "Not found.\n", [Field("cache-control", "no-store")])
         }
@@ -107,7 +106,5 @@ package struct ConsoleFiles: Sendable {
 package struct ConsoleFilesError: Error, CustomStringConvertible {
     package let description: String
 
-    init(_ description: String) {
-        self.description = description
-    }
+    init(_ description: String) { self.description = description }
 }

@@ -1,5 +1,4 @@
 import Cryptography
-import Domain
 import JSON
 import Text
 

@@ -96,8 +96,6 @@ package final class ProviderDocuments: Sendable {
         try await documents(of: party) { _ in true }.metadata
     }
 
-    // MARK: caching
-
     private enum Step {
         case known(Documents)
         case failed(String)
@@ -196,8 +194,6 @@ package final class ProviderDocuments: Sendable {
         return ([party.owner?.description ?? "", party.issuer] + overrides).joined(separator: "\n")
     }
 
-    // MARK: fetching
-
     struct FetchFailure: Error { var reason: String }
 
     private func fetch(_ party: RelyingParty) async -> Result<Documents, FetchFailure> {
@@ -234,9 +230,7 @@ package final class ProviderDocuments: Sendable {
             let answer = try await http.send(
                 OutboundRequest(.get, url, fields: [Field("accept", "application/json")]),
                 for: party.owner, until: deadline)
-            guard answer.status == 200 else {
-                throw OutboundFailure.malformed
-            }
+            guard answer.status == 200 else { throw OutboundFailure.malformed }
             return answer.body
         } catch {
             throw FetchFailure(reason: "\(url): \(error.told)")

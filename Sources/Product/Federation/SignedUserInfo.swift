@@ -30,9 +30,7 @@ package struct SignedUserInfo: Sendable {
         let candidates = keys.keys(id: keyID, algorithm: algorithm)
         guard !candidates.isEmpty else { throw .keyUnknown }
         guard candidates.contains(where: { jws.isSigned(by: $0) }) else { throw .signatureInvalid }
-        guard let issuer = all["iss"]?.string, party.isIssuer(issuer) else {
-            throw .issuerMismatch
-        }
+        guard let issuer = all["iss"]?.string, party.isIssuer(issuer) else { throw .issuerMismatch }
         guard let audiences = IDToken.audiences(all["aud"]), party.takesOne(of: audiences) else {
             throw .audienceMismatch
         }

@@ -81,7 +81,6 @@ package final class MailSender: Sendable {
 
     private func tell(_ mail: DueMail, _ failure: String?) {
         report(
-            Report(
-                mail: mail.id, kind: mail.mail.kind, attempts: mail.attempts, failure: failure))
+            Report(mail: mail.id, kind: mail.mail.kind, attempts: mail.attempts, failure: failure))
     }
 }

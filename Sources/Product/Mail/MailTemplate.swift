@@ -106,8 +106,7 @@ struct MailTemplate {
     private var html: String {
         var parts = ["<p>\(htmlEscaped(opening))</p>"]
         if let message = mail.message {
-            let lines = message.split(
-                omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            let lines = message.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
             parts.append(
                 "<blockquote>\(lines.map { htmlEscaped($0) }.joined(separator: "<br>"))"
                     + "</blockquote>")

@@ -39,8 +39,7 @@ package struct Contract: Sendable {
                 "secret", .string(min: 1, max: 4096),
                 "Of that client, where it has one. Taken, never shown; left out it is kept as long "
                     + "as client and provider stay the same."),
-            .optional(
-                "token_seconds", .integer(60...31_536_000), "How long a session lasts."),
+            .optional("token_seconds", .integer(60...31_536_000), "How long a session lasts."),
         ]
         return ClientDescription(
             name: name,

@@ -47,9 +47,7 @@ package enum Contracts {
                 mounted = call
                 try call.requireJSON()
                 var answer = try await route.handle(call)
-                if answer.first("cache-control") == nil {
-                    answer.set("cache-control", "no-store")
-                }
+                if answer.first("cache-control") == nil { answer.set("cache-control", "no-store") }
                 return answer
             } catch let refusal as SignInRefusal {
                 var problem = contract.explain(refusal) ?? refusal.problem

@@ -9,8 +9,7 @@ package enum KeySetEndpoint {
             summary: "The public keys of access tokens.", access: .open,
             answers: [Answer(200, .other("application/jwk-set+json"))]
         ) { _ in
-            var answer = Response(
-                200, type: "application/jwk-set+json", try await tokens.keySet())
+            var answer = Response(200, type: "application/jwk-set+json", try await tokens.keySet())
             // Shorter than the time between a key's publication and its first signature.
             answer.set("cache-control", "public, max-age=3600")
             return answer

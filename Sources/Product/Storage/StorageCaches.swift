@@ -102,9 +102,7 @@ extension Database {
     }
 
     /// Whether the entry may be answered at this moment.
-    package func isFresh(_ entry: CachedKey) -> Bool {
-        replica.isFresh(entry.token, entry.tags)
-    }
+    package func isFresh(_ entry: CachedKey) -> Bool { replica.isFresh(entry.token, entry.tags) }
 
     /// `token` must be taken before the query.
     package func store(_ key: PresentedKey, _ hash: KeyHash, since token: Freshness.Token) {

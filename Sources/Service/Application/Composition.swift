@@ -190,8 +190,7 @@ package struct Composition: Sendable {
         // Log the reason for a refusal if the response does not say it (it may be a redirect): `dev`
         // shows it too.
         let isUnsaid = record.fault != nil
-        logger.log(
-            record.status >= 500 ? .error : isUnsaid ? .notice : .info, "request", fields)
+        logger.log(record.status >= 500 ? .error : isUnsaid ? .notice : .info, "request", fields)
     }
 }
 

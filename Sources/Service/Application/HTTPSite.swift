@@ -3,7 +3,6 @@ import Console
 import Deadlines
 import Domain
 import HTTP
-import JSON
 import Postgres
 import SignIn
 import Storage

@@ -48,8 +48,7 @@ package struct ServiceConfiguration: Sendable {
         self.publicURL = publicURL
         self.threads = threads
         self.drain = drain
-        self.databaseConnections =
-            databaseConnections ?? ConnectionPlan.standard(loops: threads)
+        self.databaseConnections = databaseConnections ?? ConnectionPlan.standard(loops: threads)
         self.consoleDirectory = consoleDirectory
         self.tlsCertificate = tlsCertificate
         self.tlsKey = tlsKey

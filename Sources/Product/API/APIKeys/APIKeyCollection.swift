@@ -1,5 +1,4 @@
 import Domain
-import HTTP
 import Storage
 import Text
 
@@ -73,9 +72,7 @@ struct APIKeyCollection: Sendable {
             if let caller { try KeyBounding.requireWithin(row.key, caller) }
             try call.requireMatch(row.etag)
             let next = try body(row, change.now)
-            if let caller {
-                try KeyBounding.requireNarrower(next, than: row.key, caller: caller)
-            }
+            if let caller { try KeyBounding.requireNarrower(next, than: row.key, caller: caller) }
             if next == row.key {
                 change.alreadyApplied()
                 return row

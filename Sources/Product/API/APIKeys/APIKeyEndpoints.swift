@@ -185,8 +185,7 @@ enum APIKeyEndpoints {
                     try call.input.checkRepeated(against: row.json(at: call.now))
                     var input = APIKeyInput(call, tenant: tenant)
                     // A scope that was since removed from the catalogue may stay.
-                    let next = try input.applied(
-                        to: row.key, catalogue: catalogue + row.key.scopes)
+                    let next = try input.applied(to: row.key, catalogue: catalogue + row.key.scopes)
                     if next != row.key, row.key.isRevoked {
                         throw Problem(.conflict, "The key is revoked.")
                     }
@@ -255,8 +254,7 @@ enum APIKeyEndpoints {
                 [
                     .optional(
                         "owner_user_id", .uuid, "Whose keys; all of the tenant when absent."),
-                    .required(
-                        "reason", .string(min: 1, max: 500), "For the list and the audit."),
+                    .required("reason", .string(min: 1, max: 500), "For the list and the audit."),
                 ])),
         answers: [
             .ok(ObjectShape("APIKeysRevoked", [.readOnly("revoked", .integer(0...Int.max))]))

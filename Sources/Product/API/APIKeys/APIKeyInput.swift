@@ -1,5 +1,4 @@
 import Domain
-import JSON
 import Storage
 import Text
 
@@ -22,9 +21,7 @@ struct APIKeyInput {
         let input = call.input
         var next = key
         if let name = input.optionalString("name") { next.name = name }
-        if let scopes = input.optionalStrings("scopes") {
-            next.scopes = known(scopes, catalogue)
-        }
+        if let scopes = input.optionalStrings("scopes") { next.scopes = known(scopes, catalogue) }
         if input.has("rate_limit") {
             next.ratePerMinute = input.optionalObject("rate_limit")?.optionalInt("per_minute")
         }

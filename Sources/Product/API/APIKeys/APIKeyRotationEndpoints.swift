@@ -50,8 +50,7 @@ enum APIKeyRotationEndpoints {
                     }
                 }
                 let secret = pair.of(row.key.environment)
-                var answer = Response.ok(
-                    row.json(at: call.now).revealing(secret), etag: row.etag)
+                var answer = Response.ok(row.json(at: call.now).revealing(secret), etag: row.etag)
                 answer.set("cache-control", "no-store")
                 return answer
             })

@@ -37,8 +37,7 @@ extension APIKeyRow {
             $0.member("updated_at", updatedAt)
             $0.member("revoked_at", key.revokedAt ?? key.ownerDeletedAt)
             let withOwner = key.revokedAt == nil && key.ownerDeletedAt != nil
-            $0.member(
-                "revocation_reason", withOwner ? "owner_deleted" : key.revocationReason)
+            $0.member("revocation_reason", withOwner ? "owner_deleted" : key.revocationReason)
         }
     }
 
@@ -99,8 +98,7 @@ extension APIKeyRow {
     static func creation(isPlatform: Bool) -> ObjectShape {
         let given: [FieldShape] =
             [
-                .optional(
-                    "environment", .enumeration(of: APIKeySecret.Environment.self))
+                .optional("environment", .enumeration(of: APIKeySecret.Environment.self))
             ] + (isPlatform ? [] : [.optional("owner", .object(givenOwnerShape))])
         return shape.adding(nil, given).creating(
             isPlatform ? "PlatformAPIKeyCreation" : "APIKeyCreation", required: ["name", "scopes"])

@@ -83,8 +83,7 @@ package enum KeyBounding {
     /// 403 if the change takes a key beyond the calling one, or the calling one beyond itself.
     static func requireNarrower(_ next: APIKey, than key: APIKey, caller: APIKey) throws {
         let isOwn = key.id == caller.id
-        let beyond = (isOwn ? key : caller).bounds.exceeded(
-            by: next.bounds, countsCatalogue: isOwn)
+        let beyond = (isOwn ? key : caller).bounds.exceeded(by: next.bounds, countsCatalogue: isOwn)
         guard beyond.isEmpty else {
             throw refusal(
                 beyond,

@@ -127,9 +127,7 @@ package struct KeyFinding: JSONView {
 struct KeyFindings: JSONView {
     var results: [KeyFinding]
 
-    func write(to json: inout JSONWriter) {
-        json.object { $0.member("results", results) }
-    }
+    func write(to json: inout JSONWriter) { json.object { $0.member("results", results) } }
 }
 
 extension PresentedKey {

@@ -29,7 +29,5 @@ struct KeyQuestion: Sendable {
         secret = APIKeySecret(key).map { ($0.locator, KeyHash(of: $0.text)) }
     }
 
-    init(_ input: Input) throws {
-        self.init(try input.string("key"), KeyTerms(input))
-    }
+    init(_ input: Input) throws { self.init(try input.string("key"), KeyTerms(input)) }
 }

@@ -33,11 +33,6 @@ struct HostBinding {
         isPlatform = call.principal.platform
     }
 
-    init(own: PublicAddress?, isPlatform: Bool) {
-        self.own = own
-        self.isPlatform = isPlatform
-    }
-
     /// 422 with the first host of `next` that is neither in `current` nor allowed to the caller.
     func check(
         _ next: [String], besides current: [String], in change: Change

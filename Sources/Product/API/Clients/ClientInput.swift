@@ -59,9 +59,7 @@ struct ClientInput {
 
     private static func once(_ texts: [String]) -> [String] {
         var seen: [String] = []
-        for text in texts where !seen.contains(where: { sameBytes($0, text) }) {
-            seen.append(text)
-        }
+        for text in texts where !seen.contains(where: { sameBytes($0, text) }) { seen.append(text) }
         return seen
     }
 }

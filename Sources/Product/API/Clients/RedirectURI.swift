@@ -1,4 +1,3 @@
-import Domain
 import Text
 
 /// A redirect URI (RFC 6749 section 3.1.2, RFC 9700 section 2.1): absolute, without a fragment, a

@@ -1,6 +1,5 @@
 import Domain
 import HTTP
-import JSON
 import Storage
 import Text
 
@@ -111,8 +110,7 @@ enum DomainEndpoints {
             return
         }
         guard
-            let records = await call.services.txtRecords(
-                claim.recordName, try call.tenant.id)
+            let records = await call.services.txtRecords(claim.recordName, try call.tenant.id)
         else {
             var problem = Problem.unavailable
             problem.detail = "The name servers cannot be asked now; try again."

@@ -113,13 +113,10 @@ enum InviteAcceptanceEndpoints {
         guard result.verdict.isSuccess, let user = result.user,
             let tenant = result.tenant
         else {
-            guard let reason = result.verdict.reason else {
-                throw Problem.internalError
-            }
+            guard let reason = result.verdict.reason else { throw Problem.internalError }
             throw UnacceptedInvite.problem(reason, reference: result.reference)
         }
-        var answer = Response.ok(
-            .object([.init("user", user.json), .init("tenant", tenant.json)]))
+        var answer = Response.ok(.object([.init("user", user.json), .init("tenant", tenant.json)]))
         answer.fields.append(Field("cache-control", "no-store"))
         return answer
     }
@@ -128,8 +125,7 @@ enum InviteAcceptanceEndpoints {
         .post, "/v1/invites/sign-in", id: "signInWithInvite", tag: "Invites",
         summary: "Begins a sign-in at a provider with the invite; it ends in the same browser.",
         access: .open,
-        body: .json(
-            ObjectShape("InviteSignInRequest", [token, .required("provider", .uuid)])),
+        body: .json(ObjectShape("InviteSignInRequest", [token, .required("provider", .uuid)])),
         answers: [
             .ok(
                 ObjectShape(

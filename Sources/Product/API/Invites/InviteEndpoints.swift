@@ -16,8 +16,7 @@ enum InviteEndpoints {
         query: QueryParameter.list(
             sorts: ["-created_at", "created_at", "email", "-email"], search: true)
             + [
-                QueryParameter(
-                    "status", .enumeration(of: Invite.Status.self))
+                QueryParameter("status", .enumeration(of: Invite.Status.self))
             ],
         answers: [.list(InviteRow.shape)]
     ) { call in
@@ -137,8 +136,7 @@ enum InviteEndpoints {
     }
 
     private static func shown(_ result: InviteResult, _ call: Call) -> JSONValue {
-        result.invite.json(
-            at: call.now, token: result.token, publicURL: call.services.publicURL)
+        result.invite.json(at: call.now, token: result.token, publicURL: call.services.publicURL)
     }
 
     private static func noStore(_ response: Response) -> Response {

@@ -47,9 +47,7 @@ private struct DocumentWriter {
             <style>\(DocumentPage.style)</style></head><body><div class="page">
             <nav aria-label="Contents"><b>Gatehouse API</b>
             """
-        for tag in tags {
-            html += "<a href=\"#\(Self.anchor(tag))\">\(htmlEscaped(tag))</a>"
-        }
+        for tag in tags { html += "<a href=\"#\(Self.anchor(tag))\">\(htmlEscaped(tag))</a>" }
         html += "<a href=\"#Scopes\">Scopes</a></nav><main>"
         introduction()
         scopes()
@@ -130,8 +128,7 @@ private struct DocumentWriter {
 
     /// One line per member: name, whether it is required, type.
     private mutating func fields(_ schema: JSONValue?, isInput: Bool) {
-        let lines = DocumentFields(document: document).lines(
-            of: schema ?? .null, isInput: isInput)
+        let lines = DocumentFields(document: document).lines(of: schema ?? .null, isInput: isInput)
         guard !lines.isEmpty else { return }
         html += "<div class=\"scroll\"><table>"
         for line in lines {

@@ -1,19 +1,10 @@
 import Cryptography
+import Text
 
 /// The style of the documentation page; inline, so that the page is one response without a script.
 package enum DocumentPage {
     /// SHA-256 of the style in base64, for the Content-Security-Policy.
-    package static var styleDigest: String {
-        let hash = SHA256.hash(Array(style.utf8))
-        let digest = Base64URL.encode(hash).map { character -> Character in
-            switch character {
-            case "-": "+"
-            case "_": "/"
-            default: character
-            }
-        }
-        return String(digest) + "="
-    }
+    package static var styleDigest: String { Base64.encode(SHA256.hash(Array(style.utf8))) }
 
     static let style = """
         :root{color-scheme:light dark;--bg:light-dark(#fff,#0f1216);--card:light-dark(#f6f7f9,#161a20);

@@ -1,7 +1,6 @@
 import Cryptography
 import Domain
 import HTTP
-import JSON
 import Storage
 import Text
 

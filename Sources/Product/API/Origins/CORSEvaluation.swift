@@ -59,8 +59,7 @@ enum CORSEvaluation {
         let method = try call.input.string("method")
         let routeMethods = EveryRoute.table?.match(path).map { $0.allowed.map(\.rawValue) }
         let client = CORSScope.client(of: path)
-        let profile =
-            call.services.clients.first { $0.name == client }?.profile ?? .management
+        let profile = call.services.clients.first { $0.name == client }?.profile ?? .management
         let enforcer = CORSPolicyEnforcer(
             database: try call.services.database, publicURL: call.services.publicURL)
         let asked = CORSRequest(

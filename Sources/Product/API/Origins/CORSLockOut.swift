@@ -1,5 +1,4 @@
 import Cryptography
-import Domain
 import HTTP
 import JSON
 import Storage

@@ -114,8 +114,7 @@ enum CORSOriginEndpoints {
             return try await change.addOrigin(entry)
         }
         var members = row.json.members ?? []
-        members.append(
-            .init("normalised", .strings(entry.origin.changes.map(\.rawValue))))
+        members.append(.init("normalised", .strings(entry.origin.changes.map(\.rawValue))))
         return .created(.object(members), at: "\(path)/\(row.id)", etag: row.etag)
     }
 
@@ -123,9 +122,7 @@ enum CORSOriginEndpoints {
         let id = try call.id()
         try await scope.change(by: call.actor) { change in
             try await change.lockOrigins()
-            guard let row = try await change.origin(id) else {
-                throw Problem.notFound("origin")
-            }
+            guard let row = try await change.origin(id) else { throw Problem.notFound("origin") }
             try call.requireMatch(row.etag)
             try CORSLockOut(call: call).check(removing: [row])
             try await change.removeOrigin(row)

@@ -1,5 +1,3 @@
-import Domain
-import JSON
 import Storage
 import Text
 

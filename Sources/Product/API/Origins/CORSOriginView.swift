@@ -39,8 +39,7 @@ extension CORSOriginRow: JSONView {
             .readOnly("created_at", .timestamp),
             .readOnly(
                 "created_by",
-                .object(
-                    ObjectShape([.required("type", .string()), .required("id", .string())]))),
+                .object(ObjectShape([.required("type", .string()), .required("id", .string())]))),
         ])
 
     static let created = shape.adding(

@@ -35,8 +35,7 @@ package struct CORSPolicyEnforcer: Sendable {
         if owner == .publicDocument || match?.value(for: .get)?.isPublicDocument == true {
             return Self.verdict(CORSPolicy.publicDocument(asked))
         }
-        var holder = owner.holder(
-            isPreflight: asked.isPreflight, locator: Self.locator(request))
+        var holder = owner.holder(isPreflight: asked.isPreflight, locator: Self.locator(request))
         if owner == .credential, !asked.isPreflight, let tenant = Self.tokenTenant(request) {
             holder = .tenant(tenant)
         }
@@ -61,8 +60,7 @@ package struct CORSPolicyEnforcer: Sendable {
         let now = database.clock()
         let bare = CORSPolicy(own: own(of: request), rows: []).decide(asked, at: now)
         guard bare.reason == .notListed, let origin = asked.origins.first else { return .max }
-        let holder = owner.holder(
-            isPreflight: asked.isPreflight, locator: Self.locator(request))
+        let holder = owner.holder(isPreflight: asked.isPreflight, locator: Self.locator(request))
         let listed = Self.listed(String(decoding: origin, as: UTF8.self))
         guard let found = database.cachedOrigins(listed, of: holder) else { return nil }
         return found.rows.map { $0.expiresAt?.microseconds ?? .max }.min() ?? .max
@@ -149,9 +147,7 @@ package struct CORSPolicyEnforcer: Sendable {
     private static func verdict(_ decision: CORSDecision) -> CORSVerdict {
         let fields = decision.headers.map { Field($0.name, $0.value) }
         guard let status = decision.status else { return CORSVerdict(.proceed, fields: fields) }
-        if decision.allowed {
-            return CORSVerdict(.answer(Response(status)), fields: fields)
-        }
+        if decision.allowed { return CORSVerdict(.answer(Response(status)), fields: fields) }
         if status == 400 {
             return CORSVerdict(
                 .refuse(Problem(.invalidRequest, "Origin must be one origin.")), fields: fields)

@@ -51,9 +51,7 @@ package enum ProxyDecision {
             response = Problem(.originNotAllowed, "Origin not allowed")
                 .response(requestID: call.request.id)
         }
-        for header in decision.headers {
-            response.fields.append(Field(header.name, header.value))
-        }
+        for header in decision.headers { response.fields.append(Field(header.name, header.value)) }
         return response
     }
 

@@ -1,4 +1,3 @@
-import Domain
 import Text
 
 /// The server's public address: `GATEHOUSE_PUBLIC_URL`, parsed once.

@@ -126,8 +126,6 @@ enum SearchEndpoint {
         return items
     }
 
-    // MARK: what is found
-
     private static let item = Kind.object(
         ObjectShape([
             .readOnly("type", .enumeration(["tenant", "user", "api_key", "invite", "decision"])),

@@ -12,9 +12,7 @@ extension Call {
     }
 
     /// The rows of the path's tenant.
-    package var scope: TenantScope {
-        get throws { try services.database.scope(tenant.id) }
-    }
+    package var scope: TenantScope { get throws { try services.database.scope(tenant.id) } }
 
     /// One page's query for a store, from `limit`, `cursor` and `sort`.
     package func listQuery(defaultSort: String = "-created_at") throws -> ListQuery {
@@ -45,9 +43,7 @@ extension Call {
             total: Total(page.total.value, exact: page.total.exact), write: write)
     }
 
-    func list(_ page: ListPage<some JSONView>) -> Response {
-        list(page) { $0.write(to: &$1) }
-    }
+    func list(_ page: ListPage<some JSONView>) -> Response { list(page) { $0.write(to: &$1) } }
 }
 
 /// Storage's refusals as problem documents.

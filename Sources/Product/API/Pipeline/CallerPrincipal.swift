@@ -52,9 +52,7 @@ package struct CallerPrincipal: Sendable, Equatable {
     package var platform: Bool { kind != .anonymous && tenant == nil }
 
     /// A key's scopes; empty for operators and users, whose role decides.
-    package var scopes: [String] {
-        if case .key(_, _, let scopes) = subject { scopes } else { [] }
-    }
+    package var scopes: [String] { if case .key(_, _, let scopes) = subject { scopes } else { [] } }
 
     package var user: UUID? {
         switch subject {

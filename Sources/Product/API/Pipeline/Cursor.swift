@@ -56,15 +56,11 @@ private func append(_ word: UInt64, to bytes: inout [UInt8]) {
     }
 }
 
-private func word(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-    bytes.reduce(0) { $0 << 8 | UInt64($1) }
-}
+private func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
 /// FNV-1a, 64 bits, over the content and the list's identity.
 private func checksum(_ bytes: [UInt8], _ list: String) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in bytes + Array(list.utf8) {
-        hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
-    }
+    for byte in bytes + Array(list.utf8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     return hash
 }

@@ -92,9 +92,7 @@ package struct Dispatcher: Sendable {
         nameLateForm(of: exchange)
         var response: Response?
         do {
-            for step in steps where response == nil {
-                response = try await step(self, &exchange)
-            }
+            for step in steps where response == nil { response = try await step(self, &exchange) }
         } catch {
             response = await recover(from: error, &exchange)
         }

@@ -108,8 +108,7 @@ final class ExportRun: Sendable {
         let status = dispatcher.problem(for: error, &exchange).status
         exchange.fault = "the export was cut behind \(export.rows) rows: \(error)"
         dispatcher.hooks.record(
-            exchange.record(
-                status, took: dispatcher.hooks.now(), since: exchange.call.now))
+            exchange.record(status, took: dispatcher.hooks.now(), since: exchange.call.now))
     }
 }
 

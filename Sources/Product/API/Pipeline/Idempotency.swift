@@ -19,8 +19,7 @@ extension Dispatcher {
                 .requestInProgress, "The first request with this Idempotency-Key is still running.",
                 fields: [Field("retry-after", "1")])
         case .mismatch:
-            throw Problem(
-                .idempotencyMismatch, "This Idempotency-Key was used with another body.")
+            throw Problem(.idempotencyMismatch, "This Idempotency-Key was used with another body.")
         case .overQuota(let seconds):
             throw Problem(
                 .idempotencyQuota,
@@ -42,8 +41,7 @@ extension Dispatcher {
             response = problem.response(requestID: exchange.problemID)
         }
         if let bytes = response.keptBytes {
-            try await store.complete(
-                claim, answer: bytes, sealed: endpoint.secret, with: change)
+            try await store.complete(claim, answer: bytes, sealed: endpoint.secret, with: change)
         } else {
             try await change.commit()
             try await store.abandon(claim)

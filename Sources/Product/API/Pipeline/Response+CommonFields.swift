@@ -15,8 +15,7 @@ extension Response {
 
     /// Only for responses over TLS.
     package mutating func keepToTLS() {
-        addIfAbsent(
-            "strict-transport-security", CommonFields.strictTransportSecurity.description)
+        addIfAbsent("strict-transport-security", CommonFields.strictTransportSecurity.description)
     }
 
     mutating func addIfAbsent(_ name: String, _ value: String) {

@@ -187,9 +187,7 @@ extension Dispatcher {
 
     /// Only if there is a body; parameters of the type (`; charset=utf-8`) do not matter.
     private static func checkMediaType(of request: Request, _ endpoint: Endpoint) throws {
-        guard !request.body.isEmpty, request.method != .get, request.method != .head else {
-            return
-        }
+        guard !request.body.isEmpty, request.method != .get, request.method != .head else { return }
         guard request.all("content-type").count <= 1 else {
             throw Problem(.invalidRequest, "Two Content-Type headers: send one.")
         }

@@ -2,7 +2,6 @@ import Domain
 import HTTP
 import JSON
 import Storage
-import Text
 
 /// `/v1/tenants/{tenant}/policy`: the admission policy, and its published versions.
 enum PolicyEndpoints {

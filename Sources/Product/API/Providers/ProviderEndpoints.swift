@@ -1,6 +1,5 @@
 import Domain
 import HTTP
-import JSON
 import Storage
 import Text
 

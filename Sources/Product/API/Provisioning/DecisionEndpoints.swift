@@ -1,6 +1,5 @@
 import Domain
 import HTTP
-import JSON
 import Storage
 import Text
 
@@ -80,16 +79,13 @@ enum DecisionEndpoints {
             let database = try call.services.database
             let tenant = call.decisionTenant
             let found = try await database.decision(call.id(), tenant: tenant)
-            guard var row = found, call.sees(row.userID) else {
-                throw Problem.notFound("decision")
-            }
+            guard var row = found, call.sees(row.userID) else { throw Problem.notFound("decision") }
             row.trace = try await database.shown(row.trace, to: tenant)
             if call.query.flag("would_admit") {
                 try await call.takeDryRuns()
                 // For an invite that did not help, nothing more is shown.
                 let isTold = !row.isPart || row.email != nil
-                row.wouldAdmit =
-                    isTold ? try await database.wouldAdmit(row.id, reader: tenant) : []
+                row.wouldAdmit = isTold ? try await database.wouldAdmit(row.id, reader: tenant) : []
             }
             return .ok(row, etag: ETag.version(1))
         }

@@ -22,8 +22,7 @@ extension DecisionRow: JSONView {
         json.member("invite_id", inviteID)
         json.member("policy_version", policyVersion)
         json.member("trace", trace)
-        json.member(
-            "duration_ms", isPart ? .null : JSONValue.number("\(durationMilliseconds)"))
+        json.member("duration_ms", isPart ? .null : JSONValue.number("\(durationMilliseconds)"))
         json.member("request_id", requestID)
         if let wouldAdmit { json.member("would_admit", wouldAdmit.document) }
         json.member("replay_of", JSONValue.null)

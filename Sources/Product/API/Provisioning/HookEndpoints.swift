@@ -1,6 +1,5 @@
 import Domain
 import HTTP
-import JSON
 import Storage
 
 /// The generic hook and its dry run: 200 for every decision, refusals included.

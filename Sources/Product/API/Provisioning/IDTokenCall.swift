@@ -10,8 +10,7 @@ extension ProvisioningCall {
     package init(_ claims: IDClaims, from provider: ProviderRow) {
         if !sameBytes(provider.kind, ProviderKind.cognito.rawValue) {
             self.init(
-                provider: .attempt(
-                    provider.id.description, issuer: nil, subject: claims.subject))
+                provider: .attempt(provider.id.description, issuer: nil, subject: claims.subject))
         } else {
             let names = (claims.all["identities"]?.array ?? []).compactMap { identity in
                 identity["providerName"]?.string.flatMap { upstream in

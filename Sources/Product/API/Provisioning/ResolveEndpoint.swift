@@ -1,6 +1,5 @@
 import Domain
 import HTTP
-import JSON
 import Storage
 import Text
 
@@ -37,12 +36,9 @@ enum ResolveEndpoint {
             let resolved = try await change.resolve(
                 id, resolution, isAssertedByTenant: !call.principal.platform, in: database)
             guard UserIdentityEndpoints.mayActFor(call, resolved.user) else {
-                throw Problem.forbidden(
-                    "The user's role is above what this credential may give.")
+                throw Problem.forbidden("The user's role is above what this credential may give.")
             }
-            if call.services.sendsMail {
-                try await tell(resolved, change, database, call)
-            }
+            if call.services.sendsMail { try await tell(resolved, change, database, call) }
             return resolved
         }
         return .ok(

@@ -2,7 +2,6 @@ import Cryptography
 import Domain
 import Federation
 import HTTP
-import JSON
 import Storage
 import Text
 
@@ -125,16 +124,12 @@ struct TokenSignIn {
         }
         guard !fitting.isEmpty else { throw Self.refused("issuer_unknown") }
         fitting.removeAll { !$0.1.takesOne(of: token.claimedAudiences) }
-        guard !fitting.isEmpty else {
-            throw Self.refused(IDTokenFault.audienceMismatch.rawValue)
-        }
+        guard !fitting.isEmpty else { throw Self.refused(IDTokenFault.audienceMismatch.rawValue) }
         var asked: UUID?
         if let text = call.input.optionalString("tenant") {
             asked = try await database.tenant(text)?.id
         }
-        if let own = fitting.first(where: { asked != nil && $0.0.tenantID == asked }) {
-            return own
-        }
+        if let own = fitting.first(where: { asked != nil && $0.0.tenantID == asked }) { return own }
         if let platform = fitting.first(where: { $0.0.tenantID == nil }) { return platform }
         guard fitting.count == 1 else { throw Self.refused("several providers") }
         return fitting[0]

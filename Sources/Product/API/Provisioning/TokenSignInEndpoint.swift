@@ -1,7 +1,5 @@
 import HTTP
-import JSON
 import Storage
-import Text
 
 /// `/v1/provisioning/sign-in`: the hooks' rules for every later sign-in.
 enum TokenSignInEndpoint {

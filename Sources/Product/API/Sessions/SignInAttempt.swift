@@ -141,7 +141,6 @@ struct SignInAttempt {
     private var key: String { (try? EmailAddress(email))?.key ?? email }
 
     private func name(_ parts: String...) -> [UInt8] {
-        SHA256.authenticate(
-            Array(parts.joined(separator: "\0").utf8), key: database.directoryKey)
+        SHA256.authenticate(Array(parts.joined(separator: "\0").utf8), key: database.directoryKey)
     }
 }

@@ -6,10 +6,6 @@ struct Decoder {
     let allowsReadOnly: Bool
     private(set) var errors: [FieldError] = []
 
-    init(allowsReadOnly: Bool) {
-        self.allowsReadOnly = allowsReadOnly
-    }
-
     mutating func object(_ value: JSONValue, _ shape: ObjectShape, at path: String) -> Input {
         guard case .object(let members) = value else {
             fail(path, .wrongType, "must be an object")

@@ -37,9 +37,7 @@ package struct Input: Sendable, Equatable {
         if case .bool(let value) = self[name] { value } else { nil }
     }
 
-    package func optionalUUID(_ name: String) -> UUID? {
-        optionalString(name).flatMap { UUID($0) }
-    }
+    package func optionalUUID(_ name: String) -> UUID? { optionalString(name).flatMap { UUID($0) } }
 
     /// nil if absent, null or no RFC 3339 time.
     package func optionalTimestamp(_ name: String) -> Timestamp? {
@@ -52,9 +50,7 @@ package struct Input: Sendable, Equatable {
         return items.compactMap { if case .string(let text) = $0 { text } else { nil } }
     }
 
-    package func optionalObject(_ name: String) -> Input? {
-        self[name].flatMap { Input($0) }
-    }
+    package func optionalObject(_ name: String) -> Input? { self[name].flatMap { Input($0) } }
 
     /// nil if absent, null or no array; items that are no objects are dropped.
     package func optionalObjects(_ name: String) -> [Input]? {

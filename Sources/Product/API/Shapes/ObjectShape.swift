@@ -30,9 +30,7 @@ package struct FieldShape: Sendable {
     }
 
     /// Its own description, else the common one of its name.
-    var description: String? {
-        summary.isEmpty ? Vocabulary.description(of: name) : summary
-    }
+    var description: String? { summary.isEmpty ? Vocabulary.description(of: name) : summary }
 
     package static func required(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
         Self(name, kind, required: true, summary)
@@ -118,7 +116,5 @@ package struct ObjectShape: Sendable {
         return copy
     }
 
-    func field(_ name: String) -> FieldShape? {
-        fields.first { sameBytes($0.name, name) }
-    }
+    func field(_ name: String) -> FieldShape? { fields.first { sameBytes($0.name, name) } }
 }

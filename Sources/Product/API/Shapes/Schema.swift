@@ -44,9 +44,7 @@ struct SchemaWriter {
         if field.isReadOnly { members.removeAll { sameBytes($0.name, "maxLength") } }
         if field.isNullable { members = Self.nullable(members) }
         if field.isReadOnly { members.append(.init("readOnly", .bool(true))) }
-        if let text = field.description {
-            members.append(.init("description", .string(text)))
-        }
+        if let text = field.description { members.append(.init("description", .string(text))) }
         if let example = field.example { members.append(.init("examples", .array([example]))) }
         return .object(members)
     }

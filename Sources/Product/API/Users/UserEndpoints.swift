@@ -59,8 +59,7 @@ enum UserEndpoints {
                 email: email, name: call.input.optionalString("name"),
                 role: call.input.optionalCase("role") ?? .member, database: database)
         }
-        return .created(
-            row, at: "/v1/tenants/\(row.tenant)/users/\(row.id)", etag: row.etag)
+        return .created(row, at: "/v1/tenants/\(row.tenant)/users/\(row.id)", etag: row.etag)
     }
 
     private static let get = Endpoint(

@@ -2,7 +2,6 @@ import Domain
 import HTTP
 import JSON
 import Storage
-import Text
 
 /// `…/users/{id}/identities` and `…/users/{id}/link-grants`: how a user signs in.
 enum UserIdentityEndpoints {
@@ -60,8 +59,7 @@ enum UserIdentityEndpoints {
             try requireUnlink(call, user)
             // Users may relink an identity that they unlinked; an operator's unlinking bars it.
             let isOwn = call.principal.subject.selfID == user.id
-            try await change.unlinkIdentity(
-                user, identity, isBarred: !isOwn, database: database)
+            try await change.unlinkIdentity(user, identity, isBarred: !isOwn, database: database)
         }
         return .noContent
     }
@@ -80,8 +78,7 @@ enum UserIdentityEndpoints {
     /// A user keeps one of their identities; only an operator unlinks the last one.
     private static func requireUnlink(_ call: Call, _ user: UserRow) throws {
         guard call.sees(user.id) else { throw Problem.notFound("user") }
-        let target = PermissionTarget(
-            ownerID: user.id, isLastIdentity: user.identities.count < 2)
+        let target = PermissionTarget(ownerID: user.id, isLastIdentity: user.identities.count < 2)
         let permission = Permissions.permits(
             call.principal.subject, .unlinkIdentities, in: user.tenant, target: target)
         guard permission == .allowed else {

@@ -123,7 +123,5 @@ extension APIKey {
     }
 
     /// The key whose rate limit counter is shared by keys that this one creates; nil: their own.
-    package var sharedLimit: UUID? {
-        ratePerMinute == nil ? nil : limitSharedWith ?? id
-    }
+    package var sharedLimit: UUID? { ratePerMinute == nil ? nil : limitSharedWith ?? id }
 }

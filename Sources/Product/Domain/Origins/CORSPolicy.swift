@@ -102,8 +102,7 @@ package struct CORSPolicy: Sendable {
     private func allow(_ request: CORSRequest, _ match: Match) -> CORSDecision {
         var decision = Self.answer(request, match.rule, .listed, allowed: true)
         decision.headers += Self.origin(request, match)
-        decision.headers.append(
-            .init("access-control-expose-headers", CORSProfile.exposedHeaders))
+        decision.headers.append(.init("access-control-expose-headers", CORSProfile.exposedHeaders))
         return decision
     }
 

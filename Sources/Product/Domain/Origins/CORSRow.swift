@@ -20,7 +20,5 @@ package struct CORSRow: Sendable, Equatable {
         self.isEnabled = isEnabled
     }
 
-    func isLive(at now: Timestamp) -> Bool {
-        isEnabled && (expiresAt.map { now < $0 } ?? true)
-    }
+    func isLive(at now: Timestamp) -> Bool { isEnabled && (expiresAt.map { now < $0 } ?? true) }
 }

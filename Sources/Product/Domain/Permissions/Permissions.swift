@@ -31,9 +31,7 @@ package enum Permissions {
     ) -> Permission {
         if let home = principal.tenantID {
             if let tenant, tenant != home { return .notFound }
-            if tenant == nil || right.isPlatformOnly {
-                return .forbidden(missing: right.rawValue)
-            }
+            if tenant == nil || right.isPlatformOnly { return .forbidden(missing: right.rawValue) }
         }
         if case .key(_, let owner, let scopes) = principal {
             guard let scope = right.scope, scopes.contains(where: { sameBytes($0, scope.rawValue) })

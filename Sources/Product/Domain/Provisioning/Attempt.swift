@@ -1,5 +1,3 @@
-import Text
-
 /// One provisioning attempt, already parsed.
 package struct Attempt: Sendable, Equatable {
     /// The entry point, as far as the rules depend on it.
@@ -59,7 +57,5 @@ package struct Attempt: Sendable, Equatable {
         self.hasInviteToken = hasInviteToken
     }
 
-    package var email: Email? {
-        if case .parsed(let email) = address { email } else { nil }
-    }
+    package var email: Email? { if case .parsed(let email) = address { email } else { nil } }
 }

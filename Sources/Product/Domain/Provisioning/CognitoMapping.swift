@@ -52,8 +52,7 @@ package enum CognitoMapping {
 
     /// A pool's own user: the issuer is the pool's id, the subject the user name, byte for byte.
     package static func native(pool: Provider, userName: String) -> Person {
-        Person(
-            identity: IdentityKey(provider: .cognito, issuer: pool.issuer, subject: userName))
+        Person(identity: IdentityKey(provider: .cognito, issuer: pool.issuer, subject: userName))
     }
 
     /// One entry of an id token's `identities` (`providerName`, `userId`), or an event's user name.

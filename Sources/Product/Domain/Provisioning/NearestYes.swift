@@ -87,11 +87,8 @@ extension Provisioning {
         _ change: NearestYes.Change, _ tenant: UUID?, _ detail: String,
         _ apply: @escaping (inout Facts) -> Void
     ) -> Edit {
-        Edit(
-            answer: NearestYes(change: change, detail: detail, tenantID: tenant), apply: apply)
+        Edit(answer: NearestYes(change: change, detail: detail, tenantID: tenant), apply: apply)
     }
-
-    // MARK: changes for one person
 
     private static func editsOfPeople(
         _ tenant: TenantFacts, _ attempt: Attempt, _ email: Email, _ now: Timestamp
@@ -104,12 +101,10 @@ extension Provisioning {
         }
         if let row = tenant.user, row.status == .suspended {
             let status: User.Status = row.hasProvedCredential ? .active : .pending
-            edits.append(
-                edit(.resumeUser, id, "Resume the user.") { set(row.id, status, id, &$0) })
+            edits.append(edit(.resumeUser, id, "Resume the user.") { set(row.id, status, id, &$0) })
         }
         if let row = tenant.user, row.awaitsApproval {
-            edits.append(
-                edit(.approve, id, "Approve the user.") { set(row.id, .active, id, &$0) })
+            edits.append(edit(.approve, id, "Approve the user.") { set(row.id, .active, id, &$0) })
         }
         if tenant.user == nil, let row = tenant.deleted {
             edits.append(
@@ -126,8 +121,7 @@ extension Provisioning {
                     invite(tenant, email, now, &$0)
                 })
         }
-        edits.append(
-            edit(.invite, id, "Invite this address.") { invite(tenant, email, now, &$0) })
+        edits.append(edit(.invite, id, "Invite this address.") { invite(tenant, email, now, &$0) })
         return edits
     }
 
@@ -170,8 +164,6 @@ extension Provisioning {
         facts.tenants[tenant.id]?.invite = sent
         if facts.invite?.invite.tenantID == tenant.id { facts.invite = sent }
     }
-
-    // MARK: changes for everyone
 
     private static func editsOfRules(_ tenant: TenantFacts, _ now: Timestamp) -> [Edit] {
         var edits: [Edit] = []

@@ -49,12 +49,6 @@ struct Evaluation {
     /// Rule 1's refusal, kept while another tenant may still admit the person.
     var heldRefusal: HeldRefusal?
 
-    init(attempt: Attempt, facts: Facts, now: Timestamp) {
-        self.attempt = attempt
-        self.facts = facts
-        self.now = now
-    }
-
     mutating func verdict() -> Verdict {
         guard let provider = facts.provider else {
             return refuse(.provider, .providerUnknown, attempt.identity.provider.rawValue)
@@ -115,8 +109,7 @@ struct Evaluation {
         effects: [Effect]
     ) -> Verdict {
         if attempt.trigger.isUnprovedNative {
-            note(
-                rule, "reserved", "would be \(outcome.rawValue)", about: [.tenant(tenant.id)])
+            note(rule, "reserved", "would be \(outcome.rawValue)", about: [.tenant(tenant.id)])
             var verdict = Verdict(.reserved)
             verdict.tenantID = tenant.id
             verdict.inviteID = invite

@@ -14,7 +14,5 @@ package struct Email: Sendable, Hashable {
     }
 
     package static func == (left: Email, right: Email) -> Bool { sameBytes(left.key, right.key) }
-    package func hash(into hasher: inout Hasher) {
-        for byte in key.utf8 { hasher.combine(byte) }
-    }
+    package func hash(into hasher: inout Hasher) { for byte in key.utf8 { hasher.combine(byte) } }
 }

@@ -1,5 +1,4 @@
 import API
-import Domain
 import HTTP
 import Storage
 import Text

@@ -38,13 +38,10 @@ extension ClientCall {
         let user = try await admitByPassword(found.user)
         try await core.database.clearSignInFailures(account)
         if !isKnown { try await core.database.forgiveAttempt(address) }
-        let renewed =
-            verdict.needsRehash ? try await core.hashed(Array(password.utf8)) : nil
+        let renewed = verdict.needsRehash ? try await core.hashed(Array(password.utf8)) : nil
         try await scope.change(by: actor(user)) { change in
             try await change.rememberDevice(deviceKey, of: user.id)
-            if let renewed {
-                try await change.rehashPassword(renewed, of: user.id, from: hash)
-            }
+            if let renewed { try await change.rehashPassword(renewed, of: user.id, from: hash) }
         }
         return (user, found.secrets)
     }
@@ -59,8 +56,7 @@ extension ClientCall {
             }
         }
         var attempt = ProvisioningCall(
-            provider: .attempt(
-                ProviderKind.password.rawValue, issuer: nil, subject: subject ?? ""))
+            provider: .attempt(ProviderKind.password.rawValue, issuer: nil, subject: subject ?? ""))
         attempt.email = user.email
         do {
             return try await admit(attempt)

@@ -49,9 +49,7 @@ extension ClientCall {
     }
 
     /// Ends the session's elevation.
-    package func lower(_ person: SignedIn) async throws {
-        try await elevate(person, until: nil)
-    }
+    package func lower(_ person: SignedIn) async throws { try await elevate(person, until: nil) }
 
     private func elevate(_ person: SignedIn, until: Timestamp?) async throws {
         try await scope.change(by: actor(person.user)) {

@@ -1,7 +1,6 @@
 import API
 import Domain
 import HTTP
-import JSON
 import Storage
 
 /// The broker that a DeepRecall app expects: it exchanges a provider's token for an access token of

@@ -98,7 +98,6 @@ enum DeepRecallLinks {
     private static func told(
         _ status: String, _ message: String, _ more: JSONValue.Member...
     ) -> JSONValue {
-        .object(
-            [.init("status", .string(status)), .init("message", .string(message))] + more)
+        .object([.init("status", .string(status)), .init("message", .string(message))] + more)
     }
 }

@@ -58,8 +58,7 @@ enum HostedGrant {
     private static func failed(_ text: String, _ status: Int, _ client: ClientCall) -> Response {
         var page = HostedPage("This did not work", of: client.tenant.name)
         page.warn(text)
-        return page.response(
-            status, cookies: [HostedCookie.grant.field(nil, for: client.request)])
+        return page.response(status, cookies: [HostedCookie.grant.field(nil, for: client.request)])
     }
 
     private static let unusable = Problem(

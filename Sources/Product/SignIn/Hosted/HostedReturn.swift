@@ -19,8 +19,7 @@ enum HostedReturn {
         let asked = String(decoding: name, as: UTF8.self)
         let isPlatforms = UUID(asked) == .platform
         let hosted = try await HostedCall(call, isPlatforms ? nil : asked, core)
-        let secret = String(
-            decoding: cookie.utf8.dropFirst(state.utf8.count + 1), as: UTF8.self)
+        let secret = String(decoding: cookie.utf8.dropFirst(state.utf8.count + 1), as: UTF8.self)
         let (person, invite) = try await hosted.client.proveLogin(
             LoginReturn(
                 state: state, code: code, redirectURI: core.publicURL + call.request.path,

@@ -3,7 +3,6 @@ import Cryptography
 import Domain
 import Federation
 import HTTP
-import JSON
 import Storage
 import Text
 

@@ -7,8 +7,6 @@ import Text
 
 /// The questions to a proved person, and their results.
 enum HostedSteps {
-    // MARK: pages
-
     /// Runs the rules, and asks what they leave open. `invite`: the hash of the invite's token; if
     /// it admits no one, the page explains why.
     static func settle(
@@ -33,8 +31,7 @@ enum HostedSteps {
         guard reason == .identityLinkRequired, let tenant = result.tenant else {
             throw SignInRefusal.refused(reason, reference: result.reference)
         }
-        return try await askForProof(
-            person, HostedCall(client.call, tenant, client.core).client)
+        return try await askForProof(person, HostedCall(client.call, tenant, client.core).client)
     }
 
     private static func choose(
@@ -101,8 +98,6 @@ enum HostedSteps {
             HostedCookie.grant.field(nil, for: client.request),
         ])
     }
-
-    // MARK: responses
 
     static func choose(_ call: Call, _ core: SignInCore) async throws -> Response {
         let (held, form) = try await held(call, core)

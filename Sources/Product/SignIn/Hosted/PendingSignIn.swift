@@ -57,8 +57,7 @@ struct PendingSignIn: Sendable {
             .init("name", text(person.name)), .init("hosted_domain", text(person.hostedDomain)),
             .init("audience", text(person.audience)), .init("token_time", tokenTime),
         ])
-        return Base64URL.encode(
-            try core.sealer.seal(value.encoded(), context: Self.context))
+        return Base64URL.encode(try core.sealer.seal(value.encoded(), context: Self.context))
     }
 
     private var tokenTime: JSONValue {

@@ -164,8 +164,7 @@ enum ImmichKeys {
 
     /// `all`, or words of letters separated by dots.
     private static func isPermission(_ text: String) -> Bool {
-        let words = text.utf8.split(
-            separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let words = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return text.utf8.count <= 64
             && words.allSatisfy { !$0.isEmpty && $0.allSatisfy { ($0 | 0x20) &- 0x61 < 26 } }
     }

@@ -2,7 +2,6 @@ import API
 import HTTP
 import JSON
 import Storage
-import Text
 
 /// The app's data about a user besides the core's.
 struct ImmichProfile: Sendable {
@@ -31,8 +30,7 @@ struct ImmichProfile: Sendable {
         avatarColor = document[Self.avatarColorName]?.string ?? avatarColor
         storageLabel = document[Self.storageLabelName]?.string
         isOnboarded = document[Self.onboardedName]?.bool ?? true
-        hasFirstPassword =
-            stored.hasFirstPassword && document[Self.firstPasswordName]?.bool == true
+        hasFirstPassword = stored.hasFirstPassword && document[Self.firstPasswordName]?.bool == true
     }
 
     static let routes: [ContractRoute] = [

@@ -36,8 +36,7 @@ enum ImmichSession {
             ("immich_access_token", token, true), ("immich_auth_type", method.rawValue, true),
             ("immich_is_authenticated", "true", false),
         ] {
-            answer.fields.append(
-                call.cookie(name, value, seconds: seconds, isHidden: isHidden))
+            answer.fields.append(call.cookie(name, value, seconds: seconds, isHidden: isHidden))
         }
         return answer
     }

@@ -76,12 +76,10 @@ enum ImmichUser {
                 row = try await change.editUser(row, name: name, role: row.role)
             }
             if !wish.profile.isEmpty {
-                try await change.editClientProfile(
-                    of: row.id, at: call.client.name, wish.profile)
+                try await change.editClientProfile(of: row.id, at: call.client.name, wish.profile)
             }
             guard let hash else { return row }
-            return try await change.setPassword(
-                hash, of: row.id, keeping: .only(person.session.id))
+            return try await change.setPassword(hash, of: row.id, keeping: .only(person.session.id))
         }
         let mustChange = hash == nil && person.secrets.mustChangePassword
         return .ok(try await shown(user, mustChangePassword: mustChange, call))

@@ -1,5 +1,4 @@
 import API
-import Domain
 import Federation
 import JSON
 import Storage

@@ -1,6 +1,5 @@
 import API
 import Cryptography
-import Domain
 import Federation
 import HTTP
 import JSON

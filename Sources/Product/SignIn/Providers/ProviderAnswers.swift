@@ -52,8 +52,7 @@ extension RemoteProvider {
         guard bearer.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw SignInRefusal.notProved("the token is no token")
         }
-        return OutboundRequest(
-            method, url, fields: [Field("authorization", "Bearer \(bearer)")])
+        return OutboundRequest(method, url, fields: [Field("authorization", "Bearer \(bearer)")])
     }
 
     private func unrefused(_ value: JSONValue, by url: String) throws -> JSONValue {

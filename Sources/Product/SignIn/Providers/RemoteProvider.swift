@@ -132,8 +132,7 @@ struct RemoteProvider: Sendable {
             }
         }
         let body = Array(FormText.encode(form).utf8)
-        return try await send(
-            OutboundRequest(.post, url, fields: fields, body: body))
+        return try await send(OutboundRequest(.post, url, fields: fields, body: body))
     }
 
     func basic(_ user: String, _ password: String) -> Field {

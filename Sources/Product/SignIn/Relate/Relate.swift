@@ -97,8 +97,6 @@ enum Relate {
         /// nil: the user, who may give all scopes.
         var key: CallerPrincipal?
 
-        func has(_ scope: String) -> Bool {
-            key?.scopes.contains { sameBytes($0, scope) } ?? true
-        }
+        func has(_ scope: String) -> Bool { key?.scopes.contains { sameBytes($0, scope) } ?? true }
     }
 }

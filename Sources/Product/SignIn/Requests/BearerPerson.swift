@@ -46,9 +46,7 @@ extension ClientCall {
         }
         let result = try await decide(person.attempt, event: nil, isDryRun: true)
         // For an existing user, the token with each request is the sign-in.
-        if result.verdict.outcome == .existing {
-            database.noteSignIn(result, by: person.attempt)
-        }
+        if result.verdict.outcome == .existing { database.noteSignIn(result, by: person.attempt) }
         return result.publicView
     }
 

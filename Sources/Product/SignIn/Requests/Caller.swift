@@ -99,9 +99,7 @@ extension ClientCall {
             guard claims.tenant == tenant.id else { throw Problem.notFound("path") }
             name = .id(claims.session)
         } else {
-            guard let locator = TenantToken.locator(token) else {
-                throw SignInRefusal.invalidToken
-            }
+            guard let locator = TenantToken.locator(token) else { throw SignInRefusal.invalidToken }
             try requireOwn(locator: locator)
             name = .tokenHash(TenantToken.hash(token))
         }

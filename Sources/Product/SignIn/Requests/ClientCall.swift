@@ -64,9 +64,7 @@ package struct ClientCall: Sendable {
     package func parameter(_ name: String) throws -> String { try call.parameter(name) }
 
     /// A parameter of the query, form-decoded; nil if it is absent or badly encoded.
-    package func query(_ name: String) -> String? {
-        FormText(request.query).first(name)
-    }
+    package func query(_ name: String) -> String? { FormText(request.query).first(name) }
 
     /// The body as a JSON object; an empty one is `{}`. Throws 400.
     package func object() throws -> Input {

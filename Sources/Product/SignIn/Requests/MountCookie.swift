@@ -17,7 +17,6 @@ extension ClientCall {
 
     /// Removes a cookie of this mount.
     func clearedCookie(_ name: String) -> Field {
-        Field(
-            "set-cookie", "\(name)=; Path=\(cookiePath); Expires=Thu, 01 Jan 1970 00:00:00 GMT")
+        Field("set-cookie", "\(name)=; Path=\(cookiePath); Expires=Thu, 01 Jan 1970 00:00:00 GMT")
     }
 }

@@ -124,9 +124,7 @@ extension SignInRefusal {
         return reason.map { Self.causeStart + $0 }
     }
 
-    var isProviderAway: Bool {
-        if case .providerAway = self { true } else { false }
-    }
+    var isProviderAway: Bool { if case .providerAway = self { true } else { false } }
 
     static let causeStart = "sign-in: "
     static let referenceStart = ", ref "

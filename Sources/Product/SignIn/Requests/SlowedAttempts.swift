@@ -11,7 +11,5 @@ final class SlowedAttempts: Sendable {
         running.withLock { $0.count < Self.limit && $0.insert(address).inserted }
     }
 
-    func end(_ address: String) {
-        running.withLock { _ = $0.remove(address) }
-    }
+    func end(_ address: String) { running.withLock { _ = $0.remove(address) } }
 }

@@ -1,7 +1,6 @@
 import API
 import Domain
 import HTTP
-import JSON
 import Storage
 import Text
 
@@ -16,8 +15,7 @@ enum ThinkWork {
         ],
         providerKinds: ["cognito"],
         settings: [
-            .optional(
-                "password", .bool, "Whether the pool takes passwords; false when absent.")
+            .optional("password", .bool, "Whether the pool takes passwords; false when absent.")
         ],
         routes: ThinkWorkOptions.routes + ThinkWorkMe.routes + ThinkWorkInvites.routes
             + ThinkWorkEnrollment.routes,

@@ -40,17 +40,14 @@ enum ThinkWorkInvites {
 
     private static func invite(_ call: ClientCall) async throws -> Response {
         let inviter = try await inviter(call)
-        guard call.isOwnTenant(try call.parameter("slug")) else {
-            throw Problem.notFound("tenant")
-        }
+        guard call.isOwnTenant(try call.parameter("slug")) else { throw Problem.notFound("tenant") }
         try call.requireOwnTenant()
         guard let widest = Permissions.widestInvite(inviter.principal, in: call.tenant.id) else {
             throw Problem.forbidden("Forbidden")
         }
         let input = try call.object()
         guard let email = input.optionalString("email").flatMap({ try? EmailAddress($0) }) else {
-            throw Problem(
-                .invalidRequest, "email is required and must look like an email address")
+            throw Problem(.invalidRequest, "email is required and must look like an email address")
         }
         let asked = input.optionalString("role")
         let role = asked.flatMap(UserRole.init)

@@ -38,9 +38,7 @@ enum ThinkWorkMe {
                         ? [.object([.init("tenantId", tenant), .init("role", role)])] : [])),
             .init("migrationRequired", .bool(false)),
         ]
-        if !isMember {
-            members.append(.init("note", .string(note(found.verdict))))
-        }
+        if !isMember { members.append(.init("note", .string(note(found.verdict)))) }
         return .object(members)
     }
 

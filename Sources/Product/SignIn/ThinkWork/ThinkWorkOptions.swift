@@ -23,8 +23,7 @@ enum ThinkWorkOptions {
         else { return document(password: nil, options: []) }
         let hasPassword = call.setting("password")?.bool ?? false
         let upstreams = (pool.document["upstreams"]?.array ?? []).compactMap(ThinkWorkUpstream.init)
-        return document(
-            password: hasPassword ? client : nil, options: options(upstreams, client))
+        return document(password: hasPassword ? client : nil, options: options(upstreams, client))
     }
 
     /// In the pool's order. Keys are unique, and so are labels.

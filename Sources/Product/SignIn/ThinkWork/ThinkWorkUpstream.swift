@@ -61,8 +61,7 @@ struct ThinkWorkUpstream: Sendable {
         guard let host = parts.first else { return nil }
         if sameBytes(host, "accounts.google.com") { return .google }
         guard microsoftHosts.contains(where: { sameBytes($0, host) }) else { return nil }
-        let isShared =
-            parts.count < 2 || sharedDirectories.contains { sameBytes($0, parts[1]) }
+        let isShared = parts.count < 2 || sharedDirectories.contains { sameBytes($0, parts[1]) }
         return isShared ? .microsoft : .entra
     }
 

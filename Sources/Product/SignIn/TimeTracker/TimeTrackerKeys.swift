@@ -19,8 +19,7 @@ enum TimeTrackerKeys {
         if let key = caller.key,
             !key.scopes.contains(where: { own in reading.contains { sameBytes($0, own) } })
         {
-            throw Problem.forbidden(
-                "The key lacks the scope \(reading.joined(separator: " or ")).")
+            throw Problem.forbidden("The key lacks the scope \(reading.joined(separator: " or ")).")
         }
         guard let user = caller.user else {
             throw SignInRefusal.invalidKey("The key belongs to no user.")

@@ -37,9 +37,7 @@ enum TimeTrackerSignIn {
         guard let redirect = query.first("redirect_uri") else {
             return try await TimeTrackerWeb.begin(call)
         }
-        guard !query.isRepeated("redirect_uri") else {
-            throw SignInRefusal.redirectNotRegistered
-        }
+        guard !query.isRepeated("redirect_uri") else { throw SignInRefusal.redirectNotRegistered }
         let begun = try await call.beginLogin(LoginWish(redirectURI: redirect))
         return Response(302, fields: [Field("location", begun.url)])
     }
@@ -77,8 +75,7 @@ enum TimeTrackerSignIn {
         } catch SignInRefusal.noCredential, SignInRefusal.invalidToken,
             SignInRefusal.invalidKey
         {}
-        var answer = Response.ok(
-            .object([.init("message", .string("Logged out successfully"))]))
+        var answer = Response.ok(.object([.init("message", .string("Logged out successfully"))]))
         if RequestCookie.value(TimeTrackerWeb.sessionCookie, in: call.request) != nil {
             answer.fields.append(call.clearedCookie(TimeTrackerWeb.sessionCookie))
         }

@@ -87,11 +87,9 @@ struct SigningKeys: Sendable {
     private func read(at now: Timestamp) async throws -> [Key] {
         var keys: [Key] = []
         for row in try await database.signingKeys() {
-            let pem = try database.signingKeySealer.open(
-                row.sealed, context: Array(row.kid.utf8))
+            let pem = try database.signingKeySealer.open(row.sealed, context: Array(row.kid.utf8))
             let key = try SigningKey(pem: String(decoding: pem, as: UTF8.self))
-            keys.append(
-                Key(row: row, key: key, verifier: try VerificationKey(x: key.x, y: key.y)))
+            keys.append(Key(row: row, key: key, verifier: try VerificationKey(x: key.x, y: key.y)))
         }
         let found = keys
         kept.state.withLock { $0 = (found, now) }

@@ -1,5 +1,4 @@
 import Domain
-import JSON
 import Postgres
 import Text
 
@@ -105,9 +104,7 @@ extension Change {
         changes.add("revoked_at", nil, now.description)
         changes.add("revocation_reason", nil, reason)
         var targets: [AuditTarget] = []
-        for row in rows {
-            targets.append(AuditTarget("api_key", try row.get(0), try row.get(1)))
-        }
+        for row in rows { targets.append(AuditTarget("api_key", try row.get(0), try row.get(1))) }
         try await audit(.apiKeyRevoked, ofEach: targets, changes)
         return targets.count
     }

@@ -85,7 +85,6 @@ extension TenantScope {
 extension APIKeySecret {
     /// The stored part of it.
     package var stored: APIKey.Secret {
-        APIKey.Secret(
-            hash: SHA256.hash(Array(text.utf8)), prefix: prefix, last4: last4)
+        APIKey.Secret(hash: SHA256.hash(Array(text.utf8)), prefix: prefix, last4: last4)
     }
 }

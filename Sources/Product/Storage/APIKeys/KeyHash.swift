@@ -33,7 +33,5 @@ package struct KeyHash: Hashable, Sendable {
     }
 
     /// Any part of a digest is as evenly spread as the whole.
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(first)
-    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(first) }
 }

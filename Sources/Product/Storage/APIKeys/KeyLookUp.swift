@@ -119,8 +119,7 @@ final class KeyLookUp {
             if let owner: UUID = try row.get(Self.ownerColumn, as: UUID?.self) {
                 return addOwner(owner, to: row, isPrevious: isPrevious)
             }
-            finish(
-                .success(try PresentedKey(row, of: holder, isPrevious: isPrevious, owner: nil)))
+            finish(.success(try PresentedKey(row, of: holder, isPrevious: isPrevious, owner: nil)))
         } catch {
             finish(.failure(error))
         }

@@ -1,4 +1,3 @@
-import Cryptography
 import Domain
 import Postgres
 import Text

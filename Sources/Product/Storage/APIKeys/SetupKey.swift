@@ -30,8 +30,7 @@ extension Database {
                 throw StorageFailure.conflict(
                     code: "conflict", detail: "A tenant holds the locator of this key.", id: nil)
             }
-            try await change.audit(
-                .apiKeyCreated, AuditTarget("api_key", id, "Setup key"))
+            try await change.audit(.apiKeyCreated, AuditTarget("api_key", id, "Setup key"))
             return true
         }
     }

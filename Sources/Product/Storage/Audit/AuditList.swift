@@ -1,5 +1,3 @@
-import Domain
-import JSON
 import Postgres
 import Text
 

@@ -19,9 +19,7 @@ package final class Invalidations: Sendable {
     private let replica: Replica
     private let state = Mutex(State())
 
-    init(_ replica: Replica) {
-        self.replica = replica
-    }
+    init(_ replica: Replica) { self.replica = replica }
 
     func add(_ action: AuditAction, _ target: AuditTarget, of tenant: UUID) {
         switch action.invalidates {
@@ -64,18 +62,14 @@ package final class Invalidations: Sendable {
 extension Change {
     /// Invalidates what depends on this object (a session, a key, a user), although no audit row of
     /// this transaction names it.
-    package func invalidate(_ id: UUID) {
-        invalidations.add(CacheTag(id), of: tenant)
-    }
+    package func invalidate(_ id: UUID) { invalidations.add(CacheTag(id), of: tenant) }
 }
 
 extension Change {
     /// No-op: already in the requested state, possibly by a concurrent request. Still waits for
     /// outstanding invalidations: they come in commit order, so acknowledging one acknowledges all
     /// before it.
-    package func alreadyApplied() {
-        invalidations.add(.nothing, of: tenant)
-    }
+    package func alreadyApplied() { invalidations.add(.nothing, of: tenant) }
 }
 
 extension Database {

@@ -21,8 +21,7 @@ extension TenantScope {
         guard let row = rows.first else { return nil }
         let plain = try database.open(
             try row.get(1), .clientSecret, of: tenant, row: try row.get(0))
-        return ClientSecret(
-            text: String(decoding: plain, as: UTF8.self), audience: try row.get(2))
+        return ClientSecret(text: String(decoding: plain, as: UTF8.self), audience: try row.get(2))
     }
 
     /// The clients that have a secret.
@@ -59,8 +58,7 @@ extension Change {
         var isSet = false
         if case .set(let text) = secret, let audience {
             let id = UUID.random()
-            let sealed = try database.seal(
-                Array(text.utf8), .clientSecret, of: tenant, row: id)
+            let sealed = try database.seal(Array(text.utf8), .clientSecret, of: tenant, row: id)
             try await query(
                 """
                 INSERT INTO client_secrets (tenant_id, client, id, sealed, audience, created_at)

@@ -127,7 +127,5 @@ extension Change {
         return try rows.first?.get(0, as: Bool.self) ?? true
     }
 
-    private static func list(_ texts: [String]) -> JSONValue {
-        .array(texts.map(JSONValue.string))
-    }
+    private static func list(_ texts: [String]) -> JSONValue { .array(texts.map(JSONValue.string)) }
 }

@@ -44,8 +44,7 @@ extension Change {
         let domain = try DomainRow(row)
         var changes = AuditChanges()
         changes.add("include_subdomains", nil, "\(includeSubdomains)")
-        try await audit(
-            .domainCreated, AuditTarget("domain", domain.id, domain.domain), changes)
+        try await audit(.domainCreated, AuditTarget("domain", domain.id, domain.domain), changes)
         return domain
     }
 
@@ -78,8 +77,7 @@ extension Change {
         var changes = AuditChanges()
         changes.add("status", domain.status, .verified)
         changes.add("method", nil, method)
-        try await audit(
-            .domainVerified, AuditTarget("domain", domain.id, domain.domain), changes)
+        try await audit(.domainVerified, AuditTarget("domain", domain.id, domain.domain), changes)
         return try rows.only(DomainRow.init)
     }
 

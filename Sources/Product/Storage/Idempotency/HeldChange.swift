@@ -11,22 +11,16 @@ package final class HeldChange: Sendable {
 
     package init() {}
 
-    func hold(_ change: OpenChange) {
-        open.withLock { $0 = change }
-    }
+    func hold(_ change: OpenChange) { open.withLock { $0 = change } }
 
     /// The delayed transaction, still open; nil if there is none.
     var transaction: Transaction? { open.withLock { $0?.transaction.transaction } }
 
     /// Commits the delayed change, if any. `.commitUnknown` if the response was lost.
-    package func commit() async throws(PostgresError) {
-        try await take()?.commit()
-    }
+    package func commit() async throws(PostgresError) { try await take()?.commit() }
 
     /// Rolls the delayed change back, if any.
-    package func rollback() async {
-        await take()?.rollback()
-    }
+    package func rollback() async { await take()?.rollback() }
 
     private func take() -> OpenChange? {
         open.withLock { held in

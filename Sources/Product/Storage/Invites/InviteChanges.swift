@@ -88,8 +88,7 @@ extension Change {
         for found in rows {
             var changes = AuditChanges()
             changes.add("role", try found.get(2, as: String.self), role.rawValue)
-            try await audit(
-                .userUpdated, AuditTarget("user", found.get(0), found.get(1)), changes)
+            try await audit(.userUpdated, AuditTarget("user", found.get(0), found.get(1)), changes)
         }
     }
 

@@ -15,9 +15,7 @@ package struct ListTotal: Sendable, Equatable {
     }
 
     /// From a count that stopped beyond `most`.
-    init(counted: Int) {
-        self.init(min(counted, Self.most), exact: counted <= Self.most)
-    }
+    init(counted: Int) { self.init(min(counted, Self.most), exact: counted <= Self.most) }
 }
 
 /// The rows of a page, where the next one begins, and the list's total.
@@ -58,8 +56,7 @@ extension ListPage where Row: ListedRow {
         let further = rows.count - list.limit
         if further > 0 { rows.removeLast(further) }
         let last = further > 0 ? rows.last : nil
-        self.init(
-            rows: rows, next: last.map { ($0.value(of: list.sort), $0.id) }, total: total)
+        self.init(rows: rows, next: last.map { ($0.value(of: list.sort), $0.id) }, total: total)
     }
 }
 

@@ -72,8 +72,7 @@ extension Database {
                 requestID: requestID, ip: ip)
             let named = try await change.switching(to: person.tenant ?? .platform)
                 .acting(as: actor)
-            try await named.audit(
-                .operatorPasswordReset, AuditTarget("operator", id, person.email))
+            try await named.audit(.operatorPasswordReset, AuditTarget("operator", id, person.email))
             if try link.get(1, as: Bool.self) { try await named.confirmOperator(id) }
             return person
         }

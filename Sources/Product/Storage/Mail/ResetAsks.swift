@@ -1,5 +1,4 @@
 import Cryptography
-import Domain
 import Postgres
 import Text
 

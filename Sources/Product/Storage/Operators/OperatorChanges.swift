@@ -131,8 +131,7 @@ extension Change {
             try await query("DELETE FROM operator_sessions WHERE operator_id = \(row.id)")
             try await query("DELETE FROM operator_links WHERE operator_id = \(row.id)")
         }
-        try await audit(
-            .operatorUpdated, AuditTarget("operator", row.id, row.email), changes)
+        try await audit(.operatorUpdated, AuditTarget("operator", row.id, row.email), changes)
         return try rows.only(OperatorRow.init)
     }
 

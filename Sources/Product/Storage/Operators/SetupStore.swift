@@ -1,6 +1,5 @@
 import Domain
 import Postgres
-import Text
 
 /// The set-up: the first owner is created with a token that the server logs once.
 extension Database {

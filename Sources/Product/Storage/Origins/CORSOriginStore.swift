@@ -100,8 +100,7 @@ extension Change {
                 code: "conflict", detail: "The origin is listed already.",
                 id: try holder.first?.get(0, as: UUID.self))
         }
-        try await audit(
-            .corsOriginCreated, AuditTarget("cors_origin", id, entry.origin.canonical))
+        try await audit(.corsOriginCreated, AuditTarget("cors_origin", id, entry.origin.canonical))
         return try CORSOriginRow(row)
     }
 
@@ -116,8 +115,7 @@ extension Change {
             UPDATE cors_origins SET credentials = \(entry.credentials), label = \(entry.label),
                 expires_at = \(entry.expiresAt) WHERE tenant_id = \(tenant) AND id = \(row.id)
             """)
-        try await audit(
-            .corsOriginUpdated, AuditTarget("cors_origin", row.id, row.origin), changes)
+        try await audit(.corsOriginUpdated, AuditTarget("cors_origin", row.id, row.origin), changes)
     }
 
     package func removeOrigin(_ row: CORSOriginRow) async throws {

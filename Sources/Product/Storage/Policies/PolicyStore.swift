@@ -40,9 +40,7 @@ extension TenantScope {
     }
 
     /// Their number: versions count from 1 without gaps.
-    package func policyVersionCount() async throws -> Int {
-        try await policy().version
-    }
+    package func policyVersionCount() async throws -> Int { try await policy().version }
 }
 
 extension Rows {

@@ -59,8 +59,7 @@ extension Change {
             """)
         var changes = AuditChanges()
         changes.add("secret_set", "\(row.hasSecret)", "\(sealed != nil)")
-        try await audit(
-            .providerSecretChanged, AuditTarget("provider", row.id, row.name), changes)
+        try await audit(.providerSecretChanged, AuditTarget("provider", row.id, row.name), changes)
         return try rows.only(ProviderRow.init)
     }
 }

@@ -54,8 +54,7 @@ extension Change {
                 WHERE tenant_id = \(tenant) AND identity_id = \(identity))
             WHERE tenant_id = \(tenant) AND id = \(identity)
             """)
-        try await audit(
-            .identityBound, AuditTarget("identity", identity, key.provider.rawValue))
+        try await audit(.identityBound, AuditTarget("identity", identity, key.provider.rawValue))
     }
 }
 

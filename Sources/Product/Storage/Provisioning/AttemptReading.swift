@@ -12,8 +12,7 @@ extension Change {
         let tokenHash = call.inviteHash ?? call.inviteToken.map(TenantToken.hash)
         var tokenTenants = try await tenants(ofToken: call.inviteToken)
         if let caller = call.caller { tokenTenants.removeAll { $0 != caller } }
-        var provider = try await provider(
-            call, near: asked.compactMap(\.tenantID) + tokenTenants)
+        var provider = try await provider(call, near: asked.compactMap(\.tenantID) + tokenTenants)
         var (identity, upstream) = Self.person(call, provider)
         if let named = provider, call.misnames(named, upstream: upstream) { provider = nil }
         if let alias = call.alias, identity.isNativeName, sameBytes(alias.sub, identity.subject) {
@@ -103,9 +102,7 @@ extension Change {
                         AND (tenant_id IS NULL OR tenant_id = ANY(\(tenants)))
                     ORDER BY tenant_id NULLS LAST, created_at LIMIT 50
                     """)
-                if rows.isEmpty, text == ProviderKind.password.rawValue {
-                    return Self.passwords
-                }
+                if rows.isEmpty, text == ProviderKind.password.rawValue { return Self.passwords }
             }
         }
         var found: [Provider] = []
@@ -188,7 +185,6 @@ extension Change {
     static func address(_ text: String?) -> Attempt.Address {
         guard let text, !text.utf8.allSatisfy({ $0 == 0x20 }) else { return .missing }
         guard let email = try? EmailAddress(text) else { return .malformed }
-        return .parsed(
-            Email(key: email.key, display: email.original, domain: email.domain.ascii))
+        return .parsed(Email(key: email.key, display: email.original, domain: email.domain.ascii))
     }
 }

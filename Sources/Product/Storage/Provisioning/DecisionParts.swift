@@ -1,5 +1,4 @@
 import Domain
-import JSON
 import Postgres
 import Text
 
@@ -57,9 +56,7 @@ extension Change {
             step.about.contains { $0.tenantID == tenant }
                 && step.about.allSatisfy { $0.tenantID == tenant }
         }
-        if part == .invite {
-            steps = steps.filter { $0.about.contains { $0.kind == .invite } }
-        }
+        if part == .invite { steps = steps.filter { $0.about.contains { $0.kind == .invite } } }
         let isWhole = part != .invite
         let email = isWhole ? attempt.email : nil
         let own = verdict.trace.flatMap(\.about).filter { $0.tenantID == tenant }

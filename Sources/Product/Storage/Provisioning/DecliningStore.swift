@@ -75,8 +75,7 @@ extension Database {
 
 extension FactsReading {
     fileprivate func mayDecline(_ tenant: UUID) -> Bool {
-        Provisioning.mayDecline(
-            tenant, attempt: attempt, facts: facts, now: change.now)
+        Provisioning.mayDecline(tenant, attempt: attempt, facts: facts, now: change.now)
     }
 
     /// Revokes the live invite, if there is one, and no longer offers the tenant.

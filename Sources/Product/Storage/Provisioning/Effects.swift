@@ -84,8 +84,6 @@ struct EffectWriting: Sendable {
         try await change.audit(action, AuditTarget(type, id, name), changes)
     }
 
-    // MARK: users
-
     private func remove(_ user: UUID) async throws {
         try await change.query(
             "DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(user) AND status = 'pending'")
@@ -168,8 +166,6 @@ struct EffectWriting: Sendable {
         isActive && attempt.trigger != .invitePage ? now : nil
     }
 
-    // MARK: identities and invites
-
     private mutating func link(_ user: UUID?) async throws {
         guard let user = user ?? userID else { throw ProvisioningRace() }
         let id = UUID.random()
@@ -196,8 +192,7 @@ struct EffectWriting: Sendable {
                 """)
         }
         if addsToActiveUser, let email = try await address(of: user) {
-            try await change.tellOfSignIn(
-                at: key.provider.rawValue, user, email, in: database)
+            try await change.tellOfSignIn(at: key.provider.rawValue, user, email, in: database)
         }
         try await audit(.identityLinked, "identity", id, key.provider.rawValue)
     }

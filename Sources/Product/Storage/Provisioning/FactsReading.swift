@@ -1,5 +1,4 @@
 import Domain
-import JSON
 import Postgres
 import Text
 
@@ -127,9 +126,7 @@ struct FactsReading: Sendable {
                 UNION SELECT directory_tenants_of(\(email))
                 UNION SELECT directory_tenant_by_domain(name) FROM unnest(\(names)) AS name
                 """)
-            for row in rows {
-                if let id = try row.get(0, as: UUID?.self) { ids.insert(id) }
-            }
+            for row in rows { if let id = try row.get(0, as: UUID?.self) { ids.insert(id) } }
         }
         return ids.sorted()
     }
@@ -161,8 +158,7 @@ struct FactsReading: Sendable {
                 barring: attempt.identity)
         else { return }
         tenants[id] = row
-        var tenant = TenantFacts(
-            id: id, status: row.status, policy: policy)
+        var tenant = TenantFacts(id: id, status: row.status, policy: policy)
         tenant.barredSince = barredSince
         let named = try await change.known(attempt.identity, alias: call.alias)
         facts.known += named.known

@@ -43,8 +43,7 @@ extension Database {
         }
         var attempt = Attempt(
             trigger: trigger,
-            identity: IdentityKey(
-                provider: kind, issuer: try row.get(4), subject: try row.get(5)),
+            identity: IdentityKey(provider: kind, issuer: try row.get(4), subject: try row.get(5)),
             upstream: stored["upstream"]?.string,
             address: Change.address(try row.get(2, as: String?.self)),
             emailVerified: stored["email_verified"]?.bool,

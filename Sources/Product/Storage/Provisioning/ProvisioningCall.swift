@@ -38,8 +38,7 @@ package struct ProvisioningCall: Sendable {
     package var name: String? {
         didSet {
             guard let name, name.unicodeScalars.count > Self.nameLimit else { return }
-            self.name = String(
-                String.UnicodeScalarView(name.unicodeScalars.prefix(Self.nameLimit)))
+            self.name = String(String.UnicodeScalarView(name.unicodeScalars.prefix(Self.nameLimit)))
         }
     }
     /// Id or slug, and its source.

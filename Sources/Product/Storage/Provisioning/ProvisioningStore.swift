@@ -1,6 +1,5 @@
 import Cryptography
 import Domain
-import JSON
 import Postgres
 import Text
 

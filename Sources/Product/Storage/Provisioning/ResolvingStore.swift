@@ -1,5 +1,4 @@
 import Domain
-import JSON
 import Postgres
 import Text
 
@@ -145,8 +144,7 @@ extension Change {
                 SELECT 1 FROM users
                 WHERE tenant_id = \(tenant) AND email_key = \(user.emailKey))
             """)
-        try await query(
-            "SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
+        try await query("SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
         var changes = AuditChanges()
         changes.add("email", user.email, moved.email)
         try await audit(.userEmailChanged, moved.target, changes)

@@ -1,6 +1,5 @@
 import Cryptography
 import Postgres
-import Text
 
 /// What still depends on a certain secret key.
 package struct SecretKeyRemains: Sendable, Equatable {
@@ -26,8 +25,7 @@ extension Database {
         func add(_ name: String, _ rows: Rows, endsByItself: Bool) throws(PostgresError) {
             let count = try rows.first?.get(0, as: Int.self) ?? 0
             if count > 0 {
-                found.append(
-                    SecretKeyRemains(name: name, count: count, endsByItself: endsByItself))
+                found.append(SecretKeyRemains(name: name, count: count, endsByItself: endsByItself))
             }
         }
         for kind in SealedColumnKind.allCases {

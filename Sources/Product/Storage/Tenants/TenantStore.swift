@@ -111,7 +111,5 @@ extension Rows {
 }
 
 extension JSONB {
-    init(_ value: JSONValue) {
-        self.init(String(decoding: value.encoded(), as: UTF8.self))
-    }
+    init(_ value: JSONValue) { self.init(String(decoding: value.encoded(), as: UTF8.self)) }
 }

@@ -12,9 +12,7 @@ package final class MinuteCounters<Key: Hashable & Sendable>: Sendable {
     private let keyLimit: Int
     private let minute = Mutex(Minute())
 
-    package init(keyLimit: Int = 100_000) {
-        self.keyLimit = keyLimit
-    }
+    package init(keyLimit: Int = 100_000) { self.keyLimit = keyLimit }
 
     /// Counts one; returns the number in this minute, including this one.
     package func count(_ key: Key, at now: Timestamp) -> Int {

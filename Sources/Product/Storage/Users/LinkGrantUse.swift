@@ -53,8 +53,7 @@ extension Change {
 
     /// Audits a grant that its creator presented.
     func auditRefusedGrant(_ grant: UUID) async throws {
-        try await audit(
-            .linkGrantRefused, AuditTarget("link_grant", grant, grant.description))
+        try await audit(.linkGrantRefused, AuditTarget("link_grant", grant, grant.description))
     }
 
     /// Adds a proved identity to the user of the grant, whatever its address. One statement uses
@@ -93,8 +92,7 @@ extension Change {
         let (linked, _) = try await linkIdentity(
             user, provider: signIn.provider, issuer: signIn.issuer, subject: signIn.subject,
             email: signIn.email, isAssertedByTenant: signIn.isAssertedByTenant, database: database)
-        try await audit(
-            .linkGrantUsed, AuditTarget("link_grant", grant.id, grant.id.description))
+        try await audit(.linkGrantUsed, AuditTarget("link_grant", grant.id, grant.id.description))
         return .linked(linked)
     }
 }

@@ -84,9 +84,7 @@ package struct ListedIdentity: Sendable {
         i.last_used_at, i.email_vouched, i.alias_count, i.linked_by_type, i.linked_by_id
         """
 
-    init(_ row: Row) {
-        self.row = row
-    }
+    init(_ row: Row) { self.row = row }
 
     package var id: UUID { row.uuid(Self.first) ?? .platform }
     /// A `ProviderKind` raw value.

@@ -11,8 +11,7 @@ extension Change {
         let keys = addresses.map(\.key)
         let things = try await recordedThings(of: row, keys)
         let words = try await spellings(of: addresses)
-        try await query(
-            "SELECT person_redact(\(tenant), \(row.id), \(things), \(words))")
+        try await query("SELECT person_redact(\(tenant), \(row.id), \(things), \(words))")
         try await redactDecisions(of: row.id, keys)
         try await query(
             """
@@ -42,9 +41,7 @@ extension Change {
     func redactStoredResponses(of row: UserRow) async throws {
         let slug = try await query("SELECT slug FROM tenants WHERE id = \(tenant)")
         var paths = ["/v1/tenants/\(tenant)/%"]
-        if let row = slug.first {
-            paths.append("/v1/tenants/\(try row.get(0, as: String.self))/%")
-        }
+        if let row = slug.first { paths.append("/v1/tenants/\(try row.get(0, as: String.self))/%") }
         try await query(
             """
             DELETE FROM idempotency WHERE path LIKE ANY (\(paths)) AND answer IS NOT NULL

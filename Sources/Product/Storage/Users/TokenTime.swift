@@ -1,4 +1,3 @@
-import Domain
 import JSON
 import Text
 

@@ -15,8 +15,7 @@ extension Change {
     package func deleteUser(_ row: UserRow) async throws {
         if row.status == .deleted { return alreadyApplied() }
         try await revokeInvites(to: row)
-        try await query(
-            "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
+        try await query("DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
         try await endEmailChange(of: row)

@@ -59,8 +59,7 @@ extension Change {
         }
         try require(row, row.status != .deleted)
         try await revokeInvites(to: row)
-        return try await setStatus(
-            row, .suspended, before: row.status, action: .userSuspended)
+        return try await setStatus(row, .suspended, before: row.status, action: .userSuspended)
     }
 
     /// Restores the status before the suspension.
@@ -76,8 +75,7 @@ extension Change {
     /// Approves a user who signed up and waits for an operator's approval.
     package func approveUser(_ row: UserRow) async throws -> UserRow {
         if row.status == .active { return row }
-        try require(
-            row, row.status == .pending && [.approval, .signUp].contains(row.source))
+        try require(row, row.status == .pending && [.approval, .signUp].contains(row.source))
         return try await setStatus(row, .active, before: nil, action: .userApproved)
     }
 

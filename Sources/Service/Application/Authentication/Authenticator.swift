@@ -29,9 +29,7 @@ struct Authenticator: Sendable {
             throw Problem(.invalidRequest, "Two Authorization headers: send one.")
         }
         if let line = lines.first { return try await bearer(line, request) }
-        if let token = SessionCookie.token(in: request) {
-            return try await console(token, request)
-        }
+        if let token = SessionCookie.token(in: request) { return try await console(token, request) }
         return .anonymous
     }
 

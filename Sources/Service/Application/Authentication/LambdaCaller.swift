@@ -54,9 +54,7 @@ struct LambdaCaller: Sendable {
         let found = try await database.hookCredential(id)
         // An unknown credential takes as much time as a wrong signature.
         let matches = signature.matches(signed, secret: found?.secret ?? RandomBytes.make(40))
-        guard let found, matches else {
-            throw Problem.unauthorized("The signature does not fit.")
-        }
+        guard let found, matches else { throw Problem.unauthorized("The signature does not fit.") }
         try admit(found.row, request)
         return principal(of: found.provider, id: id)
     }

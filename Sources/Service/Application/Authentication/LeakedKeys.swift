@@ -19,8 +19,7 @@ extension Authenticator {
                     type: "system", id: "gatehouse", name: "Gatehouse", requestID: request.id,
                     ip: request.remoteAddress)
                 try await database.scope(key.tenant).change(by: actor) {
-                    try await $0.audit(
-                        .apiKeyLeaked, AuditTarget("api_key", key.id, key.name))
+                    try await $0.audit(.apiKeyLeaked, AuditTarget("api_key", key.id, key.name))
                 }
             }
             throw Problem(.invalidRequest, "A credential must not stand in the address.")

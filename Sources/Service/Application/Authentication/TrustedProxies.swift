@@ -1,4 +1,3 @@
-import Domain
 import HTTP
 import Serving
 import Text

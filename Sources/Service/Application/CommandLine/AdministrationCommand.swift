@@ -84,8 +84,7 @@ struct AdministrationCommand {
             .init("name", .string(values["name"] ?? "")),
             .init(
                 "scopes",
-                .array(
-                    (values["scopes"] ?? "").split(separator: ",").map { .string(String($0)) })),
+                .array((values["scopes"] ?? "").split(separator: ",").map { .string(String($0)) })),
         ]
         if let name = values["environment"] { members.append(.init("environment", .string(name))) }
         if let time = values["expires-at"] { members.append(.init("expires_at", .string(time))) }
@@ -102,8 +101,7 @@ struct AdministrationCommand {
             let faults = (document["errors"]?.array ?? []).map {
                 "\n  \($0["pointer"]?.string ?? "") \($0["detail"]?.string ?? "")"
             }
-            throw Refused(
-                description: (document["detail"]?.string ?? "refused") + faults.joined())
+            throw Refused(description: (document["detail"]?.string ?? "refused") + faults.joined())
         }
         if call.isJSON {
             Command.show(document)

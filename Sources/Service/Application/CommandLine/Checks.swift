@@ -1,6 +1,5 @@
 import Configuration
 import Glibc
-import JSON
 import Networking
 import Postgres
 
@@ -67,8 +66,7 @@ struct Checks: Sendable {
                     name: "database", result: .failed, detail: "GATEHOUSE_DATABASE_URL is missing")
             ]
         }
-        let platform =
-            settings.platformDatabaseURL?.text ?? ServeCommand.switchingRole(url.text)
+        let platform = settings.platformDatabaseURL?.text ?? ServeCommand.switchingRole(url.text)
         do {
             guard let directory = try? Installation.find("Migrations") else { return [] }
             let checks = DatabaseChecks(

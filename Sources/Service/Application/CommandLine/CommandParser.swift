@@ -96,9 +96,7 @@ struct CommandParser {
         of option: OptionDeclaration, _ given: String?, _ rest: inout ArraySlice<String>
     ) throws(UsageFault) -> String {
         guard option.value != nil else {
-            guard given == nil else {
-                throw UsageFault(message: "--\(option.name) takes no value")
-            }
+            guard given == nil else { throw UsageFault(message: "--\(option.name) takes no value") }
             return ""
         }
         guard let value = given ?? rest.popFirst() else {

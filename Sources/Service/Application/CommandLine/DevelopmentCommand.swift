@@ -4,7 +4,6 @@ import Networking
 import Observability
 import Postgres
 import Storage
-import Text
 
 /// `gatehouse dev`: starts a private cluster and creates schema, owner and demo tenant.
 struct DevelopmentCommand {

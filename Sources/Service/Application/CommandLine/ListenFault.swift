@@ -25,8 +25,7 @@ struct ListenFault: Error, CustomStringConvertible {
         case .refused(_, EADDRINUSE):
             var other = address
             other.port = address.port < .max ? address.port + 1 : 1024
-            description =
-                "port \(address.port) is in use; \(name)=\(other.text) takes another"
+            description = "port \(address.port) is in use; \(name)=\(other.text) takes another"
         case .refused(_, EADDRNOTAVAIL):
             description = "\(name): this machine has no address \(address.host)"
         case .refused(_, let code):

@@ -4,9 +4,7 @@ import Glibc
 enum Reach {
     private static let seconds = 5
 
-    static func resolves(_ host: String) -> Bool {
-        withAddresses(host, 0) { $0 != nil } ?? false
-    }
+    static func resolves(_ host: String) -> Bool { withAddresses(host, 0) { $0 != nil } ?? false }
 
     /// True if one of the host's addresses accepts a connection within five seconds.
     static func connects(_ host: String, _ port: UInt16) -> Bool {

@@ -4,7 +4,6 @@ import Cryptography
 import Glibc
 import Storage
 import Synchronization
-import Text
 
 /// `gatehouse secrets rotate` and `gatehouse secrets forget`.
 struct SecretsCommand: Sendable {

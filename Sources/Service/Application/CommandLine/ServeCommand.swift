@@ -25,8 +25,7 @@ struct ServeCommand {
         let controlLoop = EventLoop(index: -1)
         controlLoop.start()
         try requireReady(configuration, on: controlLoop)
-        let first = FirstStart(
-            settings: settings, publicURL: configuration.address, logger: logger)
+        let first = FirstStart(settings: settings, publicURL: configuration.address, logger: logger)
         let service = try waitFor(on: controlLoop) {
             try await Service.start(configuration) { try await first.run($0) }
         }

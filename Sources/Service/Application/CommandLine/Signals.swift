@@ -32,8 +32,7 @@ enum Signals {
         let end = clock.now + time
         while clock.now < end {
             let (seconds, attoseconds) = (end - clock.now).components
-            var left = timespec(
-                tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+            var left = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
             if sigtimedwait(&signals, nil, &left) > 0 { return }
         }
     }

@@ -29,9 +29,7 @@ struct DataDirectory {
     }
 
     /// The bytes of a file, or nil if it is missing.
-    func contents(_ name: String) -> [UInt8]? {
-        Self.read(path + "/" + name)
-    }
+    func contents(_ name: String) -> [UInt8]? { Self.read(path + "/" + name) }
 
     static func read(_ path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)

@@ -48,8 +48,7 @@ struct DemonstrationData: Sendable {
             ("Mail gateway", #"["smtp","imap"]"#), ("Reporting", #"["api:read"]"#),
             ("Sync service", #"["api:read","api:write"]"#),
         ] {
-            try await send(
-                "/v1/tenants/demo/api-keys", #"{"name":"\#(name)","scopes":\#(scopes)}"#)
+            try await send("/v1/tenants/demo/api-keys", #"{"name":"\#(name)","scopes":\#(scopes)}"#)
         }
         for origin in ["https://app.demo.example", "ionic://localhost"] {
             try await send("/v1/tenants/demo/cors-origins", #"{"origin":"\#(origin)"}"#)

@@ -13,9 +13,7 @@ struct Subprocess {
     /// The program and its arguments; the program is searched in PATH unless it contains a slash.
     var arguments: [String]
 
-    init(_ arguments: [String]) {
-        self.arguments = arguments
-    }
+    init(_ arguments: [String]) { self.arguments = arguments }
 
     /// Runs the program under another user's ids: PostgreSQL refuses to run as root.
     func run(as user: String?) throws -> String {

@@ -43,13 +43,10 @@ final class ResponseCache: Sendable {
         kind == .page ? pages : preflights
     }
 
-    // MARK: answering
-
     /// True if the response was written.
     func answer(_ request: FastRequest, _ writer: ResponseWriter) -> Bool {
         guard
-            let key = ResponseCacheKey(
-                request.head, body: request.body, isTLS: request.isTLS)
+            let key = ResponseCacheKey(request.head, body: request.body, isTLS: request.isTLS)
         else { return false }
         guard let entry = answers(key.kind).found(key) else { return false }
         let now = database.clock()
@@ -74,8 +71,6 @@ final class ResponseCache: Sendable {
         answer.body.withUnsafeBytes { writer.finish($0) }
     }
 
-    // MARK: storing
-
     var token: Freshness.Token { database.replica.token }
 
     /// Answers by the ordinary path, and caches the response if that is allowed: a page only if all
@@ -88,9 +83,7 @@ final class ResponseCache: Sendable {
             ResponseCacheKey(request, body: $0, isTLS: request.isTLS)
         }
         let (response, isForAll) = await ordinary(request)
-        if let key, key.kind == .preflight || isForAll {
-            store(response, to: request, key, token)
-        }
+        if let key, key.kind == .preflight || isForAll { store(response, to: request, key, token) }
         return response
     }
 

@@ -76,8 +76,7 @@ package final class ServiceMetrics: Sendable {
 
     /// One finished request of the API.
     func record(_ request: RequestRecord) {
-        let name =
-            request.operation ?? (request.method == .options ? Self.preflight : Self.noRoute)
+        let name = request.operation ?? (request.method == .options ? Self.preflight : Self.noRoute)
         if request.status == 503 { outages[request.outage ?? .other]?.increment() }
         guard let route = routes[name] else { return }
         count(request.status, route)

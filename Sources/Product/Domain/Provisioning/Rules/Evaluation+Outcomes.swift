@@ -8,9 +8,7 @@ extension Evaluation {
         invite: UUID? = nil, also: [Effect] = [], outcome: Outcome = .linked
     ) -> Verdict {
         let mine = facts.known.first { $0.tenantID == tenant.id && $0.user.status != .deleted }
-        if let mine, mine.user.id != row.id {
-            return conflict(rule, mine)
-        }
+        if let mine, mine.user.id != row.id { return conflict(rule, mine) }
         var effects = tombstones(tenant)
         // An active row has a user: a grant only adds to it.
         let wipes = row.hasUnprovedCredential && row.status != .active

@@ -16,9 +16,7 @@ extension Evaluation {
         }
         let open = rows.filter { facts.tenants[$0.tenantID]?.status == .active }
         let active = open.filter { $0.user.status == .active }
-        if active.count > 1 {
-            return several(active, .existing)
-        }
+        if active.count > 1 { return several(active, .existing) }
         if let one = active.first, let tenant = facts.tenants[one.tenantID] {
             return existing(one, in: tenant)
         }

@@ -1,5 +1,3 @@
-import Text
-
 extension Evaluation {
     /// Rule 3: the attempt has a token. A bad one refuses; no other rule runs.
     mutating func inviteToken() -> Verdict? {

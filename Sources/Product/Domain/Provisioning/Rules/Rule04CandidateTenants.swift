@@ -45,8 +45,7 @@ extension Evaluation {
             return verdict
         }
         func refuse(_ reason: Reason, _ user: UserFacts) -> Verdict {
-            self.refuse(
-                .candidateTenant, reason, "\(user.id)", user: user.id, about: chosen.about)
+            self.refuse(.candidateTenant, reason, "\(user.id)", user: user.id, about: chosen.about)
         }
         switch chosen.knowledge {
         case .suspendedUser(let user): return refuse(.userSuspended, user)
@@ -134,9 +133,7 @@ extension Evaluation {
         switch knowledge {
         case .suspendedUser, .awaitsApproval, .deletedUser: return .refuses
         case .liveInvite:
-            if policy.signUp == .closed || isFiltered && !policy.externalInvites {
-                return .refuses
-            }
+            if policy.signUp == .closed || isFiltered && !policy.externalInvites { return .refuses }
             return tenant.user?.status == .active ? standing(ofActive: tenant) : .admits
         case .pendingRow: return policy.signUp == .closed ? .refuses : .admits
         case .activeUser: return standing(ofActive: tenant)

@@ -1,5 +1,3 @@
-import Text
-
 extension Evaluation {
     /// The provider's assertion, or the proof by an invite's token.
     func computeAddressTrust(_ provider: Provider) -> AddressTrust {

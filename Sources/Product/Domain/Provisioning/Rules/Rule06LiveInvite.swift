@@ -1,5 +1,3 @@
-import Text
-
 extension Evaluation {
     /// Rule 6: links the pre-provisioned row and accepts the invite once, with its role.
     mutating func liveInvite(_ tenant: TenantFacts) -> Verdict? {

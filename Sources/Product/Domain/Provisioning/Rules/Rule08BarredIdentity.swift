@@ -1,5 +1,3 @@
-import Text
-
 extension Evaluation {
     /// An operator unlinked this identity here. It is refused until a later invite, a link grant or
     /// an operator's link by hand readmits it (the last removes the bar).
