@@ -227,7 +227,9 @@ private struct MemberNames {
         if members.count < Self.scanned {
             return !members.contains { $0.name.utf8.elementsEqual(name.utf8) }
         }
-        if seen.isEmpty { for member in members { seen.insert(Array(member.name.utf8)) } }
+        if seen.isEmpty {
+            for member in members { seen.insert(Array(member.name.utf8)) }
+        }
         return seen.insert(Array(name.utf8)).inserted
     }
 }

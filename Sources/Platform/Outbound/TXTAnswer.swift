@@ -9,7 +9,9 @@ enum TXTAnswer {
         guard reader.skip(4), let questions = reader.number(), let answers = reader.number(),
             reader.skip(4)
         else { return nil }
-        for _ in 0..<questions { guard reader.skipName(), reader.skip(4) else { return nil } }
+        for _ in 0..<questions {
+            guard reader.skipName(), reader.skip(4) else { return nil }
+        }
         var found: [String] = []
         for _ in 0..<answers {
             guard reader.skipName(), let type = reader.number(), let space = reader.number(),

@@ -149,7 +149,9 @@ final class Pool: @unchecked Sendable {
     /// (loop time) if that is earlier.
     func acquire(until latest: Int64, _ finish: @escaping (PostgresConnection?) -> Void) {
         guard !closed else { return finish(nil) }
-        while let connection = idle.popLast() { if connection.isOpen { return finish(connection) } }
+        while let connection = idle.popLast() {
+            if connection.isOpen { return finish(connection) }
+        }
         guard waitingWriters.count < configuration.queueLimit else {
             configuration.measures.refusals.increment()
             return finish(nil)

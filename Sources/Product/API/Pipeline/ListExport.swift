@@ -79,7 +79,9 @@ extension Endpoint {
     /// The shape of the items if the endpoint lists; otherwise nil.
     var listedShape: ObjectShape? {
         guard method == .get else { return nil }
-        for answer in answers { if case .list(let shape) = answer.content { return shape } }
+        for answer in answers {
+            if case .list(let shape) = answer.content { return shape }
+        }
         return nil
     }
 }

@@ -71,7 +71,9 @@ extension TenantScope {
         var ids: [UUID] = []
         ids.reserveCapacity(rows.count)
         // A NULL among the matches means that there are more.
-        for row in rows { if let id = try row.get(0, as: UUID?.self) { ids.append(id) } }
+        for row in rows {
+            if let id = try row.get(0, as: UUID?.self) { ids.append(id) }
+        }
         if ids.count == rows.count {
             search.ids.append(ids)
         } else {

@@ -126,7 +126,9 @@ struct FactsReading: Sendable {
                 UNION SELECT directory_tenants_of(\(email))
                 UNION SELECT directory_tenant_by_domain(name) FROM unnest(\(names)) AS name
                 """)
-            for row in rows { if let id = try row.get(0, as: UUID?.self) { ids.insert(id) } }
+            for row in rows {
+                if let id = try row.get(0, as: UUID?.self) { ids.insert(id) }
+            }
         }
         return ids.sorted()
     }

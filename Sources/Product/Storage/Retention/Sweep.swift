@@ -17,7 +17,9 @@ extension Database {
     package func sweep(
         removed: @Sendable (_ table: String, _ rows: Int) -> Void
     ) async throws -> Bool {
-        for rows in EndedRows.all { guard try await sweep(rows, removed) else { return false } }
+        for rows in EndedRows.all {
+            guard try await sweep(rows, removed) else { return false }
+        }
         return true
     }
 
