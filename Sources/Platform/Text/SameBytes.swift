@@ -1,7 +1,13 @@
+import Glibc
+
 /// Equality of UTF-8 bytes. Swift's own `==` follows Unicode canonical equivalence and would merge
 /// texts that the database keeps apart.
 package func sameBytes(_ left: String, _ right: String) -> Bool {
-    left.utf8.elementsEqual(right.utf8)
+    guard left.utf8.count == right.utf8.count else { return false }
+    var (left, right) = (left, right)
+    return left.withUTF8 { one in
+        right.withUTF8 { memcmp(one.baseAddress, $0.baseAddress, $0.count) == 0 }
+    }
 }
 
 /// Equality of bytes, ASCII letters without case.

@@ -81,7 +81,7 @@ package struct KeyFinding: JSONView {
     /// `found`: nil if no key has the secret. Counted as a use if the key is active.
     package init(
         _ found: PresentedKey?, _ terms: KeyTerms, isLimited: Bool = true,
-        to principal: Principal, in database: Database, at now: Timestamp
+        to principal: Principal, in database: borrowing Database, at now: Timestamp
     ) {
         let facts = found?.facts(scopes: terms.scopes, ip: terms.ip, origin: terms.origin)
         let outcome = APIKeyVerdict.of(facts, now: now)
