@@ -45,6 +45,11 @@ export async function sendRequest(
 		answer = await fetch(`/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" })
 	} catch (error) {
 		if (error.name === "AbortError") throw error
+		// What was asked as the connection came back may have gone out too early.
+		if (method === "GET" && navigator.onLine && !tries) {
+			await new Promise(done => setTimeout(done, 500))
+			return sendRequest(path, { signal, accept, tries: 1 })
+		}
 		throw new Problem(0, {
 			title: navigator.onLine ? "The server cannot be reached" : "You are offline",
 			detail: method === "GET" ? "It is asked again by itself once the connection is back."
