@@ -6,7 +6,7 @@ package func sameBytes(_ left: String, _ right: String) -> Bool {
     guard left.utf8.count == right.utf8.count else { return false }
     var (left, right) = (left, right)
     return left.withUTF8 { one in
-        right.withUTF8 { memcmp(one.baseAddress, $0.baseAddress, $0.count) == 0 }
+        right.withUTF8 { memcmp(one.baseAddress!, $0.baseAddress!, $0.count) == 0 }
     }
 }
 

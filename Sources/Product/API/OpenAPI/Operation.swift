@@ -51,7 +51,7 @@ extension Endpoint {
                 parameter(
                     "If-None-Match", in: "header", required: false,
                     "The ETag that the caller has: 304 where it is still the object's.",
-                    schemas.schema(.string(min: 1))))
+                    [.init("type", .string("string"))]))
         }
         if ifMatch != .ignored {
             all.append(
@@ -93,15 +93,14 @@ extension Endpoint {
                 .init("schema", schemas.reference(shape)),
                 .init("example", shape.example(input: true)),
             ])
+            let isRequired = shape.fields.contains { $0.isRequired && !$0.isReadOnly }
             return .object([
-                .init("required", .bool(shape.fields.contains { $0.isRequired && !$0.isReadOnly })),
+                .init("required", .bool(isRequired || method == .put)),
                 .init("content", .object([.init("application/json", media)])),
             ])
         case .raw(let types):
             let content = types.map { JSONValue.Member($0, .object([])) }
-            return .object([
-                .init("required", .bool(true)), .init("content", .object(content)),
-            ])
+            return .object([.init("required", .bool(true)), .init("content", .object(content))])
         }
     }
 
