@@ -67,7 +67,7 @@ extension Change {
             let found = try await query(
                 """
                 WITH RECURSIVE made (id) AS (
-                    SELECT unnest(\(makers))
+                    SELECT unnest(\(makers)::uuid[])
                     UNION SELECT k.id FROM made m JOIN api_keys k ON k.tenant_id = \(tenant)
                         AND k.created_by_type = 'key' AND k.created_by_id = m.id::text
                 )

@@ -40,8 +40,9 @@ extension Database {
                     previous_uses = k.previous_uses + used.previous,
                     previous_last_used_at = CASE WHEN used.previous > 0 THEN used.at
                         ELSE k.previous_last_used_at END
-                FROM (SELECT * FROM unnest(\(keys.map(\.key)), \(keys.map(\.value.at)),
-                    \(keys.map { $0.value.ip ?? "" }), \(keys.map { Int64($0.value.previous) }))
+                FROM (SELECT * FROM unnest(\(keys.map(\.key))::uuid[], \(keys.map(\.value.at))::timestamptz[],
+                    \(keys.map { $0.value.ip ?? "" })::text[],
+                    \(keys.map { Int64($0.value.previous) })::bigint[])
                     AS given (id, at, ip, previous)) AS used
                 WHERE k.tenant_id = \(tenant) AND k.id = used.id
                 """)
@@ -49,8 +50,9 @@ extension Database {
                 """
                 INSERT INTO api_key_uses (tenant_id, key_id, day, uses)
                 SELECT \(tenant), given.key, given.day, given.uses
-                FROM unnest(\(days.map(\.0)), \(days.map { Timestamp(microseconds: $0.1) }),
-                    \(days.map { Int64($0.2) })) AS given (key, day, uses)
+                FROM unnest(\(days.map(\.0))::uuid[],
+                    \(days.map { Timestamp(microseconds: $0.1) })::timestamptz[],
+                    \(days.map { Int64($0.2) })::bigint[]) AS given (key, day, uses)
                 ON CONFLICT (tenant_id, key_id, day)
                     DO UPDATE SET uses = api_key_uses.uses + EXCLUDED.uses
                 """)
@@ -58,9 +60,9 @@ extension Database {
                 """
                 INSERT INTO verification_counts (tenant_id, hour, good, uses)
                 SELECT \(tenant), given.hour, given.good, given.uses
-                FROM unnest(\(hours.map { Timestamp(microseconds: $0.start) }),
-                    \(hours.map { Int64($0.verified) }), \(hours.map { Int64($0.uses) }))
-                    AS given (hour, good, uses)
+                FROM unnest(\(hours.map { Timestamp(microseconds: $0.start) })::timestamptz[],
+                    \(hours.map { Int64($0.verified) })::bigint[],
+                    \(hours.map { Int64($0.uses) })::bigint[]) AS given (hour, good, uses)
                 ON CONFLICT (tenant_id, hour)
                     DO UPDATE SET good = verification_counts.good + EXCLUDED.good,
                         uses = verification_counts.uses + EXCLUDED.uses

@@ -81,8 +81,8 @@ extension Change {
             SELECT \(tenant), event.id, \(now), \(actor.type), \(actor.id), \(actor.name),
                 \(action.rawValue), event.type, event.target, event.name, \(actor.requestID), \(actor.ip),
                 \(changes.document)
-            FROM unnest(\(targets.map { _ in UUID.ordered(at: now) }), \(targets.map(\.type)),
-                \(targets.map(\.id)), \(targets.map(\.name))) AS event (id, type, target, name)
+            FROM unnest(\(targets.map { _ in UUID.ordered(at: now) })::uuid[], \(targets.map(\.type))::text[],
+                \(targets.map(\.id))::text[], \(targets.map(\.name))::text[]) AS event (id, type, target, name)
             """)
     }
 }

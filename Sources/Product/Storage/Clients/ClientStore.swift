@@ -104,7 +104,7 @@ extension Change {
         let name = String(decoding: host.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
         let others = try await query(
             """
-            SELECT 1 FROM unnest(\(FactsReading.suffixes(of: name))) AS suffix
+            SELECT 1 FROM unnest(\(FactsReading.suffixes(of: name))::text[]) AS suffix
             WHERE directory_tenant_by_domain(suffix) <> \(tenant)
             """)
         guard others.isEmpty else {

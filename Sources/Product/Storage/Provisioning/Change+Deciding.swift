@@ -9,7 +9,7 @@ extension Change {
     ) async throws(PostgresError) -> (user: UserRow, signedOutAt: Timestamp?)? {
         let rows = try await query(
             """
-            SELECT \(UserRow.columns), users.signed_out_at FROM users
+            SELECT \(UserRow.columns(of: tenant)), users.signed_out_at FROM users
             WHERE users.tenant_id = \(tenant) AND users.id = \(id)
             """)
         return try rows.first.map { row throws(PostgresError) in

@@ -102,7 +102,7 @@ extension FactsReading {
             """
             INSERT INTO pending_choices (identity, tenant_id, email_key, created_at, expires_at,
                 declined_at)
-            VALUES (substring(\(identityKey) FOR 36), \(tenant), \(attempt.email?.key ?? ""), \(change.now), \(end),
+            VALUES (substring(\(identityKey)::bytea FOR 36), \(tenant), \(attempt.email?.key ?? ""), \(change.now), \(end),
                 \(change.now))
             ON CONFLICT (identity, tenant_id) DO UPDATE
             SET expires_at = excluded.expires_at, declined_at = excluded.declined_at

@@ -44,7 +44,7 @@ extension EffectWriting {
                     """
                     INSERT INTO pending_choices (identity, tenant_id, email_key, created_at,
                         expires_at)
-                    VALUES (substring(\(identityKey) FOR 36), \(id), \(address), \(now), \(end))
+                    VALUES (substring(\(identityKey)::bytea FOR 36), \(id), \(address), \(now), \(end))
                     ON CONFLICT (identity, tenant_id) DO UPDATE
                     SET email_key = excluded.email_key, expires_at = excluded.expires_at
                     """)

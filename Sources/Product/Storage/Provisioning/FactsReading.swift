@@ -124,7 +124,7 @@ struct FactsReading: Sendable {
                 """
                 SELECT directory_tenants_of(\(identityKey))
                 UNION SELECT directory_tenants_of(\(email))
-                UNION SELECT directory_tenant_by_domain(name) FROM unnest(\(names)) AS name
+                UNION SELECT directory_tenant_by_domain(name) FROM unnest(\(names)::text[]) AS name
                 """)
             for row in rows {
                 if let id = try row.get(0, as: UUID?.self) { ids.insert(id) }

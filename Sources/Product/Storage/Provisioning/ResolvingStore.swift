@@ -123,7 +123,7 @@ extension Change {
             WHERE tenant_id = \(tenant) AND id = \(user.id) AND NOT EXISTS (
                 SELECT 1 FROM users o WHERE o.tenant_id = \(tenant)
                     AND o.email_key = \(email.key) AND o.status <> 'deleted')
-            RETURNING \(UserRow.columns)
+            RETURNING \(UserRow.columns(of: tenant))
             """)
         guard let row = rows.first else { throw try await emailTaken(email.key) }
         let moved = try UserRow(row)

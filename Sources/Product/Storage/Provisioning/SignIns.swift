@@ -112,7 +112,7 @@ extension Database {
             try await transaction.query(
                 """
                 UPDATE users u SET last_sign_in_at = seen.at
-                FROM (SELECT id, max(at) AS at FROM unnest(\(users), \(times)) AS given (id, at)
+                FROM (SELECT id, max(at) AS at FROM unnest(\(users)::uuid[], \(times)::timestamptz[]) AS given (id, at)
                     GROUP BY id) AS seen
                 WHERE u.tenant_id = \(tenant) AND u.id = seen.id AND (u.last_sign_in_at IS NULL
                     OR u.last_sign_in_at < seen.at - interval '1 minute')
@@ -123,9 +123,9 @@ extension Database {
                     email = coalesce(nullif(seen.email, ''), i.email),
                     email_vouched = CASE WHEN seen.email = '' THEN i.email_vouched
                         ELSE seen.vouched = 1 END
-                FROM (SELECT * FROM unnest(\(rows.map(\.key)), \(times),
-                    \(rows.map { $0.value.email ?? "" }),
-                    \(rows.map { $0.value.isTrustedAddress ? Int64(1) : 0 }))
+                FROM (SELECT * FROM unnest(\(rows.map(\.key))::uuid[], \(times)::timestamptz[],
+                    \(rows.map { $0.value.email ?? "" })::text[],
+                    \(rows.map { $0.value.isTrustedAddress ? Int64(1) : 0 })::bigint[])
                     AS given (id, at, email, vouched)) AS seen
                 WHERE i.tenant_id = \(tenant) AND i.id = seen.id
                     AND (i.last_used_at IS NULL OR i.last_used_at < seen.at - interval '1 minute'

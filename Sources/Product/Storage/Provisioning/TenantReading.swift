@@ -29,7 +29,7 @@ extension Change {
     func usersAt(_ emailKey: String) async throws(PostgresError) -> [UserFacts] {
         let rows = try await query(
             """
-            SELECT \(Self.userFacts) FROM users u
+            SELECT \(Self.userFacts(of: tenant)) FROM users u
             WHERE u.tenant_id = \(tenant) AND u.email_key = \(emailKey)
             ORDER BY u.deleted_at DESC NULLS FIRST, u.id LIMIT 3\(locking(" FOR UPDATE OF u"))
             """)
@@ -42,7 +42,7 @@ extension Change {
     func formerHolder(of emailKey: String) async throws(PostgresError) -> UserFacts? {
         let rows = try await query(
             """
-            SELECT \(Self.userFacts) FROM former_addresses f
+            SELECT \(Self.userFacts(of: tenant)) FROM former_addresses f
             JOIN users u ON u.tenant_id = \(tenant) AND u.id = f.user_id
             WHERE f.tenant_id = \(tenant) AND f.email_key = \(emailKey)
                 AND f.expires_at > \(now) AND u.status <> 'deleted'
@@ -77,7 +77,7 @@ extension Change {
         }
         let rows = try await query(
             """
-            SELECT \(Self.userFacts), i.id, u.email_key, i.tenants_word, \(isByAlias),
+            SELECT \(Self.userFacts(of: tenant)), i.id, u.email_key, i.tenants_word, \(isByAlias),
                 i.alias_count, i.linked_by_type IS NOT NULL
             FROM identities i JOIN users u ON u.tenant_id = \(tenant) AND u.id = i.user_id
             WHERE i.tenant_id = \(tenant) AND i.id IN (\(ids))
@@ -103,18 +103,19 @@ extension Change {
 
     /// Identities of a row that was never pending were linked by a rule or an operator: proved.
     /// What an operator linked manually is never wiped.
-    private static let userFacts: SQL =
+    private static func userFacts(of tenant: UUID) -> SQL {
         """
         u.id, u.status, u.role, u.source, u.deleted_at,
         (u.password_hash IS NOT NULL AND u.email_verified_at IS NOT NULL) OR EXISTS (
-            SELECT 1 FROM identities c WHERE c.tenant_id = u.tenant_id AND c.user_id = u.id
+            SELECT 1 FROM identities c WHERE c.tenant_id = \(tenant) AND c.user_id = u.id
                 AND (c.email_verified OR u.status <> 'pending')),
         (u.password_hash IS NOT NULL AND u.email_verified_at IS NULL) OR EXISTS (
-            SELECT 1 FROM identities c WHERE c.tenant_id = u.tenant_id AND c.user_id = u.id
+            SELECT 1 FROM identities c WHERE c.tenant_id = \(tenant) AND c.user_id = u.id
                 AND NOT c.email_verified AND u.status = 'pending'
                 AND c.linked_by_type IS NULL),
         u.email_verified_at IS NOT NULL
         """
+    }
 
     private static func user(_ row: Row, from at: Int) throws(PostgresError) -> UserFacts {
         UserFacts(
@@ -198,7 +199,7 @@ extension Change {
     ) async throws(PostgresError) -> (UserFacts?, IdentityKey?) {
         let rows = try await query(
             """
-            SELECT \(Self.userFacts), i.provider, i.issuer, i.subject
+            SELECT \(Self.userFacts(of: tenant)), i.provider, i.issuer, i.subject
             FROM invites v JOIN users u ON u.tenant_id = \(tenant) AND u.id = v.accepted_user_id
             LEFT JOIN identities i ON i.tenant_id = \(tenant) AND i.id = v.accepted_identity_id
             WHERE v.tenant_id = \(tenant) AND v.id = \(invite) AND u.id = \(user)

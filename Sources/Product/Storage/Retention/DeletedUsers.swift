@@ -43,7 +43,7 @@ extension Change {
     fileprivate func lockUser(_ id: UUID, deletedBy end: Timestamp) async throws -> UserRow? {
         let rows = try await query(
             """
-            SELECT \(UserRow.columns) FROM users WHERE tenant_id = \(tenant) AND id = \(id)
+            SELECT \(UserRow.columns(of: tenant)) FROM users WHERE tenant_id = \(tenant) AND id = \(id)
                 AND status = 'deleted' AND deleted_at <= \(end)
             FOR UPDATE OF users
             """)

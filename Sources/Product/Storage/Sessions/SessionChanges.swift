@@ -11,7 +11,7 @@ extension Change {
             """
             UPDATE users SET last_sign_in_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(user) AND status = 'active'
-            RETURNING \(UserRow.columns)
+            RETURNING \(UserRow.columns(of: tenant))
             """)
         guard let row = try rows.first.map(UserRow.init) else {
             throw StorageFailure.notFound("user")
@@ -62,7 +62,7 @@ extension Change {
             UPDATE users SET password_hash = \(hash), must_change_password = \(mustChange),
                 password_changed_at = \(now), version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(user) AND status <> 'deleted'
-            RETURNING \(UserRow.columns)
+            RETURNING \(UserRow.columns(of: tenant))
             """)
         guard let row = try rows.first.map(UserRow.init) else {
             throw StorageFailure.notFound("user")

@@ -71,7 +71,7 @@ extension TenantScope {
         let now = database.clock()
         let rows = try await read(
             """
-            SELECT \(UserRow.columns), \(UserSecrets.columns), \(UserSessionRow.columns), t.status
+            SELECT \(UserRow.columns(of: tenant)), \(UserSecrets.columns), \(UserSessionRow.columns), t.status
             FROM sessions s
             JOIN users ON users.tenant_id = \(tenant) AND users.id = s.user_id
             JOIN tenants t ON t.id = \(tenant)
@@ -117,7 +117,7 @@ extension TenantScope {
     ) async throws(PostgresError) -> (user: UserRow, secrets: UserSecrets, isKnown: Bool)? {
         let rows = try await read(
             """
-            SELECT \(UserRow.columns), \(UserSecrets.columns), EXISTS (
+            SELECT \(UserRow.columns(of: tenant)), \(UserSecrets.columns), EXISTS (
                 SELECT 1 FROM known_devices d WHERE d.tenant_id = \(tenant)
                     AND d.user_id = users.id AND d.key = \(device))
             FROM users WHERE users.tenant_id = \(tenant) AND users.email_key = \(emailKey)

@@ -42,7 +42,7 @@ extension Database {
             SELECT t.id, (SELECT count(*) FROM (
                 SELECT 1 FROM users u WHERE u.tenant_id = t.id AND u.status <> 'deleted'
                 LIMIT \(raw: "\(most + 1)")) AS capped)
-            FROM unnest(\(tenants)) AS t (id)
+            FROM unnest(\(tenants)::uuid[]) AS t (id)
             """)
         var counts: [UUID: ListTotal] = [:]
         for row in rows {

@@ -93,7 +93,7 @@ extension Change {
             """
             UPDATE users SET email = \(email), email_key = \(key), email_verified_at = \(now),
                 version = version + 1, updated_at = \(now)
-            WHERE tenant_id = \(tenant) AND id = \(user.id) RETURNING \(UserRow.columns)
+            WHERE tenant_id = \(tenant) AND id = \(user.id) RETURNING \(UserRow.columns(of: tenant))
             """)
         let changed = try rows.only(UserRow.init)
         try await query(

@@ -128,7 +128,7 @@ extension Change {
         let rows = try await query(
             """
             UPDATE users SET version = version + 1, updated_at = \(now)
-            WHERE tenant_id = \(tenant) AND id = \(user.id) RETURNING \(UserRow.columns)
+            WHERE tenant_id = \(tenant) AND id = \(user.id) RETURNING \(UserRow.columns(of: tenant))
             """)
         return try rows.only(UserRow.init)
     }

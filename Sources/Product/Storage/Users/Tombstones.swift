@@ -20,7 +20,7 @@ extension Change {
             try await query(
                 """
                 INSERT INTO tombstones (tenant_id, key, person, expires_at)
-                VALUES (\(tenant), substring(\(key) FOR 36), \(person), \(end))
+                VALUES (\(tenant), substring(\(key)::bytea FOR 36), \(person), \(end))
                 ON CONFLICT (tenant_id, key) DO UPDATE
                 SET person = excluded.person, expires_at = excluded.expires_at
                 """)

@@ -62,7 +62,8 @@ extension TenantScope {
     /// nil if the tenant has no such user; deleted users are included while their row exists.
     package func user(_ id: UUID) async throws(PostgresError) -> UserRow? {
         let rows = try await read(
-            "SELECT \(UserRow.columns) FROM users WHERE tenant_id = \(tenant) AND id = \(id)")
+            "SELECT \(UserRow.columns(of: tenant)) FROM users WHERE tenant_id = \(tenant) AND id = \(id)"
+        )
         return try rows.first.map(UserRow.init)
     }
 

@@ -34,7 +34,7 @@ package struct UserRow: ListedRow {
         """
 
     /// With the identities as one JSON document.
-    static let columns: SQL =
+    static func columns(of tenant: UUID) -> SQL {
         """
         \(ownColumns),
         (SELECT coalesce(jsonb_agg(jsonb_build_array(i.id, i.provider, i.issuer, i.subject, i.email,
@@ -42,8 +42,9 @@ package struct UserRow: ListedRow {
             (extract(epoch FROM i.last_used_at) * 1000000)::bigint, i.email_vouched, i.alias_count,
             i.linked_by_type, i.linked_by_id)
             ORDER BY i.created_at, i.id), '[]')
-        FROM identities i WHERE i.tenant_id = users.tenant_id AND i.user_id = users.id)
+        FROM identities i WHERE i.tenant_id = \(tenant) AND i.user_id = users.id)
         """
+    }
 
     /// How many there are: what is selected after `columns` begins here.
     static let end = 16

@@ -22,7 +22,7 @@ extension Change {
     package func lockUser(_ id: UUID) async throws -> UserRow {
         let rows = try await query(
             """
-            SELECT \(UserRow.columns) FROM users WHERE tenant_id = \(tenant) AND id = \(id)
+            SELECT \(UserRow.columns(of: tenant)) FROM users WHERE tenant_id = \(tenant) AND id = \(id)
             FOR UPDATE OF users
             """)
         guard let row = rows.first else { throw StorageFailure.notFound("user") }
@@ -42,7 +42,7 @@ extension Change {
             """
             UPDATE users SET name = \(name), role = \(role), version = version + 1,
                 updated_at = \(now)
-            WHERE tenant_id = \(tenant) AND id = \(row.id) RETURNING \(UserRow.columns)
+            WHERE tenant_id = \(tenant) AND id = \(row.id) RETURNING \(UserRow.columns(of: tenant))
             """)
         let edited = try rows.only(UserRow.init)
         try await putInSearch(edited)
@@ -97,7 +97,7 @@ extension Change {
             WHERE tenant_id = \(tenant) AND id = \(row.id) AND NOT EXISTS (
                 SELECT 1 FROM users o WHERE o.tenant_id = \(tenant)
                     AND o.email_key = \(row.emailKey) AND o.status <> 'deleted')
-            RETURNING \(UserRow.columns)
+            RETURNING \(UserRow.columns(of: tenant))
             """)
         guard let restored = rows.first else { throw try await emailTaken(row.emailKey) }
         var changes = AuditChanges()
@@ -115,7 +115,7 @@ extension Change {
             """
             UPDATE users SET status = \(status), status_before = \(before),
                 deleted_at = \(deletedAt), version = version + 1, updated_at = \(now)
-            WHERE tenant_id = \(tenant) AND id = \(row.id) RETURNING \(UserRow.columns)
+            WHERE tenant_id = \(tenant) AND id = \(row.id) RETURNING \(UserRow.columns(of: tenant))
             """)
         var changes = AuditChanges()
         changes.add("status", row.status, status)
