@@ -30,7 +30,8 @@ import Text
         var scope: TenantScope { service.storage.scope(tenant.id) }
 
         func count(_ rows: SQL) async throws -> Int {
-            try await scope.read("SELECT count(*) FROM \(rows)").first?.get(0, as: Int.self) ?? -1
+            try await scope.read("/* test */ SELECT count(*) FROM \(rows)").first?.get(
+                0, as: Int.self) ?? -1
         }
     }
 

@@ -28,7 +28,7 @@ import Text
         try await storage.scope(fixture.victim.id).change(by: .system) { change in
             // Everything of the person is held, as a real run would.
             for table in ["tenants", "users", "invites"] {
-                try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
+                try await change.query("/* test */ SELECT 1 FROM \(raw: table) FOR UPDATE")
             }
             let key = [0x65] + storage.personKey(emailKey: Self.ann)
             try await change.query(
@@ -90,7 +90,7 @@ import Text
         let storage = fixture.service.storage
         _ = try await Self.evaluate(fixture, 0, as: .tenantAdmin(fixture.evil))
         try await storage.scope(fixture.victim.id).change(by: .system) { change in
-            try await change.query("SELECT 1 FROM tenants FOR UPDATE")
+            try await change.query("/* test */ SELECT 1 FROM tenants FOR UPDATE")
             let answer = try await fixture.service.send(
                 .post, "/v1/hooks/pre-signup",
                 json: #"{"provider":"cognito","subject":"1","email":"\#(Self.ann)","#
@@ -109,7 +109,7 @@ import Text
         _ = try await fixture.service.session(role: .owner, tenant: nil)
         let storage = fixture.service.storage
         try await storage.scope(fixture.victim.id).change(by: .system) { change in
-            try await change.query("SELECT 1 FROM tenants FOR UPDATE")
+            try await change.query("/* test */ SELECT 1 FROM tenants FOR UPDATE")
             let answer = try await fixture.service.send(
                 .post, "/v1/hooks/pre-signup",
                 json: #"{"provider":"cognito","issuer":"\#(PoolFixture.pool)/x","subject":"1","#
@@ -228,7 +228,7 @@ import Text
         let storage = fixture.service.storage
         try await storage.scope(fixture.victim.id).change(by: .system) { change in
             for table in ["users", "invites"] {
-                try await change.query("SELECT 1 FROM \(raw: table) FOR UPDATE")
+                try await change.query("/* test */ SELECT 1 FROM \(raw: table) FOR UPDATE")
             }
             let key = [0x65] + storage.personKey(emailKey: Self.ann)
             try await change.query(

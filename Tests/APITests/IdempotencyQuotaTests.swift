@@ -37,9 +37,9 @@ import Text
         for part in 0..<10 {
             _ = try await service.storage.app.query(
                 """
-                INSERT INTO idempotency (principal, method, path, key_hash, body_hash, answer,
-                    created_at)
-                SELECT \("key \(key.id)"), 'POST', \("/\(part)"), convert_to(n::text, 'UTF8'),
+                INSERT INTO idempotency (tenant_id, principal, method, path, key_hash, body_hash,
+                    answer, created_at)
+                SELECT \(UUID.platform), \("key \(key.id)"), 'POST', \("/\(part)"), convert_to(n::text, 'UTF8'),
                     '\\x00'::bytea, \(raw: String(parts[1])), \(clock.now)
                 FROM generate_series(1, \(raw: String(parts[0]))) AS n
                 """)

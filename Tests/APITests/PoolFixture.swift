@@ -149,7 +149,7 @@ struct PoolFixture: Sendable {
 
     func count(_ rows: SQL, in tenant: TenantRow? = nil) async throws -> Int {
         try await service.storage.scope(tenant?.id ?? victim.id)
-            .read("SELECT count(*) FROM \(rows)").first?.get(0, as: Int.self) ?? -1
+            .read("/* test */ SELECT count(*) FROM \(rows)").first?.get(0, as: Int.self) ?? -1
     }
 }
 

@@ -125,7 +125,8 @@ struct ProvisioningFixture {
     /// How many rows a query counts in the tenant, or under the nil tenant.
     func count(_ sql: SQL, platform: Bool = false) async throws -> Int {
         let scope = service.storage.scope(platform ? .platform : tenant.id)
-        return try await scope.read("SELECT count(*) FROM \(sql)").first?.get(0, as: Int.self)
+        return try await scope.read("/* test */ SELECT count(*) FROM \(sql)").first?.get(
+            0, as: Int.self)
             ?? -1
     }
 

@@ -59,8 +59,8 @@ import Text
     {
         let service = try await TestService.make()
         let row = IdempotencyRow(
-            principal: "key 1", method: "POST", path: "/x", keyHash: [1], bodyHash: [2],
-            claim: .random())
+            tenant: .platform, principal: "key 1", method: "POST", path: "/x", keyHash: [1],
+            bodyHash: [2], claim: .random())
         let storage = service.storage
         #expect(try await storage.claimIdempotency(row) == .fresh)
         #expect(try await storage.claimIdempotency(row) == .inProgress)
@@ -95,8 +95,8 @@ import Text
         let tenant = try await service.makeTenant("acme")
         let storage = service.storage
         var late = IdempotencyRow(
-            principal: "key 1", method: "POST", path: "/x", keyHash: [1], bodyHash: [2],
-            claim: .random())
+            tenant: tenant.id, principal: "key 1", method: "POST", path: "/x", keyHash: [1],
+            bodyHash: [2], claim: .random())
         #expect(try await storage.claimIdempotency(late) == .fresh)
         _ = try await storage.app.query(
             "UPDATE idempotency SET created_at = created_at - interval '11 seconds'")

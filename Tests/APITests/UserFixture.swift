@@ -67,7 +67,7 @@ struct UserFixture {
 
     func count(_ condition: SQL) async throws -> Int {
         let rows = try await service.storage.scope(tenant.id).read(
-            "SELECT count(*) FROM \(condition)")
+            "/* test */ SELECT count(*) FROM \(condition)")
         return try #require(rows.first).get(0)
     }
 }

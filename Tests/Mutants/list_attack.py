@@ -363,8 +363,8 @@ MUTANTS = [
         "H5", "all tenants together mail an address without end",
         "MailFairnessTests/`an address is mailed fifty times an hour by all tenants together`",
         ("Sources/Product/Storage/Mail/MailLimits.swift",
-         "\\(recipient)\", MailLimit.ofRecipientInAll,",
-         "\\(recipient)\", MUTATED ? 1_000_000 : MailLimit.ofRecipientInAll,"),
+         "sent + recipient, MailLimit.ofRecipientInAll,",
+         "sent + recipient, MUTATED ? 1_000_000 : MailLimit.ofRecipientInAll,"),
     ),
     mutant(
         "H5", "a tenant mails without end",

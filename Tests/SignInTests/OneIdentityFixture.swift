@@ -100,7 +100,7 @@ struct OneIdentityFixture {
 
     func count(_ rows: SQL) async throws -> Int {
         try await service.storage.scope(tenant.id)
-            .read("SELECT count(*) FROM \(rows)").first?.get(0, as: Int.self) ?? -1
+            .read("/* test */ SELECT count(*) FROM \(rows)").first?.get(0, as: Int.self) ?? -1
     }
 
     /// What the database holds of a person: active users, identities, accepted invites, and the

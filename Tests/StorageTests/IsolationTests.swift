@@ -22,7 +22,7 @@ import Text
     /// Tables with a tenant's id that are no tenant's own; each has its own grants.
     private static let systemTables: Set<String> = [
         "operators", "providers", "mail", "provisioning_retries", "pending_choices", "reservations",
-        "shown_upstreams", "reset_asks", "client_secrets",
+        "shown_upstreams", "reset_asks", "client_secrets", "idempotency",
     ]
 
     /// Tables that the owner's functions read across tenants: whose an origin is, and the searched

@@ -40,8 +40,9 @@ import Text
         for (key, hours) in [(1, 23), (2, 25), (3, 48)] as [(UInt8, Int)] {
             _ = try await storage.app.query(
                 """
-                INSERT INTO idempotency (principal, method, path, key_hash, body_hash, created_at)
-                VALUES ('key', 'POST', '/x', \([key]), \([0] as [UInt8]),
+                INSERT INTO idempotency (tenant_id, principal, method, path, key_hash, body_hash,
+                    created_at)
+                VALUES (\(UUID.platform), 'key', 'POST', '/x', \([key]), \([0] as [UInt8]),
                     \(storage.clock().adding(seconds: Int64(-hours * 3600))))
                 """)
         }

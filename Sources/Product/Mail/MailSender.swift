@@ -75,7 +75,7 @@ package final class MailSender: Sendable {
     }
 
     private func end(_ mail: DueMail, _ failure: String?) async throws {
-        try await database.endMail(mail.id, failure: failure)
+        try await database.endMail(mail.id, of: mail.tenant, failure: failure)
         tell(mail, failure)
     }
 

@@ -53,7 +53,7 @@ struct EndedRows: Sendable {
 
     /// Every table whose rows expire.
     static let all: [EndedRows] = [
-        EndedRows(table: "idempotency", kind: .system, column: "created_at") { $0.answers },
+        EndedRows(table: "idempotency", kind: .tenant, column: "created_at") { $0.answers },
         EndedRows(table: "decisions", kind: .decisions, column: "created_at") { $0.decisions },
         EndedRows(table: "provisioning_retries", kind: .system, column: "created_at") {
             $0.decisions
@@ -77,7 +77,7 @@ struct EndedRows: Sendable {
         EndedRows(table: "failed_sign_ins", kind: .tenant, column: "created_at") {
             $0.failedSignIns
         },
-        EndedRows(table: "mail", kind: .system, column: "created_at") { $0.mail },
+        EndedRows(table: "mail", kind: .tenant, column: "created_at") { $0.mail },
         EndedRows(table: "reset_asks", kind: .system, column: "created_at") { _ in 7200 },
         EndedRows(table: "users", kind: .users, column: "deleted_at") { _ in Retention.deleted },
         EndedRows(table: "tenants", kind: .tenants, column: "deleted_at") { _ in

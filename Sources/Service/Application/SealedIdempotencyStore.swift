@@ -71,7 +71,8 @@ struct SealedIdempotencyStore: IdempotencyStore {
 
     private static func row(_ claim: IdempotencyClaim) -> IdempotencyRow {
         IdempotencyRow(
-            principal: principal(claim), method: claim.method.rawValue, path: claim.path,
+            tenant: claim.tenant ?? .platform, principal: principal(claim),
+            method: claim.method.rawValue, path: claim.path,
             keyHash: SHA256.hash(Array(claim.key.utf8)), bodyHash: SHA256.hash(claim.body),
             claim: claim.id)
     }

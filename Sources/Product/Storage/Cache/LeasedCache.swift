@@ -36,12 +36,9 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
 
     /// The entry, if it is fresh now.
     package func fresh(_ key: Key) -> Entry? {
-        guard let entry = find(key), replica.isFresh(entry.token, entry.tags) else { return nil }
+        guard let entry = found(key), replica.isFresh(entry.token, entry.tags) else { return nil }
         return entry
     }
-
-    /// The entry, fresh or not: the caller checks `Replica.isFresh` last.
-    package func found(_ key: Key) -> Entry? { find(key) }
 
     /// Stores an entry. `token` must be taken before the query of its value.
     package func keep(_ value: Value, for key: Key, token: Freshness.Token, tags: CacheTags) {
@@ -94,7 +91,8 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         return values.compactMap(\.self)
     }
 
-    private func find(_ key: Key) -> Entry? {
+    /// The entry, fresh or not: the caller checks `Replica.isFresh` last.
+    package func found(_ key: Key) -> Entry? {
         let half = half
         return shard(key).halves.withLock { halves in
             if let entry = halves.young[key] { return entry }

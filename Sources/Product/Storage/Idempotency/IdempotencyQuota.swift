@@ -68,7 +68,7 @@ extension Database {
     package func isOverStoredResponses(_ principal: String) async throws -> Bool {
         let now = clock()
         if let known = storedResponses.isOver(principal, at: now) { return known }
-        let rows = try await app.read(
+        let rows = try await platform.read(
             """
             SELECT count(*), coalesce(sum(octet_length(answer)), 0) FROM idempotency
             WHERE principal = \(principal) AND answer IS NOT NULL

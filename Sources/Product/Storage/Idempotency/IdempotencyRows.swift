@@ -3,6 +3,8 @@ import Text
 
 /// One use of an idempotency key as stored: digests only.
 package struct IdempotencyRow: Sendable {
+    /// The tenant of the path; the nil UUID if the path has none.
+    package var tenant: UUID
     package var principal: String
     package var method: String
     package var path: String
@@ -12,9 +14,10 @@ package struct IdempotencyRow: Sendable {
     package var claim: UUID
 
     package init(
-        principal: String, method: String, path: String, keyHash: [UInt8], bodyHash: [UInt8],
-        claim: UUID
+        tenant: UUID, principal: String, method: String, path: String, keyHash: [UInt8],
+        bodyHash: [UInt8], claim: UUID
     ) {
+        self.tenant = tenant
         self.principal = principal
         self.method = method
         self.path = path
@@ -34,8 +37,8 @@ package struct IdempotencyRow: Sendable {
 
     fileprivate var condition: SQL {
         """
-        principal = \(principal) AND method = \(method) AND path = \(path)
-            AND key_hash = \(keyHash)
+        tenant_id = \(tenant) AND principal = \(principal) AND method = \(method)
+            AND path = \(path) AND key_hash = \(keyHash)
         """
     }
 }
@@ -53,11 +56,11 @@ extension Database {
         let now = clock()
         let claimed = try await app.mark(
             """
-            INSERT INTO idempotency AS held (principal, method, path, key_hash, body_hash,
+            INSERT INTO idempotency AS held (tenant_id, principal, method, path, key_hash, body_hash,
                 claim, created_at)
-            VALUES (\(row.principal), \(row.method), \(row.path), \(row.keyHash),
-                \(row.bodyHash), \(row.claim), \(now))
-            ON CONFLICT (principal, method, path, key_hash) DO UPDATE
+            VALUES (\(row.tenant), \(row.principal), \(row.method), \(row.path),
+                \(row.keyHash), \(row.bodyHash), \(row.claim), \(now))
+            ON CONFLICT (tenant_id, principal, method, path, key_hash) DO UPDATE
                 SET body_hash = excluded.body_hash, claim = excluded.claim, answer = NULL,
                     created_at = excluded.created_at
                 WHERE held.created_at <= \(now.adding(seconds: -retention.answers))

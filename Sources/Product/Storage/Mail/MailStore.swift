@@ -49,7 +49,8 @@ extension Change {
             guard var mail = OutgoingMail(kind, plain) else { continue }
             edit(&mail)
             let sealed = try database.seal(mail.bytes, .mail, of: tenant, row: id)
-            try await query("UPDATE mail SET letter = \(sealed) WHERE id = \(id)")
+            try await query(
+                "UPDATE mail SET letter = \(sealed) WHERE tenant_id = \(tenant) AND id = \(id)")
         }
     }
 
@@ -76,6 +77,8 @@ extension Database {
     /// Seconds for which a replica leases a mail; after a crash another takes it then.
     static let mailLease: Int64 = 300
     package static let mailBatch = 5
+    /// So many senders, in all replicas, find mail for a batch at the same moment.
+    static let mailTakers = 8
     package static let mailAttempts = 8
     /// Seconds between the turns of a tenant's mails: longer than a mail takes, so that a tenant
     /// with many mails always queues behind one with few.
@@ -86,29 +89,34 @@ extension Database {
     /// is over.
     package func takeDueMail() async throws -> [DueMail] {
         let now = clock()
-        let rows = try await app.query(
+        let due = try await platform.read(
             """
-            WITH taken AS (UPDATE mail SET attempts = attempts + 1,
-                next_at = \(now.adding(seconds: Self.mailLease))
-            WHERE id IN (SELECT id FROM mail WHERE next_at <= \(now) ORDER BY turn, id
-                LIMIT \(Self.mailBatch) FOR UPDATE SKIP LOCKED)
-            RETURNING id, tenant_id, kind, about, letter, attempts, turn)
-            SELECT * FROM taken ORDER BY turn, id
+            SELECT id, tenant_id FROM mail WHERE next_at <= \(now) ORDER BY turn, id
+            LIMIT \(Self.mailBatch * Self.mailTakers)
             """)
         var found: [DueMail] = []
-        for row in rows {
-            let (id, tenant): (UUID, UUID) = (try row.get(0), try row.get(1))
-            let sealed: [UInt8]? = try row.get(4)
+        for next in due where found.count < Self.mailBatch {
+            let (id, tenant): (UUID, UUID) = (try next.get(0), try next.get(1))
+            let taken = try await app.query(
+                """
+                UPDATE mail SET attempts = attempts + 1,
+                    next_at = \(now.adding(seconds: Self.mailLease))
+                WHERE tenant_id = \(tenant) AND id = \(id) AND next_at <= \(now)
+                RETURNING kind, about, letter, attempts
+                """)
+            // Another sender took it meanwhile.
+            guard let row = taken.first else { continue }
+            let sealed: [UInt8]? = try row.get(2)
             let plain = try? open(sealed ?? [], .mail, of: tenant, row: id)
-            guard let kind = OutgoingMail.Kind(rawValue: try row.get(2)), let plain,
+            guard let kind = OutgoingMail.Kind(rawValue: try row.get(0)), let plain,
                 let mail = OutgoingMail(kind, plain)
             else {
-                try await endMail(id, failure: "unreadable: sealed under another key")
+                try await endMail(id, of: tenant, failure: "unreadable: sealed under another key")
                 continue
             }
             found.append(
                 DueMail(
-                    id: id, tenant: tenant, about: try row.get(3), attempts: try row.get(5),
+                    id: id, tenant: tenant, about: try row.get(1), attempts: try row.get(3),
                     mail: mail))
         }
         return found
@@ -116,7 +124,7 @@ extension Database {
 
     /// How many are still to be sent; at most 100,000 are counted.
     package func waitingMail() async throws(PostgresError) -> Int {
-        let rows = try await app.read(
+        let rows = try await platform.read(
             """
             SELECT count(*) FROM (
                 SELECT 1 FROM mail WHERE next_at IS NOT NULL LIMIT 100000) AS waiting
@@ -125,12 +133,14 @@ extension Database {
     }
 
     /// The mail server accepted the mail, or it is given up for this reason.
-    package func endMail(_ id: UUID, failure: String?) async throws(PostgresError) {
+    package func endMail(
+        _ id: UUID, of tenant: UUID, failure: String?
+    ) async throws(PostgresError) {
         _ = try await app.query(
             """
             UPDATE mail SET letter = NULL, next_at = NULL, ended_at = \(clock()),
                 failure = \(failure)
-            WHERE id = \(id) AND next_at IS NOT NULL
+            WHERE tenant_id = \(tenant) AND id = \(id) AND next_at IS NOT NULL
             """)
     }
 
@@ -140,7 +150,7 @@ extension Database {
         _ = try await app.query(
             """
             UPDATE mail SET next_at = \(next), turn = greatest(turn, \(next)), failure = \(failure)
-            WHERE id = \(mail.id) AND attempts = \(mail.attempts) AND next_at IS NOT NULL
+            WHERE tenant_id = \(mail.tenant) AND id = \(mail.id) AND attempts = \(mail.attempts) AND next_at IS NOT NULL
             """)
     }
 }

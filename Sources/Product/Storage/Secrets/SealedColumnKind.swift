@@ -60,53 +60,45 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         "SELECT count(*) FROM (\(source)) AS sealed_rows WHERE substring(sealed FOR 4) = \(id)"
     }
 
+    /// The table, and its column with the sealed values.
+    private var place: (table: String, column: String) {
+        switch self {
+        case .providerSecrets: ("providers", "secret")
+        case .clientSecrets: ("client_secrets", "sealed")
+        case .hookCredentials: ("hook_credentials", "sealed")
+        case .mail: ("mail", "letter")
+        case .signingKeys: ("signing_keys", "sealed")
+        }
+    }
+
     /// Replaces a value, unless it was changed concurrently.
     func replace(_ entry: Entry, by sealed: [UInt8]) -> SQL {
-        switch self {
-        case .providerSecrets:
+        let row: SQL =
+            switch self {
+            case .signingKeys: "kid = \(entry.key)"
+            case .mail: "tenant_id = \(entry.tenant) AND id = \(entry.id)"
+            case .providerSecrets, .clientSecrets, .hookCredentials: "id = \(entry.id)"
+            }
+        return """
+            UPDATE \(raw: place.table) SET \(raw: place.column) = \(sealed)
+            WHERE \(row) AND \(raw: place.column) = \(entry.sealed)
             """
-            UPDATE providers SET secret = \(sealed)
-            WHERE id = \(entry.id) AND secret = \(entry.sealed)
-            """
-        case .clientSecrets:
-            """
-            UPDATE client_secrets SET sealed = \(sealed)
-            WHERE id = \(entry.id) AND sealed = \(entry.sealed)
-            """
-        case .hookCredentials:
-            """
-            UPDATE hook_credentials SET sealed = \(sealed)
-            WHERE id = \(entry.id) AND sealed = \(entry.sealed)
-            """
-        case .mail:
-            "UPDATE mail SET letter = \(sealed) WHERE id = \(entry.id) AND letter = \(entry.sealed)"
-        case .signingKeys:
-            """
-            UPDATE signing_keys SET sealed = \(sealed)
-            WHERE kid = \(entry.key) AND sealed = \(entry.sealed)
-            """
-        }
     }
 
     /// Deletes the values that no key opens any more.
     func forget(except ids: [[UInt8]]) -> SQL {
+        let column = place.column
+        let lost: SQL = "NOT substring(\(raw: column) FOR 4) = ANY (\(ids))"
         switch self {
         case .providerSecrets:
-            """
-            UPDATE providers SET secret = NULL
-            WHERE secret IS NOT NULL AND NOT substring(secret FOR 4) = ANY (\(ids))
-            """
-        case .clientSecrets:
-            "DELETE FROM client_secrets WHERE NOT substring(sealed FOR 4) = ANY (\(ids))"
-        case .hookCredentials:
-            "DELETE FROM hook_credentials WHERE NOT substring(sealed FOR 4) = ANY (\(ids))"
+            return "UPDATE providers SET secret = NULL WHERE secret IS NOT NULL AND \(lost)"
         case .mail:
-            """
-            UPDATE mail SET letter = NULL, next_at = NULL, ended_at = now(), failure = 'dropped'
-            WHERE letter IS NOT NULL AND NOT substring(letter FOR 4) = ANY (\(ids))
-            """
-        case .signingKeys:
-            "DELETE FROM signing_keys WHERE NOT substring(sealed FOR 4) = ANY (\(ids))"
+            return """
+                UPDATE mail SET letter = NULL, next_at = NULL, ended_at = now(), failure = 'dropped'
+                WHERE letter IS NOT NULL AND \(lost)
+                """
+        case .clientSecrets, .hookCredentials, .signingKeys:
+            return "DELETE FROM \(raw: place.table) WHERE \(lost)"
         }
     }
 

@@ -39,12 +39,9 @@ extension Change {
     /// Stored responses about the user; those that contain a secret are sealed under the caller's
     /// own key and expire within a day.
     func redactStoredResponses(of row: UserRow) async throws {
-        let slug = try await query("SELECT slug FROM tenants WHERE id = \(tenant)")
-        var paths = ["/v1/tenants/\(tenant)/%"]
-        if let row = slug.first { paths.append("/v1/tenants/\(try row.get(0, as: String.self))/%") }
         try await query(
             """
-            DELETE FROM idempotency WHERE path LIKE ANY (\(paths)) AND answer IS NOT NULL
+            DELETE FROM idempotency WHERE tenant_id = \(tenant) AND answer IS NOT NULL
                 AND position(\(Array(row.id.description.utf8)) IN answer) > 0
             """)
     }
