@@ -91,9 +91,7 @@ package final class SigningKey: @unchecked Sendable {
             + "\"alg\":\"ES256\",\"use\":\"sig\"}"
     }
 
-    private static func pem(
-        _ write: (OpaquePointer) -> Bool
-    ) throws(CryptographyError) -> String {
+    private static func pem(_ write: (OpaquePointer) -> Bool) throws(CryptographyError) -> String {
         guard let memory = BIO_new(BIO_s_mem()) else { throw .libraryFailed }
         defer { BIO_free(memory) }
         guard write(memory) else { throw .libraryFailed }

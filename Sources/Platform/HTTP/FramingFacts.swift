@@ -73,9 +73,7 @@ struct FramingFacts {
     }
 
     /// Digits only. A leading zero is refused: some parsers read octal.
-    private mutating func readLength(
-        _ value: UnsafeBufferPointer<UInt8>
-    ) throws(HTTPError) {
+    private mutating func readLength(_ value: UnsafeBufferPointer<UInt8>) throws(HTTPError) {
         guard !value.isEmpty, value.allSatisfy(isDigit), value.count == 1 || value[0] != 0x30
         else { throw HTTPError(400, "Content-Length is malformed.") }
         guard value.count <= 18 else {

@@ -36,9 +36,7 @@ package struct Listener: Sendable {
     }
 
     /// `backlog` 0: bound only, no client can connect.
-    private init(
-        _ host: String, _ port: Int, backlog: Int32, isShared: Bool
-    ) throws(ListenError) {
+    private init(_ host: String, _ port: Int, backlog: Int32, isShared: Bool) throws(ListenError) {
         let made = gh_listen(host, UInt16(truncatingIfNeeded: port), backlog, isShared ? 1 : 0)
         guard made >= 0 else { throw .refused("\(host):\(port)", code: errno) }
         descriptor = made
@@ -46,9 +44,7 @@ package struct Listener: Sendable {
     }
 
     /// `address`: `host:port`, where host is numeric, `localhost`, or `*` for every address.
-    package static func parse(
-        _ address: String
-    ) throws(ListenError) -> (host: String, port: Int) {
+    package static func parse(_ address: String) throws(ListenError) -> (host: String, port: Int) {
         let bytes = Array(address.utf8)
         guard let colon = bytes.lastIndex(of: 0x3A) else { throw .badAddress(address) }
         let digits = bytes[(colon + 1)...]
@@ -72,9 +68,7 @@ package struct Listener: Sendable {
     /// One listener for each loop at one address: the first binds, the others share its port.
     /// Throws if another process listens there: with a shared port each process would get some of
     /// the connections unnoticed.
-    package static func group(
-        _ address: String, count: Int
-    ) throws(ListenError) -> [Listener] {
+    package static func group(_ address: String, count: Int) throws(ListenError) -> [Listener] {
         let (host, port) = try parse(address)
         try probe(address)
         var made = [try Listener(host: host, port: port)]

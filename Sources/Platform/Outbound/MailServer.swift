@@ -81,9 +81,7 @@ private final class MailTransfer {
         rest = message.bytes[...]
     }
 
-    func run(
-        _ url: String, authorities: String?, _ handle: CurlHandle
-    ) throws(MailFailure) {
+    func run(_ url: String, authorities: String?, _ handle: CurlHandle) throws(MailFailure) {
         prepare(url, authorities: authorities, handle)
         let code = curl_easy_perform(handle.raw)
         guard code != CURLE_OK else { return }

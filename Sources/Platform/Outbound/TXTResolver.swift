@@ -45,9 +45,7 @@ package final class TXTResolver: Sendable {
 
     /// Each record as one text; empty if the name has none or does not exist. `name` is an A-label
     /// name without a trailing dot. `owner`: the tenant that configured it; nil: the platform.
-    package func records(
-        of name: String, for owner: UUID?
-    ) async throws(Failure) -> [String] {
+    package func records(of name: String, for owner: UUID?) async throws(Failure) -> [String] {
         let server = server
         guard await owners.enter(owner, limit: Self.questionsOfOwner) else { throw .busy }
         defer { owners.leave(owner) }

@@ -48,9 +48,7 @@ package final class ConnectionBudget: Sendable {
     }
 
     /// Asks to be called when one is returned; a pool waits at most once.
-    func wish(
-        for pool: AnyObject, borrowed: Int, _ call: @escaping @Sendable () -> Void
-    ) {
+    func wish(for pool: AnyObject, borrowed: Int, _ call: @escaping @Sendable () -> Void) {
         let id = ObjectIdentifier(pool)
         state.withLock { state in
             guard !state.wishes.contains(where: { $0.pool == id }) else { return }

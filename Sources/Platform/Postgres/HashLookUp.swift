@@ -23,7 +23,7 @@ package final class HashLookUp: Sendable {
         self.postgres = postgres
         text = """
             SELECT found.*, asked.position
-            FROM unnest($1, $2) WITH ORDINALITY AS asked (tenant, hash, position)
+            FROM unnest($1::uuid[], $2::bytea[]) WITH ORDINALITY AS asked (tenant, hash, position)
             CROSS JOIN LATERAL (SELECT \(columns) FROM \(table)
                 WHERE tenant_id = asked.tenant AND \(hash) = asked.hash LIMIT 1) AS found
             """

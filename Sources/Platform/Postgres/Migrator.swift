@@ -114,9 +114,7 @@ package enum Migrator {
         return files
     }
 
-    private static func contents(
-        _ path: String, _ name: String
-    ) throws(MigrationError) -> String {
+    private static func contents(_ path: String, _ name: String) throws(MigrationError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw MigrationError(name: name, reason: "cannot be read") }
         defer { close(descriptor) }

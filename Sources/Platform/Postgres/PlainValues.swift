@@ -18,9 +18,7 @@ extension Row {
     }
 
     /// Throws `.decoding` if the column is NULL, missing or not 16 bytes.
-    package func get(
-        _ column: Int, as type: UUID.Type = UUID.self
-    ) throws(PostgresError) -> UUID {
+    package func get(_ column: Int, as type: UUID.Type = UUID.self) throws(PostgresError) -> UUID {
         try value(column)
     }
 
@@ -46,23 +44,17 @@ extension Row {
     }
 
     /// Throws `.decoding` if the column is NULL, missing or no integer.
-    package func get(
-        _ column: Int, as type: Int.Type = Int.self
-    ) throws(PostgresError) -> Int {
+    package func get(_ column: Int, as type: Int.Type = Int.self) throws(PostgresError) -> Int {
         try value(column)
     }
 
     /// nil if the column is NULL; throws `.decoding` if it is missing or no integer.
-    package func get(
-        _ column: Int, as type: Int?.Type = Int?.self
-    ) throws(PostgresError) -> Int? {
+    package func get(_ column: Int, as type: Int?.Type = Int?.self) throws(PostgresError) -> Int? {
         try valueIfAny(column)
     }
 
     /// Throws `.decoding` if the column is NULL, missing or not one byte.
-    package func get(
-        _ column: Int, as type: Bool.Type = Bool.self
-    ) throws(PostgresError) -> Bool {
+    package func get(_ column: Int, as type: Bool.Type = Bool.self) throws(PostgresError) -> Bool {
         try value(column)
     }
 

@@ -16,9 +16,7 @@ package final class Postgres: Sendable {
     /// Connects at once, and again whenever the database comes back; `loops` must not be empty.
     /// `reserved`: each loop's connections of the budget; a loop with none uses another's. Without
     /// a budget each loop has its own.
-    package init(
-        configuration: PostgresConfiguration, loops: [EventLoop], reserved: [Int]? = nil
-    ) {
+    package init(configuration: PostgresConfiguration, loops: [EventLoop], reserved: [Int]? = nil) {
         precondition(!loops.isEmpty, "no event loop")
         self.configuration = configuration
         self.loops = loops
@@ -51,9 +49,7 @@ package final class Postgres: Sendable {
     }
 
     /// `read` without a task: `finish` is called on the calling loop, maybe before this returns.
-    package func read(
-        _ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void
-    ) {
+    package func read(_ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void) {
         let pool = pool(forReads: true)
         if pool.loop.isCurrent { return pool.read(Statement(sql, .read, finish: finish)) }
         guard let caller = EventLoop.current else {
@@ -68,9 +64,7 @@ package final class Postgres: Sendable {
     }
 
     /// A read with `app.tenant` set, in one round trip, under the rules of `read`.
-    package func tenantRead(
-        _ tenant: UUID, _ sql: SQL
-    ) async throws(PostgresError) -> Rows {
+    package func tenantRead(_ tenant: UUID, _ sql: SQL) async throws(PostgresError) -> Rows {
         try await send(sql, .read, tenant: tenant)
     }
 

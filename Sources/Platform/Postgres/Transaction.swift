@@ -13,6 +13,10 @@ package struct Transaction: Sendable {
         if Deadline.current?.isOver == true { throw PostgresError.requestIsOver }
         return try await session.send(sql).get()
     }
+
+    /// One statement whose answer is not needed: it travels with the next one or with COMMIT, in order, and
+    /// its failure is theirs.
+    package func queryLater(_ sql: SQL) { session.sendLater(sql) }
 }
 
 /// A transaction that its holder must end exactly once.

@@ -31,9 +31,7 @@ package final class Server: Sendable {
 
     /// Listens at `host:port` (`[v6]:port`, `localhost:port`, `*:port`) and returns the bound port,
     /// also if 0 was requested. May be called for several addresses.
-    package func start(
-        address: String, tls: TLSContext? = nil
-    ) async throws(ListenError) -> Int {
+    package func start(address: String, tls: TLSContext? = nil) async throws(ListenError) -> Int {
         let listeners = try Listener.group(address, count: workers.count)
         for (worker, listener) in zip(workers, listeners) {
             worker.loop.perform { worker.value.listen(listener, tls: tls) }

@@ -119,9 +119,7 @@ package final class ProviderDocuments: Sendable {
         }
     }
 
-    private func step(
-        _ key: String, hasWaited: Bool, _ isEnough: (Documents) -> Bool
-    ) -> Step {
+    private func step(_ key: String, hasWaited: Bool, _ isEnough: (Documents) -> Bool) -> Step {
         let now = clock()
         return entries.withLock { entries in
             var entry = entries[key] ?? Entry()

@@ -50,12 +50,15 @@ package struct Change: Sendable {
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {
         try await transaction.query(sql)
     }
+
+    /// A statement whose answer is not needed: it travels with the next one or with COMMIT.
+    func queryLater(_ sql: SQL) { transaction.queryLater(sql) }
 }
 
 extension Change {
     /// Switches the same transaction to another tenant: only its rows are visible from now on.
     func switching(to tenant: UUID) async throws(PostgresError) -> Change {
-        try await query("SELECT set_config('app.tenant', \(tenant.description), true)")
+        queryLater("SELECT set_config('app.tenant', \(tenant.description), true)")
         return Change(
             tenant: tenant, actor: actor, now: now, transaction: transaction,
             invalidations: invalidations, locksRows: locksRows)

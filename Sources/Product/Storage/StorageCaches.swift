@@ -43,9 +43,7 @@ extension StorageCaches {
 extension Database {
     /// `apiKey(locator:hash:)`, cached. Only active keys are cached, so a key that is created or
     /// reactivated needs no invalidation.
-    package func fetchKey(
-        locator: String, hash: KeyHash
-    ) async throws -> PresentedKey? {
+    package func fetchKey(locator: String, hash: KeyHash) async throws -> PresentedKey? {
         try await caches.keys.value(
             hash, tags: { $0.flatMap(\.tags) },
             query: { try await apiKey(locator: locator, hash: hash) })
@@ -74,9 +72,7 @@ extension Database {
     }
 
     /// `origins(_:of:)`, cached.
-    package func fetchOrigins(
-        _ listed: [String], of holder: CORSOwner
-    ) async throws -> CORSRows {
+    package func fetchOrigins(_ listed: [String], of holder: CORSOwner) async throws -> CORSRows {
         try await caches.origins.value(
             CORSLookup(holder: holder, listed: listed), tags: { $0.tags(of: holder) },
             query: { try await origins(listed, of: holder) })

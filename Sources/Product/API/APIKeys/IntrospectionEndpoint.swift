@@ -39,9 +39,7 @@ enum IntrospectionEndpoint {
 
     /// nil if it is invalid, or the caller may not ask about it: the response does not say which
     /// (RFC 7662 section 2.2).
-    private static func facts(
-        of token: String, _ call: Call
-    ) async throws -> [JSONValue.Member]? {
+    private static func facts(of token: String, _ call: Call) async throws -> [JSONValue.Member]? {
         if token.utf8.starts(with: "gate_".utf8) { return try await facts(ofKey: token, call) }
         let caller = call.principal.subject
         return try await call.services.activeToken(token) {

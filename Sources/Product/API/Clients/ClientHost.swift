@@ -34,9 +34,7 @@ struct HostBinding {
     }
 
     /// 422 with the first host of `next` that is neither in `current` nor allowed to the caller.
-    func check(
-        _ next: [String], besides current: [String], in change: Change
-    ) async throws {
+    func check(_ next: [String], besides current: [String], in change: Change) async throws {
         for (index, host) in next.enumerated()
         where !current.contains(where: { sameBytes($0, host) }) {
             if let fault = refusal(of: host) { throw Self.refuse(index, fault) }

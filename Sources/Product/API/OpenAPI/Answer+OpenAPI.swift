@@ -3,9 +3,7 @@ import HTTP
 import JSON
 
 extension Answer {
-    func response(
-        _ schemas: inout SchemaWriter, isExported: Bool
-    ) -> JSONValue {
+    func response(_ schemas: inout SchemaWriter, isExported: Bool) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("description", .string(summary.isEmpty ? "Status \(status)." : summary))
         ]

@@ -15,9 +15,7 @@ package struct CORSPolicyEnforcer: Sendable {
 
     /// `publicURL`: the server's public URL; its origin is our own. On a loopback address every
     /// spelling of that address is. `profiles`: of the client contracts, by their names.
-    package init(
-        database: Database, publicURL: String, profiles: [String: CORSProfile] = [:]
-    ) {
+    package init(database: Database, publicURL: String, profiles: [String: CORSProfile] = [:]) {
         self.database = database
         self.profiles = profiles
         own = Self.ownOrigins(publicURL)
@@ -96,9 +94,7 @@ package struct CORSPolicyEnforcer: Sendable {
         return [origin, start + "*" + String(origin[dot...])]
     }
 
-    private func question(
-        _ request: Request, _ match: RouteMatch<Endpoint>?
-    ) -> CORSRequest {
+    private func question(_ request: Request, _ match: RouteMatch<Endpoint>?) -> CORSRequest {
         let headers = request.all("access-control-request-headers")
         let profile = CORSScope.client(of: request.path).flatMap { profiles[$0] } ?? .management
         return CORSRequest(

@@ -49,9 +49,7 @@ package enum CORSScope: Sendable, Equatable {
 
     /// The owner of the rows to query. `locator`: of the tenant in the request's credential or
     /// token.
-    func holder(
-        isPreflight: Bool, locator: @autoclosure () -> String?
-    ) -> Database.CORSOwner {
+    func holder(isPreflight: Bool, locator: @autoclosure () -> String?) -> Database.CORSOwner {
         switch self {
         case .tenant(let text): .tenant(text)
         case .platform, .publicDocument: .platform

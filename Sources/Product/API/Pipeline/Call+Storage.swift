@@ -35,9 +35,7 @@ extension Call {
 
 extension Call {
     /// A store's page as the response.
-    func list<Row>(
-        _ page: ListPage<Row>, write: (Row, inout JSONWriter) -> Void
-    ) -> Response {
+    func list<Row>(_ page: ListPage<Row>, write: (Row, inout JSONWriter) -> Void) -> Response {
         list(
             page.rows, next: page.next.map { Cursor(key: $0.value, id: $0.id) },
             total: Total(page.total.value, exact: page.total.exact), write: write)

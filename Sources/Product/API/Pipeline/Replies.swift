@@ -4,9 +4,7 @@ import Text
 
 extension Response {
     /// JSON that is already bytes.
-    package static func json(
-        _ status: Int = 200, bytes: [UInt8], etag: String? = nil
-    ) -> Response {
+    package static func json(_ status: Int = 200, bytes: [UInt8], etag: String? = nil) -> Response {
         var response = Response(status, type: "application/json", bytes)
         if let etag { response.fields.append(Field("etag", etag)) }
         return response

@@ -135,9 +135,7 @@ struct TokenSignIn {
         return fitting[0]
     }
 
-    private func claims(
-        of token: IDToken, from party: RelyingParty
-    ) async throws -> IDClaims {
+    private func claims(of token: IDToken, from party: RelyingParty) async throws -> IDClaims {
         let documents = try call.services.providerDocuments
         do throws(FederationFault) {
             return try await documents.claims(of: token, from: party)

@@ -37,9 +37,7 @@ package struct APIKeyBounds: Sendable, Equatable {
 
     /// The parts in which `other` exceeds this. Scopes of a tenant's catalogue give no rights at
     /// `/v1` and do not count, unless the key itself is being widened (`countsCatalogue`).
-    package func exceeded(
-        by other: APIKeyBounds, countsCatalogue: Bool = false
-    ) -> [Part] {
+    package func exceeded(by other: APIKeyBounds, countsCatalogue: Bool = false) -> [Part] {
         Part.allCases.filter { part in
             switch part {
             case .scopes: !covers(scopes: other.scopes, countsCatalogue)

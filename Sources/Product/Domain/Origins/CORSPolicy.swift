@@ -151,9 +151,7 @@ package struct CORSPolicy: Sendable {
             headers: [.init("vary", vary)])
     }
 
-    private static func origin(
-        _ request: CORSRequest, _ match: Match
-    ) -> [CORSDecision.Header] {
+    private static func origin(_ request: CORSRequest, _ match: Match) -> [CORSDecision.Header] {
         let origin = CORSDecision.Header("access-control-allow-origin", match.echo)
         guard mayCarryCredentials(request, match) else { return [origin] }
         return [origin, .init("access-control-allow-credentials", "true")]

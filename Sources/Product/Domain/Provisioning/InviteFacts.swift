@@ -79,9 +79,7 @@ package struct Reservation: Sendable, Equatable {
     package var sub: String?
 
     /// `caller` is the nil UUID for the platform.
-    package init(
-        caller: UUID, tenantID: UUID? = nil, inviteID: UUID? = nil, sub: String? = nil
-    ) {
+    package init(caller: UUID, tenantID: UUID? = nil, inviteID: UUID? = nil, sub: String? = nil) {
         self.caller = caller
         self.tenantID = tenantID
         self.inviteID = inviteID

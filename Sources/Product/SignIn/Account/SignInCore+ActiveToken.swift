@@ -6,9 +6,7 @@ import Text
 extension SignInCore {
     /// An access token of ours or an app's opaque one, if a request with it would now be admitted;
     /// nil for everything else. `mayAsk`: by the tenant that the token itself names.
-    package func activeToken(
-        _ token: String, mayAsk: (UUID) -> Bool
-    ) async throws -> ActiveToken? {
+    package func activeToken(_ token: String, mayAsk: (UUID) -> Bool) async throws -> ActiveToken? {
         if token.utf8.contains(UInt8(ascii: ".")) {
             guard let claims = try await tokens.verify(token), mayAsk(claims.tenant),
                 let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),

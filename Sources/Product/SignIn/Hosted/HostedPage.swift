@@ -36,9 +36,7 @@ struct HostedPage {
         }
     }
 
-    mutating func passwordForm(
-        of email: String, to path: String, _ hidden: [(String, String)]
-    ) {
+    mutating func passwordForm(of email: String, to path: String, _ hidden: [(String, String)]) {
         body +=
             Self.form(path, hidden) + """
                 <label for="email">Address</label>\

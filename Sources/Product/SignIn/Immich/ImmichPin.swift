@@ -50,9 +50,7 @@ enum ImmichPin {
         return .noContent
     }
 
-    private static func prove(
-        _ call: ClientCall, _ person: SignedIn, _ input: Input
-    ) async throws {
+    private static func prove(_ call: ClientCall, _ person: SignedIn, _ input: Input) async throws {
         if person.secrets.pinHash == nil { throw SignInRefusal.pinMissing }
         if let password = input.optionalString("password") {
             guard try await call.isPassword(password, of: person) else {

@@ -27,9 +27,7 @@ extension ClientCall {
                 isAssertedByTenant: person.provider.tenantID != nil))
     }
 
-    private func useLinkGrant(
-        _ token: String, for signIn: GrantedSignIn
-    ) async throws -> GrantUse {
+    private func useLinkGrant(_ token: String, for signIn: GrantedSignIn) async throws -> GrantUse {
         guard let locator = TenantToken.locator(token), sameBytes(locator, tenant.locator) else {
             return .unknown
         }

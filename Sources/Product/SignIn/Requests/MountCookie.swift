@@ -4,9 +4,7 @@ import Text
 extension ClientCall {
     /// A cookie of this mount, in the order of attributes that apps' own tests compare.
     /// `isHidden`: from scripts.
-    func cookie(
-        _ name: String, _ value: String, seconds: Int64, isHidden: Bool = true
-    ) -> Field {
+    func cookie(_ name: String, _ value: String, seconds: Int64, isHidden: Bool = true) -> Field {
         let end = now.microseconds / 1_000_000 + seconds
         var text = "\(name)=\(value); Max-Age=\(seconds); Path=\(cookiePath); "
         text += "Expires=\(HTTPDate.text(end))"

@@ -27,9 +27,7 @@ enum ThinkWorkOptions {
     }
 
     /// In the pool's order. Keys are unique, and so are labels.
-    private static func options(
-        _ upstreams: [ThinkWorkUpstream], _ client: String
-    ) -> [JSONValue] {
+    private static func options(_ upstreams: [ThinkWorkUpstream], _ client: String) -> [JSONValue] {
         var keys: [String] = []
         return upstreams.map { upstream in
             let lower = asciiLowercased(upstream.name)

@@ -11,9 +11,7 @@ package struct AccessTokens: Sendable {
     private let clock: @Sendable () -> Timestamp
 
     /// `issuer`: the public address. `signingKey`: a PEM that signs instead of the database's keys.
-    package init(
-        database: Database, issuer: String, signingKey: String? = nil
-    ) throws {
+    package init(database: Database, issuer: String, signingKey: String? = nil) throws {
         keys = try SigningKeys(database: database, given: signingKey)
         self.issuer = issuer
         clock = database.clock

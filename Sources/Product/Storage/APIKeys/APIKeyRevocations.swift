@@ -155,9 +155,7 @@ extension Change {
 
     /// The same transaction in another tenant: a platform key and the keys that it created may be
     /// in different tenants. Row-level security applies there as well.
-    func at<Result>(
-        _ other: UUID, _ body: (Change) async throws -> Result
-    ) async throws -> Result {
+    func at<Result>(_ other: UUID, _ body: (Change) async throws -> Result) async throws -> Result {
         if other == tenant { return try await body(self) }
         try await query("SELECT set_config('app.tenant', \(other.description), true)")
         let result = try await body(

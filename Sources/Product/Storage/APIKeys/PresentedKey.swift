@@ -34,9 +34,7 @@ package final class PresentedKey: Sendable {
     package let name: String
 
     /// A row of `KeyLookUp`; `owner`: the row of the user who owns it.
-    init(
-        _ row: Row, of holder: KeyHolder, isPrevious: Bool, owner: Row?
-    ) throws(PostgresError) {
+    init(_ row: Row, of holder: KeyHolder, isPrevious: Bool, owner: Row?) throws(PostgresError) {
         tenant = holder.tenant
         tenantStatus = holder.status
         self.isPrevious = isPrevious

@@ -57,7 +57,7 @@ extension Change {
         _ action: AuditAction, _ target: AuditTarget, _ changes: AuditChanges = AuditChanges()
     ) async throws {
         invalidations.add(action, target, of: tenant)
-        try await query(
+        queryLater(
             """
             INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
                 actor_name, action, target_type, target_id, target_name, request_id, ip, changes,
@@ -74,7 +74,7 @@ extension Change {
         _ changes: AuditChanges = AuditChanges()
     ) async throws {
         for target in targets { invalidations.add(action, target, of: tenant) }
-        try await query(
+        queryLater(
             """
             INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
                 actor_name, action, target_type, target_id, target_name, request_id, ip, changes)

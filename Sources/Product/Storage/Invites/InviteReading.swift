@@ -66,9 +66,7 @@ extension Database {
     }
 
     /// The live invite of a token, with its tenant, for the acceptance page. Uses nothing up.
-    package func invitePreview(
-        _ token: String
-    ) async throws -> (InviteRow, TenantRow)? {
+    package func invitePreview(_ token: String) async throws -> (InviteRow, TenantRow)? {
         guard let found = try await offeredInvite(token), found.tenant.status == .active,
             found.invite.status(at: clock()) == .pending
         else { return nil }

@@ -25,9 +25,7 @@ extension Database {
     }
 
     /// One query. `listed`: the origin, and the wildcard that would cover it.
-    package func origins(
-        _ listed: [String], of holder: CORSOwner
-    ) async throws -> CORSRows {
+    package func origins(_ listed: [String], of holder: CORSOwner) async throws -> CORSRows {
         var id: UUID?
         var slug: String?
         var locator: String?

@@ -21,9 +21,7 @@ extension Database {
     /// Providers whose id tokens may name this issuer: of a pool the last segment is its id, and
     /// Google's may lack the scheme. An unconfirmed pool never matches: a tenant could claim any
     /// keys.
-    package func providers(
-        issuing issuer: String
-    ) async throws(PostgresError) -> [ProviderRow] {
+    package func providers(issuing issuer: String) async throws(PostgresError) -> [ProviderRow] {
         let names = [issuer, "https://" + issuer]
         let rows = try await app.read(
             """

@@ -37,9 +37,7 @@ extension Database {
         return .array(steps.map { $0.naming(names) })
     }
 
-    private static func add(
-        _ row: Row, to names: inout [String: String]
-    ) throws(PostgresError) {
+    private static func add(_ row: Row, to names: inout [String: String]) throws(PostgresError) {
         names[try row.get(0, as: UUID.self).description] = try row.get(1, as: String.self)
     }
 }

@@ -20,9 +20,7 @@ package struct DecisionFilter: Sendable {
     package var text: String?
 
     /// The other filters start unset.
-    package init(
-        outcomes: [String]? = nil, reason: String? = nil, emailKey: String? = nil
-    ) {
+    package init(outcomes: [String]? = nil, reason: String? = nil, emailKey: String? = nil) {
         self.outcomes = outcomes
         self.reason = reason
         self.emailKey = emailKey
@@ -62,9 +60,7 @@ extension Database {
     }
 
     /// `tenant` nil: of any tenant or of none, for the platform, never a tenant's part.
-    package func decision(
-        _ id: UUID, tenant: UUID?
-    ) async throws(PostgresError) -> DecisionRow? {
+    package func decision(_ id: UUID, tenant: UUID?) async throws(PostgresError) -> DecisionRow? {
         var sql: SQL = "SELECT \(DecisionRow.columns) FROM decisions WHERE "
         sql += tenant.map { "tenant_id = \($0) AND id = \(id)" } ?? "part IS NULL AND id = \(id)"
         return try await read(sql, of: tenant).first.map(DecisionRow.init)
@@ -86,7 +82,7 @@ extension Change {
         let verdict = result.verdict
         let key = named.attempt.identity
         let email = named.attempt.email
-        try await query(
+        queryLater(
             """
             INSERT INTO decisions (tenant_id, id, created_at, outcome, reason, reference, email,
                 email_key, provider, issuer, subject, user_id, identity_id, invite_id,

@@ -79,9 +79,7 @@ extension FactsReading {
     }
 
     /// Revokes the live invite, if there is one, and no longer offers the tenant.
-    fileprivate func decline(
-        _ tenant: UUID, mail: DeclineMail?
-    ) async throws {
+    fileprivate func decline(_ tenant: UUID, mail: DeclineMail?) async throws {
         var tenantChange = try await change.switching(to: tenant)
         let user = facts.tenants[tenant]?.user?.id
         tenantChange.actor.type = "person"

@@ -180,12 +180,12 @@ struct EffectWriting: Sendable {
             ON CONFLICT DO NOTHING RETURNING id
             """)
         guard rows.count == 1 else { throw ProvisioningRace() }
-        try await change.query("SELECT directory_add_person(\(identityKey))")
+        change.queryLater("SELECT directory_add_person(\(identityKey))")
         try await change.endBar(on: (key.provider.rawValue, key.issuer, key.subject))
         identityID = id
         if let alias = call.alias { try await change.bind(alias, to: id, key) }
         if let hash = call.passwordHash {
-            try await change.query(
+            change.queryLater(
                 """
                 UPDATE users SET password_hash = \(hash)
                 WHERE tenant_id = \(tenant) AND id = \(user)

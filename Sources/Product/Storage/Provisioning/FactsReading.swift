@@ -41,7 +41,7 @@ struct FactsReading: Sendable {
         let email = attempt.email.map { database.personKey(emailKey: $0.key) } ?? []
         // Each of a person's keys, so that replicas with one secret key and replicas with two lock
         // a common row.
-        try await change.query(
+        change.queryLater(
             """
             INSERT INTO provisioning_locks (key)
             SELECT kind || key FROM (
@@ -186,9 +186,7 @@ struct FactsReading: Sendable {
         facts.tenants[id] = tenant
     }
 
-    private mutating func readKeptGrant(
-        of reservation: Reservation
-    ) async throws(PostgresError) {
+    private mutating func readKeptGrant(of reservation: Reservation) async throws(PostgresError) {
         let identity = attempt.identity
         let rows = try await change.query(
             """

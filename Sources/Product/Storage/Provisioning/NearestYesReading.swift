@@ -26,9 +26,7 @@ extension Database {
 
     /// The single changes under which the rules would now admit what they refused. `reader`: the
     /// only tenant whose facts are read; nil: the platform, which may read all.
-    package func wouldAdmit(
-        _ decision: UUID, reader: UUID?
-    ) async throws -> [NearestYes] {
+    package func wouldAdmit(_ decision: UUID, reader: UUID?) async throws -> [NearestYes] {
         let rows = try await platform.read(
             """
             SELECT tenant_id, reason, email, provider, issuer, subject, invite_id, attempt::text

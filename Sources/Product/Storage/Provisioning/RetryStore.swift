@@ -56,9 +56,7 @@ extension Change {
                 }))
     }
 
-    func record(
-        _ result: ProvisioningResult, for digest: [UInt8]
-    ) async throws(PostgresError) {
+    func record(_ result: ProvisioningResult, for digest: [UInt8]) async throws(PostgresError) {
         let verdict = result.verdict
         func id(_ id: UUID?) -> JSONValue { id.map { .string($0.description) } ?? .null }
         let recorded = JSONValue.object([
@@ -68,7 +66,7 @@ extension Change {
             .init("invite", id(verdict.inviteID)),
             .init("choices", .array(verdict.choices.map { id($0) })),
         ])
-        try await query(
+        queryLater(
             """
             INSERT INTO provisioning_retries (digest, tenant_id, decision_id, answer, reference,
                 recorded, created_at)
@@ -83,7 +81,7 @@ extension Change {
 
     /// Attempts are counted beside the decision, which is never updated.
     func countAttempt(_ decision: UUID) async throws(PostgresError) {
-        try await query(
+        queryLater(
             """
             INSERT INTO provisioning_attempts (decision_id, id, at)
             VALUES (\(decision), \(UUID.ordered(at: now)), \(now))

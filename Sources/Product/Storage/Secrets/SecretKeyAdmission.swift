@@ -77,9 +77,7 @@ extension Database {
         _ = try? await app.query("DELETE FROM secret_key_holders WHERE replica = \(replica)")
     }
 
-    func writeCanary(
-        _ transaction: Transaction, of key: SecretKeys.Key, seals: Bool
-    ) async throws {
+    func writeCanary(_ transaction: Transaction, of key: SecretKeys.Key, seals: Bool) async throws {
         let sealed = try canarySealer.seal(Self.canary, with: key, context: key.id)
         _ = try await transaction.query(
             """

@@ -110,9 +110,7 @@ extension TenantScope {
     }
 
     /// The same without using it up: a device asks again until its user has decided.
-    package func login(
-        _ hash: [UInt8], client: String
-    ) async throws(PostgresError) -> LoginState? {
+    package func login(_ hash: [UInt8], client: String) async throws(PostgresError) -> LoginState? {
         let rows = try await read(
             """
             SELECT \(LoginState.columns) FROM login_states

@@ -87,9 +87,7 @@ extension TenantScope {
     }
 
     /// Exact to the minute, without a write for each request.
-    private func noteUse(
-        of session: UserSessionRow, at now: Timestamp
-    ) async throws {
+    private func noteUse(of session: UserSessionRow, at now: Timestamp) async throws {
         guard session.lastSeenAt.adding(seconds: 60) <= now else { return }
         _ = try await write(
             """
@@ -99,9 +97,7 @@ extension TenantScope {
     }
 
     /// Whether a sign-in of the user succeeded on that device before.
-    package func isKnownDevice(
-        _ key: [UInt8], of user: UUID
-    ) async throws(PostgresError) -> Bool {
+    package func isKnownDevice(_ key: [UInt8], of user: UUID) async throws(PostgresError) -> Bool {
         let rows = try await read(
             """
             SELECT 1 FROM known_devices

@@ -6,9 +6,7 @@ import Text
 extension Database {
     /// Claims one attempt. Returns nil, or until when attempts are locked out. After `free`
     /// attempts in a row without a success each doubles the wait, from 5 seconds up to 15 minutes.
-    package func claimAttempt(
-        _ key: [UInt8], free: Int
-    ) async throws(PostgresError) -> Timestamp? {
+    package func claimAttempt(_ key: [UInt8], free: Int) async throws(PostgresError) -> Timestamp? {
         let now = clock()
         let dayAgo = now.adding(seconds: -86_400)
         let claimed = try await app.mark(
@@ -17,7 +15,7 @@ extension Database {
             ON CONFLICT (key) DO UPDATE SET last_at = \(now),
                 failures = CASE WHEN f.last_at < \(dayAgo) THEN 1 ELSE f.failures + 1 END,
                 locked_until = CASE WHEN f.last_at >= \(dayAgo) AND f.failures >= \(free)
-                    THEN \(now) + least(900, power(2, least(f.failures - \(free), 10)) * 5)
+                    THEN \(now)::timestamptz + least(900, power(2, least(f.failures - \(free), 10)) * 5)
                         * interval '1 second' END
             WHERE f.locked_until IS NULL OR f.locked_until <= \(now)
             RETURNING 1

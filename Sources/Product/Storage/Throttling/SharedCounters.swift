@@ -20,9 +20,7 @@ extension Database {
     package var secondsOfMinuteLeft: Int64 { 60 - clock().microseconds / 1_000_000 % 60 }
 
     /// Whether this one exceeds the limit. Once it is used up, nothing is written any more.
-    func isOver(
-        _ limit: Int, of name: String, in change: Change
-    ) async throws -> Bool {
+    func isOver(_ limit: Int, of name: String, in change: Change) async throws -> Bool {
         let (key, minute) = (countKey(name), Self.minute(change.now))
         let seen = try await change.query(Self.counted(key, in: minute)).first?.get(0) ?? 0
         if seen > limit { return true }
@@ -50,9 +48,7 @@ extension Database {
         "SELECT count FROM minute_counts WHERE key = \(key) AND minute = \(minute)"
     }
 
-    private static func counting(
-        _ key: [UInt8], in minute: Timestamp, _ number: Int = 1
-    ) -> SQL {
+    private static func counting(_ key: [UInt8], in minute: Timestamp, _ number: Int = 1) -> SQL {
         """
         INSERT INTO minute_counts AS c (key, minute, count) VALUES (\(key), \(minute), \(number))
         ON CONFLICT (key) DO UPDATE SET minute = excluded.minute,

@@ -48,7 +48,7 @@ extension Change {
     func putInSearch(
         _ user: UUID, emailKey: String, name: String?, createdAt: Timestamp
     ) async throws(PostgresError) {
-        try await query(
+        queryLater(
             "SELECT user_search_put(\(user), \(Self.searchText(emailKey, name)), \(createdAt))")
     }
 

@@ -62,9 +62,7 @@ final class ResponseCache: Sendable {
         return true
     }
 
-    private static func write(
-        _ answer: Answer, to request: FastRequest, _ writer: ResponseWriter
-    ) {
+    private static func write(_ answer: Answer, to request: FastRequest, _ writer: ResponseWriter) {
         writer.begin(answer.status)
         writer.out.append(answer.head)
         if answer.hasRequestID { request.writeRequestID(to: writer) }
