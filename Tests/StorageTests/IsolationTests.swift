@@ -121,7 +121,10 @@ import Text
             """)
         #expect(try powers[0].get(0, as: Bool.self) == false)
         for table in ["audit_events", "decisions", "policies"] {
-            for verb in ["DELETE FROM \(table)", "UPDATE \(table) SET tenant_id = tenant_id"] {
+            for verb in [
+                "/* test */ DELETE FROM \(table)",
+                "/* test */ UPDATE \(table) SET tenant_id = tenant_id",
+            ] {
                 await #expect {
                     _ = try await app.query(SQL(raw: verb))
                 } throws: {

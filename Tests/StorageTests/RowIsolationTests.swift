@@ -36,7 +36,7 @@ import Text
         for table in Self.tables {
             let who: Testing.Comment = "\(table.name)"
             let seen = try await send(
-                "SELECT \(raw: table.key) FROM \(raw: table.name)", app, mine)
+                "/* test */ SELECT \(raw: table.key) FROM \(raw: table.name)", app, mine)
             #expect(try seen.map { try $0.get(0, as: UUID.self) } == [mine], who)
             // Row security is asked first; then something else is missing.
             await #expect(who) {
@@ -52,7 +52,7 @@ import Text
         let who: Testing.Comment = "\(table.name) as \(asker == nil ? "nobody" : "another")"
         let name = table.name
         let key = table.key
-        let all = try await send("SELECT \(raw: key) FROM \(raw: name)", app, asker)
+        let all = try await send("/* test */ SELECT \(raw: key) FROM \(raw: name)", app, asker)
         #expect(try all.map { try $0.get(0, as: UUID.self) } == (asker.map { [$0] } ?? []), who)
         await #expect(who) {
             try await send(insert(table), app, asker)
@@ -63,8 +63,8 @@ import Text
         // Without a condition where there is no tenant: then not a row of anyone's is met.
         let condition: SQL = asker == nil ? "true" : "\(raw: key) = \(mine)"
         for verb: SQL in [
-            "UPDATE \(raw: name) SET \(raw: key) = \(raw: key) WHERE \(condition) RETURNING 1",
-            "DELETE FROM \(raw: name) WHERE \(condition) RETURNING 1",
+            "/* test */ UPDATE \(raw: name) SET \(raw: key) = \(raw: key) WHERE \(condition) RETURNING 1",
+            "/* test */ DELETE FROM \(raw: name) WHERE \(condition) RETURNING 1",
         ] {
             #expect(try await send(verb, app, asker).isEmpty, who)
         }
@@ -72,7 +72,7 @@ import Text
             // Its own row may not be given away either.
             await #expect(who) {
                 try await send(
-                    "UPDATE \(raw: name) SET \(raw: key) = \(mine) WHERE \(raw: key) = \(asker)",
+                    "/* test */ UPDATE \(raw: name) SET \(raw: key) = \(mine) WHERE \(raw: key) = \(asker)",
                     app, asker)
             } throws: {
                 isRefusedByRowSecurity($0)
@@ -132,8 +132,8 @@ import Text
                                 ELSE '1' END END, ',') AS made
                         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
                         WHERE c.relnamespace = 'public'::regnamespace AND c.relname IN (\(names))
-                            AND a.attnum > 0 AND NOT a.atthasdef
-                            AND (a.attnotnull OR a.attname = 'tenant_id')
+                            AND a.attnum > 0 AND (a.attname = 'tenant_id'
+                                OR a.attnotnull AND NOT a.atthasdef)
                         GROUP BY c.oid, c.relname
                     LOOP
                         FOR k IN SELECT conname FROM pg_constraint

@@ -48,7 +48,7 @@ ELSEWHERE = {
     },
     # Written in the transaction of a tenant's change.
     "wants the tenant in its key": {
-        "client_secrets": "id", "reset_asks": "id",
+        "idempotency": "principal", "mail": "id", "client_secrets": "id", "reset_asks": "id",
     },
 }
 KEYS = """

@@ -173,7 +173,7 @@ package final class Replica: Sendable {
         listener.send(
             """
             SELECT pg_notify(\(Self.channel), 'acknowledged ' || number || ' ' || \(id.description))
-            FROM unnest(\(numbers)) AS number
+            FROM unnest(\(numbers)::bigint[]) AS number
             """
         ) { _ in }
     }
