@@ -1,0 +1,82 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// Statements that travel with the next one, or with COMMIT.
+@Suite(.cleansUp) struct LaterStatementTests {
+    private struct Stop: Error {}
+
+    private func makeTable() async throws -> Postgres {
+        let (postgres, _) = try await makeDatabase()
+        _ = try await postgres.query("CREATE TABLE t (a int CONSTRAINT t_a_once UNIQUE)")
+        return postgres
+    }
+
+    private func isTaken(_ error: any Error) -> Bool {
+        (error as? PostgresError)?.constraint == "t_a_once"
+    }
+
+    @Test func `it runs before the next statement, in its order, and with COMMIT if none follows`()
+        async throws
+    {
+        let postgres = try await makeTable()
+        let seen = try await postgres.transaction { transaction in
+            transaction.queryLater("INSERT INTO t VALUES (1)")
+            transaction.queryLater("UPDATE t SET a = a + 1")
+            let seen = try await transaction.query("SELECT a FROM t")[0].get(0, as: Int.self)
+            transaction.queryLater("INSERT INTO t VALUES (7)")
+            return seen
+        }
+        #expect(seen == 2)
+        #expect(try await postgres.one("SELECT sum(a) FROM t") == 9)
+    }
+
+    @Test func `a transaction of nothing else is committed`() async throws {
+        let postgres = try await makeTable()
+        try await postgres.transaction { $0.queryLater("INSERT INTO t VALUES (1)") }
+        #expect(try await postgres.one("SELECT count(*) FROM t") == 1)
+    }
+
+    @Test func `its failure is that of the next statement, and nothing is written`() async throws {
+        let postgres = try await makeTable()
+        await #expect {
+            try await postgres.transaction { transaction in
+                transaction.queryLater("INSERT INTO t VALUES (1)")
+                transaction.queryLater("INSERT INTO t VALUES (1)")
+                transaction.queryLater("INSERT INTO t VALUES (2)")
+                try await transaction.query("SELECT 1")
+            }
+        } throws: {
+            isTaken($0)
+        }
+        #expect(try await postgres.one("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `its failure is that of COMMIT, and nothing is written`() async throws {
+        let postgres = try await makeTable()
+        await #expect {
+            try await postgres.transaction { transaction in
+                try await transaction.query("INSERT INTO t VALUES (1)")
+                transaction.queryLater("INSERT INTO t VALUES (1)")
+            }
+        } throws: {
+            isTaken($0)
+        }
+        #expect(try await postgres.one("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `a body that throws sends it no more`() async throws {
+        let postgres = try await makeTable()
+        await #expect(throws: Stop.self) {
+            try await postgres.transaction { transaction in
+                try await transaction.query("INSERT INTO t VALUES (1)")
+                transaction.queryLater("SELECT 1 / 0")
+                throw Stop()
+            }
+        }
+        #expect(try await postgres.one("SELECT count(*) FROM t") == 0)
+        // The connection is as good as before.
+        try await postgres.transaction { try await $0.query("INSERT INTO t VALUES (3)") }
+        #expect(try await postgres.one("SELECT a FROM t") == 3)
+    }
+}
