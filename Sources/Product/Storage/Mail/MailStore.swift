@@ -24,9 +24,9 @@ extension Change {
         let step = isUrgent ? Database.urgentMailStep : Database.mailStep
         try await query(
             """
-            INSERT INTO mail (id, tenant_id, kind, about, letter, recipient, urgent, turn, next_at,
+            INSERT INTO mail (tenant_id, id, kind, about, letter, recipient, urgent, turn, next_at,
                 created_at)
-            VALUES (\(id), \(tenant), \(mail.kind.rawValue), \(thing), \(sealed),
+            VALUES (\(tenant), \(id), \(mail.kind.rawValue), \(thing), \(sealed),
                 \(database.recipient(mail.to)), \(isUrgent), greatest(\(now), (
                     SELECT max(turn) FROM mail WHERE tenant_id = \(tenant) AND urgent = \(isUrgent)
                         AND next_at IS NOT NULL) + \(step) * interval '1 second'), \(now), \(now))

@@ -60,8 +60,8 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         "SELECT count(*) FROM (\(source)) AS sealed_rows WHERE substring(sealed FOR 4) = \(id)"
     }
 
-    /// The table, and its column with the sealed values.
-    private var place: (table: String, column: String) {
+    /// The column with the sealed values.
+    private var column: (table: String, name: String) {
         switch self {
         case .providerSecrets: ("providers", "secret")
         case .clientSecrets: ("client_secrets", "sealed")
@@ -80,15 +80,14 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
             case .providerSecrets, .clientSecrets, .hookCredentials: "id = \(entry.id)"
             }
         return """
-            UPDATE \(raw: place.table) SET \(raw: place.column) = \(sealed)
-            WHERE \(row) AND \(raw: place.column) = \(entry.sealed)
+            UPDATE \(raw: column.table) SET \(raw: column.name) = \(sealed)
+            WHERE \(row) AND \(raw: column.name) = \(entry.sealed)
             """
     }
 
     /// Deletes the values that no key opens any more.
     func forget(except ids: [[UInt8]]) -> SQL {
-        let column = place.column
-        let lost: SQL = "NOT substring(\(raw: column) FOR 4) = ANY (\(ids))"
+        let lost: SQL = "NOT substring(\(raw: column.name) FOR 4) = ANY (\(ids))"
         switch self {
         case .providerSecrets:
             return "UPDATE providers SET secret = NULL WHERE secret IS NOT NULL AND \(lost)"
@@ -98,7 +97,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
                 WHERE letter IS NOT NULL AND \(lost)
                 """
         case .clientSecrets, .hookCredentials, .signingKeys:
-            return "DELETE FROM \(raw: place.table) WHERE \(lost)"
+            return "DELETE FROM \(raw: column.table) WHERE \(lost)"
         }
     }
 
