@@ -35,7 +35,8 @@ struct DecodingTests {
             ("limit=0", "?limit out_of_range"), ("limit=201", "?limit out_of_range"),
             ("limit=ten", "?limit wrong_type"), ("limit=1&limit=2", "?limit duplicate"),
             ("sort=name", "?sort not_allowed"), ("q=%zz", "? invalid"), ("who=me", "?who unknown"),
-            ("q=", "?q too_short"),
+            ("q=", "?q too_short"), ("kinds=", "?kinds/0 not_allowed"),
+            ("kinds=a,,b", "?kinds/1 not_allowed"), ("kinds=a,", "?kinds/1 not_allowed"),
         ])
     func `a bad query parameter is 422`(query: String, error: String) async throws {
         let response = try await fixture.send(.get, ThingFixture.path, query: query)

@@ -41,7 +41,8 @@ struct ThingFixture {
             Endpoint(
                 .get, "/v1/tenants/{tenant}/things", id: "listThings", tag: "Things",
                 summary: "Lists things.", access: .right(.readUsers),
-                query: QueryParameter.list(sorts: ["created_at", "-created_at"], search: true),
+                query: QueryParameter.list(sorts: ["created_at", "-created_at"], search: true)
+                    + [QueryParameter("kinds", .array(of: .enumeration(["a", "b"])))],
                 answers: [.list(Self.shape)]
             ) { call in
                 _ = try call.page()

@@ -226,6 +226,13 @@ MUTANTS = [
          "MUTATED ? \"`\\(right)`\" : scopes(right).first.map { \"the scope `\\($0)`\" } ??"),
     ),
     mutant(
+        "query", "an empty item of a query's list is dropped",
+        "DecodingTests/`a bad query parameter is 422`",
+        ("Sources/Product/API/Shapes/QueryDecoding.swift",
+         "omittingEmptySubsequences: false)\n            return .array(",
+         "omittingEmptySubsequences: MUTATED)\n            return .array("),
+    ),
+    mutant(
         "O1.9", "examples hold what the server refuses",
         "DocumentedExamplesTests/`every documented body is taken as it stands`",
         ("Sources/Product/API/Shapes/Example.swift",

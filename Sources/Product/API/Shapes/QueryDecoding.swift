@@ -46,10 +46,10 @@ extension Kind {
             if sameBytes(text, "true") { return .bool(true) }
             return sameBytes(text, "false") ? .bool(false) : .string(text)
         case .array(let item, _):
-            return .array(
-                text.utf8.split(separator: UInt8(ascii: ",")).map {
-                    item.value(ofQuery: String(decoding: $0, as: UTF8.self))
-                })
+            // An empty item is checked as one: left out, `status=` would filter by no status at all.
+            let items = text.utf8.split(
+                separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+            return .array(items.map { item.value(ofQuery: String(decoding: $0, as: UTF8.self)) })
         default:
             return .string(text)
         }
