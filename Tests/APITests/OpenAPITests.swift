@@ -27,7 +27,7 @@ struct OpenAPITests {
         }
         #expect(
             names("/v1/tenants/{tenant}/things", "get") == [
-                "tenant", "limit", "cursor", "sort", "q",
+                "tenant", "limit", "cursor", "sort", "q", "kinds",
             ])
         #expect(names("/v1/tenants/{tenant}/things", "post") == ["tenant", "Idempotency-Key"])
         #expect(names("/v1/tenants/{tenant}/things/{id}", "put") == ["tenant", "id", "If-Match"])
