@@ -80,6 +80,23 @@ def test_users_are_chosen_and_deleted_together(console):
     expect(page.get_by_text("Nobody has come in yet")).to_be_visible()
 
 
+def test_rows_stay_in_their_places_while_what_can_be_done_to_them_is_loaded(console):
+    one = console.tenant()
+    console.api("POST", f"/tenants/{one['id']}/users", {"email": "a@acme.example"})
+    page = console.go(f"/console/t/{one['slug']}/users")
+    held = []
+    page.route(re.compile("/lib/chooser.js"), lambda route: held.append(route))
+    box = page.get_by_label("Select a@acme.example")
+    box.click()
+    expect(page.get_by_role("group", name="Selected rows")).to_be_attached()
+    while not held:
+        page.wait_for_timeout(10)
+    before = box.bounding_box()
+    held[0].continue_()
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    assert box.bounding_box() == before
+
+
 def test_a_row_is_chosen_by_keys(console):
     page = console.go("/console/t/demo/users")
     page.keyboard.press("j")
