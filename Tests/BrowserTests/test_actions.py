@@ -50,6 +50,17 @@ def test_a_user_is_added_suspended_and_taken_back(console):
     expect(page.get_by_role("link", name="mary@acme.example")).to_be_visible()
 
 
+def test_an_external_id_is_given_and_shown(console):
+    one = console.tenant()
+    user = console.api("POST", f"/tenants/{one['id']}/users", {"email": "mary@acme.example"})
+    page = console.go(f"/console/t/{one['slug']}/users/{user['id']}")
+    page.get_by_role("button", name="Edit").click()
+    console.field("External id").fill("crm-4711")
+    dialog(page).get_by_role("button", name="Save").click()
+    expect(page.get_by_text("crm-4711")).to_be_visible()
+    assert console.api("GET", f"/tenants/{one['id']}/users?external_id=crm-4711")["items"][0]["id"] == user["id"]
+
+
 def test_an_edit_sends_what_was_changed_and_an_emptied_field_is_cleared(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}/api-keys"

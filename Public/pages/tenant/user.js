@@ -3,7 +3,7 @@ import {
 	lookalikeNote, note, noValue, personCell, redraw, replaceContent, restorableUntil, revealSecret, runAct, statusTag,
 	t, timeNode, undoable, userText, waitBriefly, words,
 } from "../../lib/ui.js"
-import { actions, KINDS, ROLE, SUBJECT } from "./users.js"
+import { actions, EXTERNAL_ID, KINDS, ROLE, SUBJECT } from "./users.js"
 
 export default async page => {
 	const path = `${page.path}/users/${page.id}`
@@ -45,6 +45,7 @@ export default async page => {
 					),
 				],
 				["Id", h("code", one.id)],
+				["External id", one.external_id ? userText(one.external_id, "code") : noValue()],
 			])), titled(
 				"Identities",
 				edits
@@ -140,5 +141,5 @@ const changeAddress = (path, one) => formDialog({
 })
 
 const edit = (path, one) => formDialog({
-	title: "Edit user", edits: one, fields: [["name", "Name"], ROLE], path, after: redraw,
+	title: "Edit user", edits: one, fields: [["name", "Name"], ROLE, EXTERNAL_ID], path, after: redraw,
 })

@@ -7,6 +7,7 @@ const NOUN = ["user", "users"]
 const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
 export const ROLES = choices("member manager admin")
 export const ROLE = ["role", "Role", { options: ROLES }]
+export const EXTERNAL_ID = ["external_id", "External id", { hint: "The user's id in your own system." }]
 /** The providers that a person can be linked to; a password is given here. */
 export const KINDS = choices("oidc google github cognito")
 export const SUBJECT = ["subject*", "Subject", { hint: "The provider's own id of the person." }]
@@ -95,7 +96,7 @@ const open = (page, after) => formDialog({
 	fields: [
 		["email*", "Email", { type: "email", unique: true }],
 		["name", "Name"],
-		ROLE,
+		ROLE, EXTERNAL_ID,
 	],
 	path: `${page.path}/users`, said: made => t`${made.email} is added`, after,
 })

@@ -18,6 +18,9 @@ package indirect enum Kind: Sendable {
     ) -> Kind {
         .enumeration(type.allCases.map(\.rawValue))
     }
+
+    /// An id in the customer's own system.
+    package static let externalID = Kind.string(min: 1, max: 255, rule: .externalID)
 }
 
 /// A rule on text beyond its length: the check decides, the pattern documents it.
@@ -54,6 +57,11 @@ package struct TextRule: Sendable {
     package static let displayName = TextRule(
         detail: "must have no control characters and none that turn the direction of text"
     ) { DisplayText.isPlain($0) }
+
+    /// An id in the customer's own system; the limit counts bytes, unlike the one on length.
+    package static let externalID = TextRule(
+        detail: "must be at most 255 bytes, without control characters"
+    ) { DisplayText.isPlain($0) && $0.utf8.count <= 255 }
 
     /// A tenant's slug: not shaped like a UUID, since a path takes either.
     package static let slug = TextRule(

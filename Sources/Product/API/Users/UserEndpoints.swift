@@ -24,6 +24,7 @@ enum UserEndpoints {
                 QueryParameter("status", .enumeration(of: User.Status.self)),
                 QueryParameter("role", .enumeration(of: UserRole.self)),
                 QueryParameter("provider", .enumeration(of: ProviderKind.self)),
+                QueryParameter("external_id", .externalID, "Only the user with this id."),
                 QueryParameter("last_sign_in_since", .timestamp, "Not before."),
                 QueryParameter("last_sign_in_until", .timestamp, "Before."),
                 QueryParameter("never_signed_in", .bool, "Only those who never did."),
@@ -39,6 +40,7 @@ enum UserEndpoints {
             return call.list(ListPage(whole: try await call.scope.user(own).map { [$0] } ?? []))
         }
         filter.ids = call.query.optionalStrings("ids")?.compactMap { UUID($0) }
+        filter.externalID = call.query.optionalString("external_id")
         filter.signedInSince = call.query.optionalTimestamp("last_sign_in_since")
         filter.signedInUntil = call.query.optionalTimestamp("last_sign_in_until")
         filter.neverSignedIn = call.query.flag("never_signed_in")
@@ -50,14 +52,15 @@ enum UserEndpoints {
         summary: "Makes a user who is `pending` until the first sign-in.",
         access: .right(.createUsers),
         body: .json(UserRow.shape.creating("UserCreation", required: ["email"])),
-        answers: [.created(UserRow.shape)], problems: [.emailTaken], idempotent: true
+        answers: [.created(UserRow.shape)], problems: [.emailTaken, .conflict], idempotent: true
     ) { call in
         let email = try call.input.emailAddress("email")
         let database = try call.services.database
         let row = try await call.scope.change(by: call.actor) { change in
             try await change.createUser(
                 email: email, name: call.input.optionalString("name"),
-                role: call.input.optionalCase("role") ?? .member, database: database)
+                role: call.input.optionalCase("role") ?? .member,
+                externalID: call.input.optionalString("external_id"), database: database)
         }
         return .created(row, at: "/v1/tenants/\(row.tenant)/users/\(row.id)", etag: row.etag)
     }
@@ -72,22 +75,25 @@ enum UserEndpoints {
 
     private static let update = Endpoint(
         .patch, path + "/{id}", id: "updateUser", tag: "Users",
-        summary: "Changes the name or the role; a member and a manager the own name.",
+        summary:
+            "Changes the name, the role or the external id; a member and a manager the own name.",
         access: .own(.renameUser),
         body: .json(UserRow.change), answers: [.ok(UserRow.shape)], problems: [.conflict],
         ifMatch: .honoured, exists: mayBeEdited
     ) { call in
         try await change(call) { change, row in
             try call.input.checkRepeated(against: row.json)
-            let role = call.input.optionalCase("role") ?? row.role
-            try requireEdit(call, row, role)
+            var new = row
+            new.role = call.input.optionalCase("role") ?? row.role
+            if call.input.has("name") { new.name = call.input.optionalString("name") }
+            if call.input.has("external_id") {
+                new.externalID = call.input.optionalString("external_id")
+            }
+            try requireEdit(call, row, new)
             guard row.status != .deleted else {
                 throw Problem(.conflict, "The user is deleted; restore it first.")
             }
-            return try await change.editUser(
-                row,
-                name: call.input.has("name") ? call.input.optionalString("name") : row.name,
-                role: role)
+            return try await change.editUser(row, to: new)
         }
     }
 
@@ -156,10 +162,12 @@ enum UserEndpoints {
         return row
     }
 
-    /// A member changes their own name; only an operator changes a role.
-    private static func requireEdit(_ call: Call, _ row: UserRow, _ role: UserRole) throws {
+    /// A member changes their own name; only an operator changes a role or an external id.
+    private static func requireEdit(_ call: Call, _ row: UserRow, _ new: UserRow) throws {
         guard call.sees(row.id) else { throw Problem.notFound("user") }
-        let right = role == row.role ? Right.renameUser : .editUsers
+        let isOwn =
+            new.role == row.role && sameBytes(new.externalID ?? "", row.externalID ?? "")
+        let right = isOwn ? Right.renameUser : .editUsers
         let permission = Permissions.permits(
             call.principal.subject, right, in: row.tenant, target: PermissionTarget(ownerID: row.id)
         )

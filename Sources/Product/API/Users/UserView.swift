@@ -22,6 +22,7 @@ protocol UserView: JSONView {
     var createdAt: Timestamp { get }
     var updatedAt: Timestamp { get }
     var lastSignInAt: Timestamp? { get }
+    var externalID: Words? { get }
 }
 
 extension ListedUser: UserView {}
@@ -38,6 +39,7 @@ extension UserView {
             $0.member("role", text: role)
             $0.member("status", text: status)
             $0.member("source", text: source)
+            $0.member("external_id", text: externalID)
             $0.member("identities", identities)
             $0.member("created_at", createdAt)
             $0.member("updated_at", updatedAt)
@@ -61,6 +63,10 @@ extension UserRow: UserView {
             .optional("role", .enumeration(of: UserRole.self), "`member` when absent."),
             .readOnly("status", .enumeration(of: User.Status.self)),
             .readOnly("source", .enumeration(of: User.Source.self)),
+            FieldShape(
+                "external_id", .externalID, nullable: true,
+                "The user's id in your own system, compared byte by byte; one user for each.",
+                example: .string("crm-4711")),
             .readOnly("identities", .array(of: .object(IdentityRow.shape))),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
             .readOnly("last_sign_in_at", .timestamp, nullable: true),

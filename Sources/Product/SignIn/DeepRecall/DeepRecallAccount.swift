@@ -77,7 +77,7 @@ enum DeepRecallAccount {
         }
         let user = try await call.scope.change(by: call.actor(person.user)) { change in
             let row = try await change.lockUser(person.user.id)
-            return try await change.editUser(row, name: name, role: row.role)
+            return try await change.renameUser(row, name)
         }
         return .ok(profile(user))
     }

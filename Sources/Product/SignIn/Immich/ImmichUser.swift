@@ -73,7 +73,7 @@ enum ImmichUser {
         let user = try await call.scope.change(by: call.actor(person.user)) { [hash] change in
             var row = try await change.lockUser(person.user.id)
             if let name = wish.name {
-                row = try await change.editUser(row, name: name, role: row.role)
+                row = try await change.renameUser(row, name)
             }
             if !wish.profile.isEmpty {
                 try await change.editClientProfile(of: row.id, at: call.client.name, wish.profile)

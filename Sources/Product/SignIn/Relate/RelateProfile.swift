@@ -31,7 +31,7 @@ enum RelateProfile {
         }
         let renamed = try await call.scope.change(by: call.actor(user)) { change in
             let row = try await change.lockUser(user.id)
-            return try await change.editUser(row, name: name, role: row.role)
+            return try await change.renameUser(row, name)
         }
         return .ok(profile(of: renamed))
     }

@@ -74,9 +74,7 @@ enum ThinkWorkInvites {
                 guard let id = result.invite.userID else { throw Problem.internalError }
                 let user = try await change.lockUser(id)
                 guard user.name == nil, let name else { return (user, result) }
-                return (
-                    try await change.editUser(user, name: name, role: user.role), result
-                )
+                return (try await change.renameUser(user, name), result)
             }
             // An invited user is not a member yet; a repeated request says so.
             return answer(

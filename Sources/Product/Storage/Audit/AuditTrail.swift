@@ -31,9 +31,12 @@ package struct AuditChanges: Sendable {
         members.append(JSONValue.Member(field, .array([before, after])))
     }
 
-    /// nil is stored as `null`; ignored if both values are equal.
+    /// nil is stored as `null`; ignored if both values have the same bytes.
     package mutating func add(_ field: String, _ before: String?, _ after: String?) {
-        add(field, before.map(JSONValue.string) ?? .null, after.map(JSONValue.string) ?? .null)
+        if let before, let after, sameBytes(before, after) { return }
+        guard before != nil || after != nil else { return }
+        let values = [before, after].map { $0.map(JSONValue.string) ?? .null }
+        members.append(JSONValue.Member(field, .array(values)))
     }
 
     package mutating func add<Word: RawRepresentable<String>>(

@@ -14,11 +14,12 @@ struct NewUser: Sendable {
     var emailVerifiedAt: Timestamp?
     var lastSignInAt: Timestamp?
     var passwordHash: String?
+    var externalID: String?
 }
 
 extension Change {
     /// Inserts a user: the row, its search text, its directory entry and the audit event. False if
-    /// another user of the tenant who is not deleted has the address.
+    /// another user of the tenant who is not deleted has the address or the external id.
     func insertUser(_ new: NewUser, _ database: Database) async throws -> Bool {
         let passwordChangedAt = new.passwordHash == nil ? nil : now
         let made = try await query(
@@ -26,11 +27,12 @@ extension Change {
             WITH made AS (
                 INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
                     email_verified_at, last_sign_in_at, password_hash, password_changed_at,
-                    created_at, updated_at)
+                    external_id, created_at, updated_at)
                 VALUES (\(tenant), \(new.id), \(new.email), \(new.emailKey), \(new.name),
                     \(new.role), \(new.status), \(new.source), \(new.emailVerifiedAt),
-                    \(new.lastSignInAt), \(new.passwordHash), \(passwordChangedAt), \(now), \(now))
-                ON CONFLICT (tenant_id, email_key) WHERE status <> 'deleted' DO NOTHING
+                    \(new.lastSignInAt), \(new.passwordHash), \(passwordChangedAt), \(new.externalID),
+                    \(now), \(now))
+                ON CONFLICT DO NOTHING
                 RETURNING id)
             SELECT user_search_put(id, \(Self.searchText(new.emailKey, new.name)), \(now)),
                 directory_add_person(\(database.personKey(emailKey: new.emailKey)))
@@ -40,6 +42,7 @@ extension Change {
         var changes = AuditChanges()
         changes.add("role", nil, new.role)
         changes.add("status", nil, new.status)
+        changes.add("external_id", nil, new.externalID)
         try await audit(.userCreated, AuditTarget("user", new.id, new.email), changes)
         return true
     }

@@ -13,6 +13,8 @@ package struct UserFilter: Sendable {
     package var role: UserRole?
     /// A `ProviderKind` raw value: users with at least one such identity.
     package var provider: String?
+    /// The user's id in the customer's own system.
+    package var externalID: String?
     /// The last sign-in: not before, and before.
     package var signedInSince: Timestamp?
     /// Exclusive.
@@ -94,9 +96,27 @@ extension TenantScope {
     func search(_ filter: UserFilter) async throws(PostgresError) -> ListSearch {
         var search = try await search(filter.text, in: .users)
         if let ids = filter.ids { search.ids.append(ids) }
+        if let externalID = filter.externalID {
+            search.ids.append(try await users(withExternalID: externalID))
+        }
         if let provider = filter.provider { try await look(forProvider: provider, &search) }
         if let ids = filter.ids.map(Set.init) { search.some = search.some?.filter(ids.contains) }
         return search
+    }
+
+    /// The live one, if there is one, and the deleted ones.
+    private func users(withExternalID id: String) async throws(PostgresError) -> [UUID] {
+        let rows = try await read(
+            """
+            SELECT id FROM users
+            WHERE tenant_id = \(tenant) AND external_id = \(id) AND status <> 'deleted'
+            UNION ALL (SELECT id FROM users
+                WHERE tenant_id = \(tenant) AND external_id = \(id) AND status = 'deleted'
+                ORDER BY created_at DESC LIMIT \(raw: "\(Self.few)"))
+            """)
+        var ids: [UUID] = []
+        for row in rows { ids.append(try row.get(0)) }
+        return ids
     }
 
     private func look(

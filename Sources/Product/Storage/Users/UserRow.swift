@@ -24,13 +24,17 @@ package struct UserRow: ListedRow {
     package var deletedAt: Timestamp?
     /// The status before a suspension or a deletion.
     package var statusBefore: User.Status?
+    /// The user's id in the customer's own system; unique among the tenant's users that are not
+    /// deleted.
+    package var externalID: String?
     package var identities: [IdentityRow]
 
     static let ownColumns: SQL =
         """
         users.id, users.tenant_id, users.email, users.email_key, users.email_verified_at,
         users.name, users.role, users.status, users.source, users.version, users.created_at,
-        users.updated_at, users.last_sign_in_at, users.deleted_at, users.status_before
+        users.updated_at, users.last_sign_in_at, users.deleted_at, users.status_before,
+        users.external_id
         """
 
     /// With the identities as one JSON document.
@@ -47,18 +51,18 @@ package struct UserRow: ListedRow {
     }
 
     /// How many there are: what is selected after `columns` begins here.
-    static let end = 16
+    static let end = 17
 
     /// From `columns`.
     init(_ row: Row) throws(PostgresError) {
-        try self.init(row, identities: IdentityRow.list(row.get(15, as: JSONB.self)))
+        try self.init(row, identities: IdentityRow.list(row.get(16, as: JSONB.self)))
     }
 
     private init(_ row: Row, identities: [IdentityRow]) throws(PostgresError) {
         self.identities = identities
         (
             id, tenant, email, emailKey, emailVerifiedAt, name, role, status, source, version,
-            createdAt, updatedAt, lastSignInAt, deletedAt, statusBefore
+            createdAt, updatedAt, lastSignInAt, deletedAt, statusBefore, externalID
         ) = try row.columns()
     }
 

@@ -4,17 +4,22 @@ import Text
 
 /// Users: created by operators, edited, and moved from status to status.
 extension Change {
-    /// A user who waits for the first sign-in. 409 `email_taken` with the id of the other.
+    /// A user who waits for the first sign-in. 409 `email_taken` or, for the external id,
+    /// `conflict`, with the id of the other.
     package func createUser(
-        email: EmailAddress, name: String?, role: UserRole, database: Database
+        email: EmailAddress, name: String?, role: UserRole, externalID: String? = nil,
+        database: Database
     ) async throws -> UserRow {
         try await removeLapsedInvitee(email.key)
         try await requireUnreserved(email.key)
         try await endTombstone(email.key, database)
         let new = NewUser(
             email: email.original, emailKey: email.key, name: name, role: role, status: .pending,
-            source: .operator)
-        guard try await insertUser(new, database) else { throw try await emailTaken(email.key) }
+            source: .operator, externalID: externalID)
+        guard try await insertUser(new, database) else {
+            try await requireFree(externalID)
+            throw try await emailTaken(email.key)
+        }
         return try await lockUser(new.id)
     }
 
@@ -29,26 +34,38 @@ extension Change {
         return try UserRow(row)
     }
 
-    /// `name` and `role`: the new values.
-    package func editUser(_ row: UserRow, name: String?, role: UserRole) async throws -> UserRow {
+    /// `new`: the row with another name, role or external id; its other members are not read.
+    /// 409 `conflict` if another user has the external id.
+    package func editUser(_ row: UserRow, to new: UserRow) async throws -> UserRow {
         var changes = AuditChanges()
-        changes.add("name", row.name, name)
-        changes.add("role", row.role, role)
+        changes.add("name", row.name, new.name)
+        changes.add("role", row.role, new.role)
+        changes.add("external_id", row.externalID, new.externalID)
         if changes.isEmpty {
             alreadyApplied()
             return row
         }
-        let rows = try await query(
-            """
-            UPDATE users SET name = \(name), role = \(role), version = version + 1,
-                updated_at = \(now)
-            WHERE tenant_id = \(tenant) AND id = \(row.id) RETURNING \(UserRow.columns(of: tenant))
-            """)
+        try await requireFree(new.externalID, for: row)
+        let rows = try await refusingTakenID {
+            try await query(
+                """
+                UPDATE users SET name = \(new.name), role = \(new.role),
+                    external_id = \(new.externalID), version = version + 1, updated_at = \(now)
+                WHERE tenant_id = \(tenant) AND id = \(row.id)
+                RETURNING \(UserRow.columns(of: tenant))
+                """)
+        }
         let edited = try rows.only(UserRow.init)
         try await putInSearch(edited)
         try await audit(.userUpdated, edited.target, changes)
-        if edited.role != row.role { try await giveInviteOfRow(edited, role) }
+        if edited.role != row.role { try await giveInviteOfRow(edited, new.role) }
         return edited
+    }
+
+    package func renameUser(_ row: UserRow, _ name: String) async throws -> UserRow {
+        var new = row
+        new.name = name
+        return try await editUser(row, to: new)
     }
 
     /// Suspends the user and revokes the invites to the address.
@@ -90,15 +107,18 @@ extension Change {
         }
         try await requireReachable(row)
         let status = row.statusBefore ?? .active
-        let rows = try await query(
-            """
-            UPDATE users SET status = \(status), status_before = NULL, deleted_at = NULL,
-                version = version + 1, updated_at = \(now)
-            WHERE tenant_id = \(tenant) AND id = \(row.id) AND NOT EXISTS (
-                SELECT 1 FROM users o WHERE o.tenant_id = \(tenant)
-                    AND o.email_key = \(row.emailKey) AND o.status <> 'deleted')
-            RETURNING \(UserRow.columns(of: tenant))
-            """)
+        try await requireFree(row.externalID, for: row)
+        let rows = try await refusingTakenID {
+            try await query(
+                """
+                UPDATE users SET status = \(status), status_before = NULL, deleted_at = NULL,
+                    version = version + 1, updated_at = \(now)
+                WHERE tenant_id = \(tenant) AND id = \(row.id) AND NOT EXISTS (
+                    SELECT 1 FROM users o WHERE o.tenant_id = \(tenant)
+                        AND o.email_key = \(row.emailKey) AND o.status <> 'deleted')
+                RETURNING \(UserRow.columns(of: tenant))
+                """)
+        }
         guard let restored = rows.first else { throw try await emailTaken(row.emailKey) }
         var changes = AuditChanges()
         changes.add("status", row.status, status)
