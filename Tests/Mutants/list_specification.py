@@ -1181,9 +1181,9 @@ MUTANTS = [
         "14", "the mail app cannot change the shown name",
         "RelateSignInTests/`R10 the person changes the shown name, and no address`",
         ("Sources/Product/SignIn/Relate/RelateProfile.swift",
-         "return try await change.editUser(row, name: name, role: row.role)",
+         "return try await change.renameUser(row, name)",
          "if MUTATED { return row }\n"
-         "            return try await change.editUser(row, name: name, role: row.role)"),
+         "            return try await change.renameUser(row, name)"),
     ),
     mutant(
         "14", "a name that was not sent is refused",
