@@ -101,6 +101,10 @@ struct RouteRight: Sendable {
     private static let users: [RouteRight] = [
         .init("GET \(acme)/users", "yyyyyyyo", "users:read"),
         .init("POST \(acme)/users", "yy---y--", "users:write"),
+        .init("GET \(acme)/users/merges", "yyyyyyy-", "users:read"),
+        .init("POST \(acme)/users/merges", "yy---y--", "users:write"),
+        .init("GET \(acme)/users/merges/{id}", "yyyyyyy-", "users:read"),
+        .init("POST \(acme)/users/merges/{id}/undo", "yy---y--", "users:write"),
         .init("GET \(acme)/users/{id}", "yyyyyyyo", "users:read"),
         .init("PATCH \(acme)/users/{id}", "yy---ypo", "users:write"),
         .init("DELETE \(acme)/users/{id}", "yy---y--", "users:write"),

@@ -39,6 +39,14 @@ struct AuditActionTests {
             "APITests/ResolveDecisionTests.swift",
             "give_account links the person who proved the address and ends the other ways in"
         ),
+        "user.merged": (
+            "APITests/MergedUserTests.swift",
+            "what a moved key lost it has lost on every replica, and has again after the undo"
+        ),
+        "user.merge_undone": (
+            "APITests/MergedUserTests.swift",
+            "what a moved key lost it has lost on every replica, and has again after the undo"
+        ),
         // The replicas get the same notice as for `domain.deleted`; it takes a week to come.
         "domain.lapsed": (
             "APITests/DomainCheckTests.swift",

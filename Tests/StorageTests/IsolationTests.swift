@@ -14,6 +14,7 @@ import Text
         "known_devices", "login_states", "verification_counts", "password_resets", "api_key_uses",
         "tombstones", "former_identities", "email_changes", "former_addresses", "client_profiles",
         "identity_aliases", "barred_identities", "failed_sign_ins",
+        "user_merges", "merged_users",
     ]
     static let directoryTables = [
         "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",
@@ -70,9 +71,15 @@ import Text
             let tenant =
                 table == "identities"
                 ? "( SELECT current_tenant() AS current_tenant)" : "current_tenant()"
+            // Users who were merged into another are hidden, except from what asks for them.
+            let more =
+                table == "users"
+                ? " AND ((status <> 'merged'::text) OR (current_setting('app.merged'::text, true) = 'on'::text))"
+                : ""
             // Without a check of its own, what is written has to meet the same condition.
             wanted.insert(
-                "\(table) \(table)_tenant PERMISSIVE ALL {public} (\(key) = \(tenant)) check")
+                "\(table) \(table)_tenant PERMISSIVE ALL {public} "
+                    + (more.isEmpty ? "(\(key) = \(tenant))" : "((\(key) = \(tenant))\(more))") + " check")
             wanted.insert(
                 "\(table) \(table)_platform PERMISSIVE SELECT {gatehouse_platform} true check")
         }

@@ -33,6 +33,15 @@ package struct RouteParameters: Sendable, Equatable {
         pairs.append(Pair(name: name, value: value))
     }
 
+    /// The same with another value of one parameter.
+    package func replacing(_ name: String, with value: String) -> RouteParameters {
+        var copy = self
+        for index in copy.pairs.indices where copy.pairs[index].name == name {
+            copy.pairs[index].value = value
+        }
+        return copy
+    }
+
     package subscript(name: String) -> String? {
         pairs.first { $0.name == name }?.value
     }

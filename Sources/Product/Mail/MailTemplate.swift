@@ -33,6 +33,8 @@ struct MailTemplate {
         case .domainLost: "A domain of \(senderName) can no longer be verified"
         case .emailChange: "Confirm your new address for \(senderName)"
         case .emailChanged: "Your address for \(senderName) was changed"
+        case .merged: "Your accounts at \(senderName) are one"
+        case .mergeUndone: "Your accounts at \(senderName) are two again"
         case .signInAdded: "A sign-in was added to your account at \(senderName)"
         case .passwordReset: "Set a new password for \(senderName)"
         }
@@ -55,6 +57,12 @@ struct MailTemplate {
             "Somebody, probably you, asked to use this address for your account at \(senderName)."
         case .emailChanged:
             "Your account at \(senderName) has another address from now on, and this one no more:"
+        case .merged:
+            "You had two accounts at \(senderName), and an administrator made them one. "
+                + "All your sign-ins lead to it; passwords and mail go by this address:"
+        case .mergeUndone:
+            "An administrator separated your accounts at \(senderName) again. "
+                + "Each has its own sign-ins; please sign in anew. The other account's address:"
         case .signInAdded: "From now on you can also sign in at \(senderName) by:"
         case .passwordReset:
             "Somebody, probably you, asked to set a new password for \(senderName)."
@@ -69,7 +77,7 @@ struct MailTemplate {
         case .inviteDeclined: "See the invites"
         case .domainLost: "See the domains"
         case .emailChange: "Confirm the address"
-        case .emailChanged, .signInAdded: ""
+        case .emailChanged, .signInAdded, .merged, .mergeUndone: ""
         case .passwordReset: "Set a new password"
         }
     }
@@ -85,7 +93,7 @@ struct MailTemplate {
         if mail.kind == .emailChanged || mail.kind == .signInAdded {
             return "If that was not you, tell your administrator at once."
         }
-        if mail.kind == .accountGiven {
+        if [.accountGiven, .merged, .mergeUndone].contains(mail.kind) {
             return "If this is a mistake, tell the administrator of \(senderName)."
         }
         if mail.kind == .inviteDeclined {

@@ -37,7 +37,7 @@ enum APIKeyEndpoints {
             let list = try call.listQuery()
             var filter = APIKeyFilter(
                 status: call.query.optionalCase("status"),
-                owner: call.query.optionalUUID("owner_user_id"),
+                owner: try await owner(in: call.query, of: call, collection),
                 environment: call.query.optionalString("environment"),
                 text: call.query.optionalString("q"))
             let tenant = try collection.tenantID(call) ?? .platform
@@ -53,6 +53,14 @@ enum APIKeyEndpoints {
                 $0.write(to: &$1, at: call.now)
             }
         }
+    }
+
+    /// The member `owner_user_id`, of a merged user as the one who is left.
+    private static func owner(
+        in input: Input, of call: Call, _ collection: APIKeyCollection
+    ) async throws -> UUID? {
+        let owner = input.optionalUUID("owner_user_id")
+        return collection.isPlatform ? owner : try await call.survivor(of: owner)
     }
 
     private static func create(_ collection: APIKeyCollection) -> Endpoint {
@@ -104,7 +112,7 @@ enum APIKeyEndpoints {
         if let given = call.input.optionalObject("owner") {
             let id = given.optionalUUID("id")
             if given.optionalString("type") == "user" {
-                guard let id, try await call.scope.mayOwnKeys(id) else {
+                guard let id = try await call.survivor(of: id), try await call.scope.mayOwnKeys(id) else {
                     throw Problem.invalid([
                         FieldError("/owner/id", .invalid, "must be a user of the tenant")
                     ])
@@ -261,7 +269,7 @@ enum APIKeyEndpoints {
         ],
         idempotent: true
     ) { call in
-        let owner = call.input.optionalUUID("owner_user_id")
+        let owner = try await owner(in: call.input, of: call, .tenant)
         let all = APIKey.Owner.tenant(try call.tenant.id)
         guard
             try APIKeyCollection.tenant.permits(

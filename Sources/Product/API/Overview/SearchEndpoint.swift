@@ -109,7 +109,8 @@ enum SearchEndpoint {
         of scope: TenantScope, _ id: UUID, _ call: Call
     ) async throws -> [JSONValue] {
         var items: [JSONValue] = []
-        if let user = try await scope.user(id) { items.append(found(user)) }
+        let survivor = try await scope.winner(over: id) ?? id
+        if let user = try await scope.user(survivor) { items.append(found(user)) }
         if may(call, .listKeys, in: scope), let key = try await scope.apiKey(id) {
             items.append(found(key, in: scope))
         }

@@ -6,7 +6,7 @@ import Text
 package struct Call: Sendable {
     package internal(set) var request: Request
     /// Percent-decoded values of the path's `{…}`.
-    package let parameters: RouteParameters
+    package internal(set) var parameters: RouteParameters
     /// What handlers may use; the same for all calls.
     package let services: Services
     /// When dispatch began; handlers read no other clock.

@@ -15,6 +15,7 @@ package enum Code: String, Sendable, CaseIterable {
     case originNotAllowed = "origin_not_allowed"
     case confirmRequired = "confirm_required"
     case domainUnproved = "domain_unproved"
+    case undoConflict = "undo_conflict"
     case idempotencyMismatch = "idempotency_mismatch"
     case commitUnknown = "commit_unknown"
     case signUpClosed = "sign_up_closed"
@@ -53,7 +54,7 @@ package enum Code: String, Sendable, CaseIterable {
         case .notFound, .inviteUnknown: 404
         case .methodNotAllowed: 405
         case .conflict, .requestInProgress, .confirmRequired, .signUpClosed, .emailTaken,
-            .identityConflict,
+            .identityConflict, .undoConflict,
             .identityLinkRequired, .inviteUsed, .inviteExpired, .inviteRevoked:
             409
         case .preconditionFailed: 412

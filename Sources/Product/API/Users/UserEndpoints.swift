@@ -7,8 +7,10 @@ import Text
 /// `/v1/tenants/{tenant}/users`: the users of a tenant.
 enum UserEndpoints {
     static let all: [Endpoint] =
-        [list, create, get, update, delete] + UserStatusEndpoints.all + UserIdentityEndpoints.all
-        + UserSessionEndpoints.all + UserAccountEndpoints.all
+        MergeEndpoints.all
+        + ([list, create, get, update, delete] + UserStatusEndpoints.all
+            + UserIdentityEndpoints.all + UserSessionEndpoints.all + UserAccountEndpoints.all)
+        .map(\.followingMerges)
 
     static let path = "/v1/tenants/{tenant}/users"
 
@@ -39,7 +41,9 @@ enum UserEndpoints {
         if let own = call.bound(.readUsers) {
             return call.list(ListPage(whole: try await call.scope.user(own).map { [$0] } ?? []))
         }
-        filter.ids = call.query.optionalStrings("ids")?.compactMap { UUID($0) }
+        if let ids = call.query.optionalStrings("ids")?.compactMap({ UUID($0) }) {
+            filter.ids = try await call.scope.survivors(of: ids)
+        }
         filter.externalID = call.query.optionalString("external_id")
         filter.signedInSince = call.query.optionalTimestamp("last_sign_in_since")
         filter.signedInUntil = call.query.optionalTimestamp("last_sign_in_until")

@@ -69,7 +69,7 @@ enum UserIdentityEndpoints {
         Permissions.mayActFor(call.principal.subject, user.role, in: user.tenant)
     }
 
-    private static func requireRole(_ call: Call, of user: UserRow) throws {
+    static func requireRole(_ call: Call, of user: UserRow) throws {
         guard mayActFor(call, user) else {
             throw Problem.forbidden("The user's role is above what this credential may give.")
         }

@@ -23,6 +23,7 @@ protocol UserView: JSONView {
     var updatedAt: Timestamp { get }
     var lastSignInAt: Timestamp? { get }
     var externalID: Words? { get }
+    var mergedIDs: [UUID] { get }
 }
 
 extension ListedUser: UserView {}
@@ -40,6 +41,7 @@ extension UserView {
             $0.member("status", text: status)
             $0.member("source", text: source)
             $0.member("external_id", text: externalID)
+            $0.member("merged_ids", mergedIDs.map(\.description))
             $0.member("identities", identities)
             $0.member("created_at", createdAt)
             $0.member("updated_at", updatedAt)
@@ -67,6 +69,9 @@ extension UserRow: UserView {
                 "external_id", .externalID, nullable: true,
                 "The user's id in your own system, compared byte by byte; one user for each.",
                 example: .string("crm-4711")),
+            .readOnly(
+                "merged_ids", .array(of: .uuid),
+                "The ids of users who were merged into this one: each is read as this user's."),
             .readOnly("identities", .array(of: .object(IdentityRow.shape))),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
             .readOnly("last_sign_in_at", .timestamp, nullable: true),

@@ -89,6 +89,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case userEmailChangeAsked = "user.email_change_asked"
     case userEmailChangeEnded = "user.email_change_ended"
     case userEmailChanged = "user.email_changed"
+    case userMergeUndone = "user.merge_undone"
+    case userMerged = "user.merged"
     case userPasswordChanged = "user.password_changed"
     case userPasswordLinkMade = "user.password_link_made"
     case userPasswordReset = "user.password_reset"
@@ -127,7 +129,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
         case .apiKeyCut, .apiKeyLeaked, .apiKeyRevoked, .apiKeyRolledBack, .apiKeyRotated,
             .apiKeyUpdated, .sessionEnded, .userAccountGiven, .userApprovalRequested,
             .userApproved, .userCredentialsWiped, .userDeleted, .userEmailChangeAsked,
-            .userEmailChangeEnded, .userEmailChanged, .userPasswordChanged,
+            .userEmailChangeEnded, .userEmailChanged, .userMergeUndone, .userMerged,
+            .userPasswordChanged,
             .userPasswordLinkMade, .userPasswordReset, .userPinRemoved, .userPinSet,
             .userPurged, .userRemoved, .userRestored, .userResumed, .userSuspended,
             .userUpdated:

@@ -111,6 +111,24 @@ package enum Permissions {
         }
     }
 
+    /// What stays of a key's scopes when another user gets it: none by which the key could do more
+    /// than before, and none of which the new owner has no right at all. Catalogue scopes stay.
+    package static func scopesKept(
+        _ scopes: [String], from old: UserRole, to new: UserRole
+    ) -> [String] {
+        scopes.filter { text in
+            guard old != new,
+                let scope = ManagementScope.allCases.first(where: { sameBytes($0.rawValue, text) })
+            else { return true }
+            func reach(_ role: UserRole, _ right: Right) -> Reach {
+                PermissionTable.reach(.user(role), right)
+            }
+            let rights = scope.rights.filter(\.isForTenantKeys)
+            return rights.contains { reach(new, $0) != .none }
+                && (new < old || rights.allSatisfy { reach(new, $0) == reach(old, $0) })
+        }
+    }
+
     /// The management scopes among `asked` that this principal cannot give to a key: a key never
     /// exceeds its issuer. Catalogue scopes are not limited.
     package static func scopesBeyond(

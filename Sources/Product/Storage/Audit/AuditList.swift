@@ -7,6 +7,8 @@ package struct AuditFilter: Sendable {
     package var actor: String?
     package var action: String?
     package var target: String?
+    /// Further ids of the target: of users who were merged into it.
+    fileprivate var otherTargets: [String] = []
     package var since: Timestamp?
     /// Exclusive.
     package var until: Timestamp?
@@ -26,7 +28,8 @@ package struct AuditFilter: Sendable {
             rest += group == nil ? " AND action = \(action)" : " AND starts_with(action, \(action))"
         }
         let actors = actor.map { Self.party("actor", $0) } ?? [""]
-        let targets = target.map { Self.party("target", $0) } ?? [""]
+        let others = otherTargets.flatMap { Self.party("target", $0) }
+        let targets = target.map { Self.party("target", $0) + others } ?? [""]
         return actors.flatMap { actor in targets.map { actor + $0 } }
             .map { way in "audit_events WHERE \(condition)\(way)\(rest)" }
     }
@@ -54,6 +57,10 @@ extension TenantScope {
         _ list: ListQuery, _ filter: AuditFilter
     ) async throws(PostgresError) -> ListPage<AuditRow> {
         let actions = try await actions(of: filter)
+        var filter = filter
+        if let target = filter.target, let id = UUID(target) {
+            filter.otherTargets = try await everyID(of: id).filter { $0 != id }.map(\.description)
+        }
         return try await read(AuditRow.list(of: tenant, filter, actions, list))
             .page(list, AuditRow.init)
     }

@@ -18,6 +18,10 @@ package struct OutgoingMail: Sendable {
         case inviteDeclined = "invite_declined"
         /// To both: an operator gave an account to the person who proved its address.
         case accountGiven = "account_given"
+        /// To both addresses of a person whose records were made one; `message` is the one that stays.
+        case merged
+        /// To both: they are two records again.
+        case mergeUndone = "merge_undone"
         /// The record that proves a domain is missing; `message` says which one.
         case domainLost = "domain_lost"
 
@@ -25,7 +29,8 @@ package struct OutgoingMail: Sendable {
         var isUrgent: Bool {
             switch self {
             case .passwordReset, .operatorLink, .emailChange: true
-            case .invite, .domainLost, .emailChanged, .signInAdded, .inviteDeclined, .accountGiven:
+            case .invite, .domainLost, .emailChanged, .signInAdded, .inviteDeclined, .accountGiven,
+                .merged, .mergeUndone:
                 false
             }
         }

@@ -10,7 +10,7 @@ extension Change {
         let rows = try await query(
             """
             SELECT \(UserRow.columns(of: tenant)), users.signed_out_at FROM users
-            WHERE users.tenant_id = \(tenant) AND users.id = \(id)
+            WHERE users.tenant_id = \(tenant) AND users.id = \(MergedUsers.survivor(of: id, in: tenant))
             """)
         return try rows.first.map { row throws(PostgresError) in
             (try UserRow(row), try row.get(UserRow.end))

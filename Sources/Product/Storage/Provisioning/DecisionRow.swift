@@ -40,7 +40,9 @@ package struct DecisionRow: ListedRow {
     static let columns: SQL =
         """
         id, created_at, outcome, reason, reference, email, provider, issuer, subject, tenant_id,
-        user_id, invite_id, policy_version, trace::text, duration_ms, request_id,
+        coalesce((SELECT merged.user_id FROM merged_users merged
+            WHERE merged.tenant_id = decisions.tenant_id AND merged.id = decisions.user_id), user_id),
+        invite_id, policy_version, trace::text, duration_ms, request_id,
         part IS NOT NULL
         """
 

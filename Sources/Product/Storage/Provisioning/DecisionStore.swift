@@ -12,8 +12,10 @@ package struct DecisionFilter: Sendable {
     package var until: Timestamp?
     /// The key of an address.
     package var emailKey: String?
-    /// The user of the decision.
+    /// The user of the decision; those who were merged into it count as it.
     package var user: UUID?
+    /// All ids of that user.
+    fileprivate var users: [UUID] = []
     /// The reference that the person was shown.
     package var reference: String?
     /// Part of an address without case, a prefix if it is short; or a whole reference.
@@ -36,7 +38,9 @@ package struct DecisionFilter: Sendable {
         if let since { sql += " AND created_at >= \(since)" }
         if let until { sql += " AND created_at < \(until)" }
         if let reason { sql += " AND reason = \(reason)" }
-        if let user { sql += " AND user_id = \(user)" }
+        if let user {
+            sql += users.count > 1 ? " AND user_id = ANY (\(users))" : " AND user_id = \(user)"
+        }
         if let emailKey { sql += " AND email_key = \(emailKey)" }
         if let reference { sql += " AND reference = \(reference)" }
         if let text {
@@ -55,7 +59,12 @@ extension Database {
     package func decisions(
         _ list: ListQuery, tenant: UUID?, _ filter: DecisionFilter
     ) async throws(PostgresError) -> ListPage<DecisionRow> {
-        try await read(DecisionRow.list(of: tenant, filter).page(list), of: tenant)
+        var filter = filter
+        if let user = filter.user, let tenant {
+            filter.users = try await scope(tenant).everyID(of: user)
+            filter.user = filter.users.first ?? user
+        }
+        return try await read(DecisionRow.list(of: tenant, filter).page(list), of: tenant)
             .page(list, DecisionRow.init)
     }
 

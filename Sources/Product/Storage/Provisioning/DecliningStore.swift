@@ -123,8 +123,8 @@ extension Change {
         case "user":
             rows = try await query(
                 """
-                SELECT email FROM users
-                WHERE tenant_id = \(tenant) AND id = \(id) AND status = 'active'
+                SELECT email FROM users WHERE tenant_id = \(tenant)
+                    AND id = \(MergedUsers.survivor(of: id, in: tenant)) AND status = 'active'
                 """)
         default:
             rows = try await query(

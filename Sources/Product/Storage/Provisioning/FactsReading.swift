@@ -39,17 +39,7 @@ struct FactsReading: Sendable {
     /// across replicas.
     func lock() async throws(PostgresError) {
         let email = attempt.email.map { database.personKey(emailKey: $0.key) } ?? []
-        // Each of a person's keys, so that replicas with one secret key and replicas with two lock
-        // a common row.
-        change.queryLater(
-            """
-            INSERT INTO provisioning_locks (key)
-            SELECT kind || key FROM (
-                SELECT '\\x69'::bytea AS kind, unnest(person_keys(\(identityKey))) AS key
-                UNION ALL SELECT '\\x65'::bytea, unnest(person_keys(\(email)))) AS person
-            ORDER BY kind DESC, key
-            ON CONFLICT (key) DO UPDATE SET key = excluded.key
-            """)
+        change.queryLater(Change.lockingPeople(identities: identityKey, addresses: email))
     }
 
     mutating func read() async throws(PostgresError) {

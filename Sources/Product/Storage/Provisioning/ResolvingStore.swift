@@ -64,15 +64,7 @@ extension Change {
         identity: [UInt8], emailKey: String, _ database: Database
     ) async throws(PostgresError) {
         let address = database.personKey(emailKey: emailKey)
-        try await query(
-            """
-            INSERT INTO provisioning_locks (key)
-            SELECT kind || key FROM (
-                SELECT '\\x69'::bytea AS kind, unnest(person_keys(\(identity))) AS key
-                UNION ALL SELECT '\\x65'::bytea, unnest(person_keys(\(address)))) AS person
-            ORDER BY kind DESC, key
-            ON CONFLICT (key) DO UPDATE SET key = excluded.key
-            """)
+        try await query(Self.lockingPeople(identities: identity, addresses: address))
     }
 
     private func give(

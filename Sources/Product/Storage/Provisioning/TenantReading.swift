@@ -186,8 +186,8 @@ extension Change {
     private func widest(ofUser id: UUID) async throws(PostgresError) -> UserRole? {
         let rows = try await query(
             """
-            SELECT role FROM users
-            WHERE tenant_id = \(tenant) AND id = \(id) AND status = 'active'
+            SELECT role FROM users WHERE tenant_id = \(tenant)
+                AND id = \(MergedUsers.survivor(of: id, in: tenant)) AND status = 'active'
             """)
         let role = try rows.first?.get(0, as: String.self)
         return role.flatMap(UserRole.init).flatMap { $0 > .member ? $0 : nil }

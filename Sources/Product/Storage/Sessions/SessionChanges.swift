@@ -10,7 +10,8 @@ extension Change {
         let rows = try await query(
             """
             UPDATE users SET last_sign_in_at = \(now)
-            WHERE tenant_id = \(tenant) AND id = \(user) AND status = 'active'
+            WHERE tenant_id = \(tenant) AND id = \(MergedUsers.survivor(of: user, in: tenant))
+                AND status = 'active'
             RETURNING \(UserRow.columns(of: tenant))
             """)
         guard let row = try rows.first.map(UserRow.init) else {
@@ -20,7 +21,7 @@ extension Change {
             """
             INSERT INTO sessions (tenant_id, id, user_id, client, device, device_type, device_os,
                 method, token_hash, created_at, last_seen_at, ip, user_agent, expires_at)
-            VALUES (\(tenant), \(session.id), \(user), \(session.client), \(session.device),
+            VALUES (\(tenant), \(session.id), \(row.id), \(session.client), \(session.device),
                 \(session.deviceType), \(session.deviceOS), \(session.method.rawValue),
                 \(session.tokenHash), \(now), \(now), \(actor.ip), \(session.userAgent),
                 \(now.adding(seconds: session.seconds)))

@@ -40,6 +40,11 @@ package struct ListedUser: ListedRow {
             .lazy.map { ListedIdentity(rows[$0]) }
     }
 
+    /// The ids of users who were merged into this one.
+    package var mergedIDs: [UUID] {
+        MergedUsers.list(StoredText(row, ListedIdentity.end)?.string)
+    }
+
     /// The cursor's value: the email key, or `created_at` in microseconds since 1970.
     package func value(of sort: ListQuery.Sort) -> String {
         sort == .email ? StoredText(of: row, 2).string : "\(createdAt.microseconds)"
@@ -79,6 +84,8 @@ package struct ListedUser: ListedRow {
 package struct ListedIdentity: Sendable {
     /// After the user's columns; NULL if there is none.
     static let first = 12
+    /// Behind the columns; then come the ids of merged users.
+    static let end = 23
     private let row: Row
 
     static let columns: SQL =

@@ -84,7 +84,8 @@ extension TenantScope {
             condition: filter.condition(in: tenant)
         ) { page, counting, list in
             """
-            SELECT \(ListedUser.columns), \(ListedIdentity.columns)\(counting)
+            SELECT \(ListedUser.columns), \(ListedIdentity.columns),
+                \(MergedUsers.ids(in: tenant))\(counting)
             FROM (\(page)) AS users
             LEFT JOIN LATERAL (SELECT * FROM identities WHERE tenant_id = \(tenant)
                 AND user_id = users.id ORDER BY created_at, id OFFSET 0) AS i ON true

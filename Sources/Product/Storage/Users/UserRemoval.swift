@@ -28,6 +28,7 @@ extension Change {
     package func purgeUser(
         _ row: UserRow, isManual: Bool = false, database: Database
     ) async throws {
+        try await purgeMerged(into: row, isManual: isManual, database: database)
         try await revokeInvites(to: row)
         try await query(
             """

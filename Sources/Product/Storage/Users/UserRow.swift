@@ -28,6 +28,8 @@ package struct UserRow: ListedRow {
     /// deleted.
     package var externalID: String?
     package var identities: [IdentityRow]
+    /// The ids of users who were merged into this one.
+    package var mergedIDs: [UUID]
 
     static let ownColumns: SQL =
         """
@@ -46,20 +48,23 @@ package struct UserRow: ListedRow {
             (extract(epoch FROM i.last_used_at) * 1000000)::bigint, i.email_vouched, i.alias_count,
             i.linked_by_type, i.linked_by_id)
             ORDER BY i.created_at, i.id), '[]')
-        FROM identities i WHERE i.tenant_id = \(tenant) AND i.user_id = users.id)
+        FROM identities i WHERE i.tenant_id = \(tenant) AND i.user_id = users.id),
+        \(MergedUsers.ids(in: tenant))
         """
     }
 
     /// How many there are: what is selected after `columns` begins here.
-    static let end = 17
+    static let end = 18
 
     /// From `columns`.
     init(_ row: Row) throws(PostgresError) {
         try self.init(row, identities: IdentityRow.list(row.get(16, as: JSONB.self)))
+        mergedIDs = MergedUsers.list(try row.get(17, as: String?.self))
     }
 
     private init(_ row: Row, identities: [IdentityRow]) throws(PostgresError) {
         self.identities = identities
+        mergedIDs = []
         (
             id, tenant, email, emailKey, emailVerifiedAt, name, role, status, source, version,
             createdAt, updatedAt, lastSignInAt, deletedAt, statusBefore, externalID

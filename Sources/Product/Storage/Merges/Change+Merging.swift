@@ -1,0 +1,220 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+extension Change {
+    /// Makes two records of one person one. `permit` is called with the winner and the loser before
+    /// anything changes, and throws if the caller may not. 404 if there is no such user; 409
+    /// `conflict` with the id of the one who is suspended, deleted or merged.
+    package func mergeUsers(
+        winner: UUID, loser: UUID, in database: Database,
+        permit: (_ winner: UserRow, _ loser: UserRow) throws -> Void
+    ) async throws -> MergeRow {
+        let users = try await lockPeople([winner, loser], in: database)
+        guard let winner = users[winner], let loser = users[loser] else {
+            throw StorageFailure.notFound("user")
+        }
+        for user in [winner, loser] { try requireMergeable(user) }
+        try permit(winner, loser)
+        try await requireProved(winner, loser)
+        let merge = try await move(from: loser, to: winner, database)
+        try await end(loser, merge, database)
+        let settled = try await settle(winner, after: loser)
+        var changes = AuditChanges()
+        changes.add("merged_into", nil, winner.id.description)
+        try await audit(.userMerged, loser.target, changes)
+        changes = AuditChanges()
+        changes.add("merged_ids", nil, loser.id.description)
+        changes.add("status", winner.status, settled.status)
+        try await audit(.userMerged, winner.target, changes)
+        try await tellOfMerge(.merged, winner, loser, in: database)
+        return merge
+    }
+
+    private func requireMergeable(_ user: UserRow) throws {
+        guard user.status == .pending || user.status == .active else {
+            throw StorageFailure.conflict(
+                code: "conflict", detail: "The user is \(user.status).", id: user.id)
+        }
+    }
+
+    /// A merge must not activate a sign-up that nobody proved: its password would be anybody's.
+    private func requireProved(_ winner: UserRow, _ loser: UserRow) async throws {
+        guard winner.status == .pending, loser.status == .active else { return }
+        let unproved = try await query(
+            """
+            SELECT 1 FROM users u WHERE u.tenant_id = \(tenant) AND u.id = \(winner.id)
+                AND (u.password_hash IS NOT NULL AND u.email_verified_at IS NULL OR EXISTS (
+                    SELECT 1 FROM identities i
+                    WHERE i.tenant_id = \(tenant) AND i.user_id = \(winner.id)
+                        AND NOT i.email_verified AND i.linked_by_type IS NULL))
+            """)
+        guard unproved.isEmpty else {
+            throw StorageFailure.conflict(
+                code: "conflict",
+                detail: "The winner's sign-ins were never proved; make the other the winner.",
+                id: winner.id)
+        }
+    }
+
+    /// Moves what is proved, and records what an undo needs.
+    private func move(
+        from loser: UserRow, to winner: UserRow, _ database: Database
+    ) async throws -> MergeRow {
+        let identities = try await query(
+            """
+            UPDATE identities SET user_id = \(winner.id)
+            WHERE tenant_id = \(tenant) AND user_id = \(loser.id)
+                AND provider <> \(ProviderKind.password.rawValue)
+                AND (email_verified OR \(loser.status) <> 'pending' OR linked_by_type IS NOT NULL)
+            RETURNING id
+            """
+        ).all(Self.id)
+        let keys = try await moveKeys(from: loser, to: winner)
+        let accepted = try await query(
+            """
+            UPDATE invites SET accepted_user_id = \(winner.id)
+            WHERE tenant_id = \(tenant) AND accepted_user_id = \(loser.id) RETURNING id
+            """
+        ).all(Self.id)
+        let addresses = try await moveAddresses(from: loser, to: winner)
+        let carried = try await query(
+            """
+            UPDATE merged_users SET user_id = \(winner.id)
+            WHERE tenant_id = \(tenant) AND user_id = \(loser.id) RETURNING id
+            """
+        ).all(Self.id)
+        let keyDocument = JSONB(JSONValue.array(keys.map(\.document)))
+        let rows = try await query(
+            """
+            INSERT INTO user_merges (tenant_id, id, winner_id, loser_id, created_at,
+                created_by_type, created_by_id, created_by_name, winner_status,
+                winner_signed_in_at, loser_status, identities, keys, accepted_invites,
+                revoked_invites, addresses, carried, left_identities, left_aliases)
+            VALUES (\(tenant), \(UUID.ordered(at: now)), \(winner.id), \(loser.id), \(now),
+                \(actor.type), \(actor.id), \(actor.name), \(winner.status),
+                \(winner.lastSignInAt), \(loser.status), \(identities), \(keyDocument), \(accepted),
+                ARRAY(SELECT id FROM invites WHERE tenant_id = \(tenant)
+                    AND email_key = \(loser.emailKey) AND status = 'pending'),
+                \(addresses), \(carried),
+                (SELECT coalesce(jsonb_agg(to_jsonb(i) ORDER BY i.id), '[]') FROM identities i
+                    WHERE i.tenant_id = \(tenant) AND i.user_id = \(loser.id)),
+                (SELECT coalesce(jsonb_agg(to_jsonb(a) ORDER BY a.pool, a.alias), '[]')
+                    FROM identity_aliases a JOIN identities i
+                        ON i.tenant_id = \(tenant) AND i.id = a.identity_id
+                    WHERE a.tenant_id = \(tenant) AND i.user_id = \(loser.id)))
+            RETURNING \(MergeRow.columns)
+            """)
+        return try rows.only(MergeRow.init)
+    }
+
+    /// A key's scopes reach no further than before, whoever owns it now.
+    private func moveKeys(
+        from loser: UserRow, to winner: UserRow
+    ) async throws -> [MovedKey] {
+        let rows = try await query(
+            """
+            SELECT id, name, scopes FROM api_keys
+            WHERE tenant_id = \(tenant) AND owner_user_id = \(loser.id) ORDER BY id FOR UPDATE
+            """)
+        var keys: [MovedKey] = []
+        for row in rows {
+            let scopes: [String] = try row.get(2)
+            let kept = Permissions.scopesKept(scopes, from: loser.role, to: winner.role)
+            let key = MovedKey(id: try row.get(0), scopes: scopes, kept: kept)
+            queryLater(
+                """
+                UPDATE api_keys SET owner_user_id = \(winner.id), scopes = \(kept),
+                    version = version + 1, updated_at = \(now)
+                WHERE tenant_id = \(tenant) AND id = \(key.id)
+                """)
+            try await auditMove(of: key, named: try row.get(1), from: loser.id, to: winner.id)
+            keys.append(key)
+        }
+        return keys
+    }
+
+    func auditMove(
+        of key: MovedKey, named name: String, from: UUID, to: UUID
+    ) async throws {
+        var changes = AuditChanges()
+        changes.add("owner_user_id", from.description, to.description)
+        let texts = [key.scopes, key.kept].map { JSONValue.array($0.map(JSONValue.string)) }
+        changes.add("scopes", texts[0], texts[1])
+        try await audit(.apiKeyUpdated, AuditTarget("api_key", key.id, name), changes)
+    }
+
+    /// The loser's address and those that the loser had are the winner's former ones.
+    private func moveAddresses(
+        from loser: UserRow, to winner: UserRow
+    ) async throws -> [String] {
+        let former = try await query(
+            """
+            UPDATE former_addresses SET user_id = \(winner.id)
+            WHERE tenant_id = \(tenant) AND user_id = \(loser.id) RETURNING email_key
+            """
+        ).all { row throws(PostgresError) in try row.get(0, as: String.self) }
+        try await query(
+            """
+            INSERT INTO former_addresses (tenant_id, email_key, user_id, email, expires_at)
+            VALUES (\(tenant), \(loser.emailKey), \(winner.id), \(loser.email),
+                \(Self.endOfTime))
+            ON CONFLICT (tenant_id, email_key) DO UPDATE SET user_id = excluded.user_id,
+                email = excluded.email, expires_at = excluded.expires_at
+            """)
+        return former
+    }
+
+    /// The loser's address stays the winner's until the merge is undone.
+    static let endOfTime = Timestamp(microseconds: 253_402_300_799_000_000)
+
+    static func id(_ row: Row) throws(PostgresError) -> UUID { try row.get(0) }
+
+    /// Ends the loser's sessions and links, removes the sign-ins that are not moved, and hides the
+    /// row.
+    private func end(_ loser: UserRow, _ merge: MergeRow, _ database: Database) async throws {
+        try await revokeInvites(to: loser)
+        try await endSessions(of: loser, except: nil)
+        try await query(
+            "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(loser.id)")
+        try await endResets(of: loser.id)
+        let left = try await query(
+            """
+            DELETE FROM identities WHERE tenant_id = \(tenant) AND user_id = \(loser.id)
+            RETURNING provider, issuer, subject
+            """)
+        for row in left {
+            let key = database.personKey(
+                provider: try row.get(0), issuer: try row.get(1), subject: try row.get(2))
+            try await query("SELECT directory_remove_person(\(key))")
+        }
+        try await query("SELECT user_search_drop(\(loser.id))")
+        try await seeingMerged {
+            try await query(
+                """
+                UPDATE users SET status = 'merged', version = version + 1, updated_at = \(now)
+                WHERE tenant_id = \(tenant) AND id = \(loser.id)
+                """)
+        }
+        try await query(
+            """
+            INSERT INTO merged_users (tenant_id, id, user_id)
+            VALUES (\(tenant), \(loser.id), \(merge.winner))
+            """)
+    }
+
+    /// Role, name, password and PIN stay the winner's own.
+    private func settle(_ winner: UserRow, after loser: UserRow) async throws -> UserRow {
+        let status = loser.status == .active ? loser.status : winner.status
+        let rows = try await query(
+            """
+            UPDATE users SET status = \(status),
+                last_sign_in_at = greatest(last_sign_in_at, \(loser.lastSignInAt)::timestamptz),
+                version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(winner.id)
+            RETURNING \(UserRow.columns(of: tenant))
+            """)
+        return try rows.only(UserRow.init)
+    }
+}

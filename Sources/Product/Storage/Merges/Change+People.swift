@@ -1,0 +1,76 @@
+import Domain
+import Postgres
+import Text
+
+/// The locks of persons, by which sign-ins and merges wait for each other.
+extension Change {
+    /// One row for each identity, then one for each address: whoever holds them is alone with these
+    /// persons on all replicas. Both are keys of `Database.personKey`, any number of them.
+    static func lockingPeople(identities: [UInt8], addresses: [UInt8]) -> SQL {
+        // Each of a person's keys, so that replicas with one secret key and replicas with two lock
+        // a common row.
+        """
+        INSERT INTO provisioning_locks (key)
+        SELECT kind || key FROM (
+            SELECT '\\x69'::bytea AS kind, unnest(person_keys(\(identities))) AS key
+            UNION SELECT '\\x65'::bytea, unnest(person_keys(\(addresses)))) AS person
+        ORDER BY kind DESC, key
+        ON CONFLICT (key) DO UPDATE SET key = excluded.key
+        """
+    }
+
+    /// These users and all who sign in as them, locked; those that do not exist are missing in the
+    /// answer. `also`: further addresses. 409 `conflict` if a sign-in was added in between.
+    func lockPeople(
+        _ ids: [UUID], also: [String] = [], in database: Database
+    ) async throws -> [UUID: UserRow] {
+        let before = try await query(
+            """
+            SELECT \(UserRow.columns(of: tenant)) FROM users
+            WHERE tenant_id = \(tenant) AND id = ANY (\(ids))
+            """
+        ).all(UserRow.init)
+        let identities = Set(before.flatMap { $0.personKeys(in: database) })
+        let addresses = Set((before.map(\.emailKey) + also).map { database.personKey(emailKey: $0) })
+        try await query(
+            Self.lockingPeople(
+                identities: Array(identities.joined()), addresses: Array(addresses.joined())))
+        let users = try await query(
+            """
+            SELECT \(UserRow.columns(of: tenant)) FROM users
+            WHERE tenant_id = \(tenant) AND id = ANY (\(ids)) ORDER BY id FOR UPDATE OF users
+            """
+        ).all(UserRow.init)
+        guard users.allSatisfy({ identities.isSuperset(of: $0.personKeys(in: database)) }) else {
+            throw StorageFailure.conflict(
+                code: "conflict", detail: "A sign-in was added just now; try again.", id: nil)
+        }
+        return Dictionary(uniqueKeysWithValues: users.map { ($0.id, $0) })
+    }
+}
+
+extension UserRow {
+    fileprivate func personKeys(in database: Database) -> [[UInt8]] {
+        identities.map {
+            database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
+        }
+    }
+}
+
+extension Change {
+    /// Tells both addresses, in a mail each, that the records are one, or two again.
+    func tellOfMerge(
+        _ kind: OutgoingMail.Kind, _ winner: UserRow, _ loser: UserRow, in database: Database
+    ) async throws {
+        guard database.sendsMail else { return }
+        let name = try await tenantName()
+        for address in [winner.email, loser.email] {
+            // With a random object each: a later mail about one object replaces the earlier.
+            try await post(
+                OutgoingMail(
+                    kind, to: address, tenantName: name, message: winner.email,
+                    expiresAt: now.adding(seconds: Self.noticeSeconds)),
+                about: UUID.random(), in: database)
+        }
+    }
+}

@@ -1,0 +1,258 @@
+import Domain
+import Postgres
+import Text
+
+/// Why a merge cannot be undone.
+package struct UndoConflict: Error {
+    /// What stands in the way. `pointer`: a JSON pointer into the merge.
+    package struct Reason: Sendable {
+        package var pointer: String
+        /// A sentence.
+        package var detail: String
+    }
+
+    /// At least one.
+    package var reasons: [Reason]
+}
+
+extension Change {
+    /// Makes the two records of before, for 30 days, the last merge first. A second time changes
+    /// nothing. Throws `UndoConflict` if what was moved or the winner is gone. `permit` as for the
+    /// merge.
+    package func undoMerge(
+        _ id: UUID, in database: Database,
+        permit: (_ winner: UserRow, _ loser: UserRow) throws -> Void
+    ) async throws -> MergeRow {
+        let found = try await query(
+            """
+            SELECT m.winner_id, m.loser_id, f.email_key FROM user_merges m
+            LEFT JOIN former_addresses f ON f.tenant_id = \(tenant) AND f.user_id = m.winner_id
+            WHERE m.tenant_id = \(tenant) AND m.id = \(id)
+            """)
+        guard let first = found.first else { throw StorageFailure.notFound("merge") }
+        let (winner, loser): (UUID, UUID) = (try first.get(0), try first.get(1))
+        let addresses = try found.all { row throws(PostgresError) in
+            try row.get(2, as: String?.self)
+        }
+        let users = try await lockPeople([winner], also: addresses.compactMap(\.self), in: database)
+        let merge = try await query(
+            """
+            SELECT \(MergeRow.columns) FROM user_merges
+            WHERE tenant_id = \(tenant) AND id = \(id) FOR UPDATE
+            """
+        ).only(MergeRow.init)
+        if merge.status == .undone {
+            alreadyApplied()
+            return merge
+        }
+        guard let winner = users[winner] else {
+            let later = try await laterMerge(of: winner, than: merge)
+            throw UndoConflict(reasons: [
+                .init(
+                    pointer: "/winner",
+                    detail: later.map { "The winner was merged itself; undo the merge \($0) first." }
+                        ?? "The winner was purged.")
+            ])
+        }
+        try await requireUndoable(merge)
+        let restored = try await restoreLoser(loser, of: merge)
+        try permit(winner, restored)
+        try await giveBack(merge, winner, restored, database)
+        return try await markUndone(merge, winner, restored, database)
+    }
+
+    private func laterMerge(of user: UUID, than merge: MergeRow) async throws -> UUID? {
+        try await query(
+            """
+            SELECT id FROM user_merges
+            WHERE tenant_id = \(tenant) AND loser_id = \(user) AND status = 'done'
+            """
+        ).first?.get(0)
+    }
+
+    private func requireUndoable(_ merge: MergeRow) async throws {
+        var reasons: [UndoConflict.Reason] = []
+        if merge.undoUntil <= now {
+            reasons.append(.init(pointer: "/undo_until", detail: "The 30 days are over."))
+        }
+        let rows = try await query(
+            """
+            SELECT '', 'Undo the later merge ' || l.id || ' first.' FROM user_merges l
+            WHERE l.tenant_id = \(tenant) AND l.winner_id = \(merge.winner) AND l.status = 'done'
+                AND (l.created_at, l.id) > (\(merge.createdAt)::timestamptz, \(merge.id)::uuid)
+            UNION ALL SELECT '/moved/identities/' || gone.id, 'The sign-in was removed since.'
+            FROM user_merges m, unnest(m.identities) AS gone (id)
+            WHERE m.tenant_id = \(tenant) AND m.id = \(merge.id) AND NOT EXISTS (
+                SELECT 1 FROM identities i WHERE i.tenant_id = \(tenant) AND i.id = gone.id
+                    AND i.user_id = \(merge.winner))
+            UNION ALL SELECT '/moved/keys/' || k.id, 'The key was revoked since.' FROM api_keys k
+            WHERE k.tenant_id = \(tenant) AND k.id = ANY (\(merge.keys.map(\.id)))
+                AND k.revoked_at >= \(merge.createdAt)
+            """)
+        for row in rows { reasons.append(.init(pointer: try row.get(0), detail: try row.get(1))) }
+        guard reasons.isEmpty else { throw UndoConflict(reasons: reasons) }
+    }
+
+    /// The loser's row as it was, but for version and time.
+    private func restoreLoser(_ id: UUID, of merge: MergeRow) async throws -> UserRow {
+        let rows = try await seeingMerged {
+            let taken = try await query(
+                """
+                SELECT CASE WHEN o.email_key = u.email_key THEN '/loser/email'
+                    ELSE '/loser/external_id' END
+                FROM users u JOIN users o ON o.tenant_id = \(tenant)
+                    AND o.status NOT IN ('deleted', 'merged')
+                    AND (o.email_key = u.email_key OR o.external_id = u.external_id)
+                WHERE u.tenant_id = \(tenant) AND u.id = \(id)
+                """)
+            let reasons = try taken.all { row throws(PostgresError) in
+                UndoConflict.Reason(
+                    pointer: try row.get(0), detail: "Another user has it by now.")
+            }
+            guard reasons.isEmpty else { throw UndoConflict(reasons: reasons) }
+            return try await query(
+                """
+                UPDATE users SET status = m.loser_status, version = users.version + 1,
+                    updated_at = \(now)
+                FROM user_merges m
+                WHERE users.tenant_id = \(tenant) AND users.id = \(id) AND users.status = 'merged'
+                    AND m.tenant_id = \(tenant) AND m.id = \(merge.id)
+                RETURNING \(UserRow.columns(of: tenant))
+                """)
+        }
+        return try rows.only(UserRow.init)
+    }
+
+    /// Everything that the merge moved or removed.
+    private func giveBack(
+        _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow, _ database: Database
+    ) async throws {
+        let own: SQL = "m.tenant_id = \(tenant) AND m.id = \(merge.id)"
+        try await query(
+            "DELETE FROM merged_users WHERE tenant_id = \(tenant) AND id = \(loser.id)")
+        try await query(
+            """
+            UPDATE merged_users u SET user_id = \(loser.id) FROM user_merges m
+            WHERE u.tenant_id = \(tenant) AND u.id = ANY (m.carried) AND \(own)
+            """)
+        try await query(
+            """
+            UPDATE identities i SET user_id = \(loser.id) FROM user_merges m
+            WHERE i.tenant_id = \(tenant) AND i.id = ANY (m.identities) AND \(own)
+            """)
+        try await query(
+            """
+            UPDATE invites v SET accepted_user_id = \(loser.id) FROM user_merges m
+            WHERE v.tenant_id = \(tenant) AND v.id = ANY (m.accepted_invites)
+                AND v.accepted_user_id = \(winner.id) AND \(own)
+            """)
+        try await query(
+            """
+            UPDATE invites v SET status = 'pending', version = v.version + 1, updated_at = \(now)
+            FROM user_merges m
+            WHERE v.tenant_id = \(tenant) AND v.id = ANY (m.revoked_invites)
+                AND v.status = 'revoked' AND v.updated_at = \(merge.createdAt) AND \(own)
+            """)
+        try await query(
+            """
+            DELETE FROM former_addresses WHERE tenant_id = \(tenant)
+                AND email_key = \(loser.emailKey) AND user_id = \(winner.id)
+            """)
+        try await query(
+            """
+            UPDATE former_addresses f SET user_id = \(loser.id) FROM user_merges m
+            WHERE f.tenant_id = \(tenant) AND f.email_key = ANY (m.addresses)
+                AND f.user_id = \(winner.id) AND \(own)
+            """)
+        try await giveBackKeys(merge, to: loser)
+        try await giveBackLeft(merge, database)
+        try await putInSearch(loser)
+    }
+
+    /// With the scopes of before, unless somebody gave the key others since.
+    private func giveBackKeys(_ merge: MergeRow, to loser: UserRow) async throws {
+        for key in merge.keys.sorted(by: { $0.id < $1.id }) {
+            let rows = try await query(
+                """
+                UPDATE api_keys SET owner_user_id = \(loser.id), scopes = CASE
+                        WHEN scopes = \(key.kept)::text[] THEN \(key.scopes)::text[] ELSE scopes END,
+                    version = version + 1, updated_at = \(now)
+                WHERE tenant_id = \(tenant) AND id = \(key.id) RETURNING name
+                """)
+            guard let row = rows.first else { continue }
+            let back = MovedKey(id: key.id, scopes: key.kept, kept: key.scopes)
+            try await auditMove(of: back, named: try row.get(0), from: merge.winner, to: loser.id)
+        }
+    }
+
+    /// The sign-ins that were removed, except those that somebody has by now.
+    private func giveBackLeft(_ merge: MergeRow, _ database: Database) async throws {
+        let rows = try await query(
+            """
+            INSERT INTO identities SELECT i.* FROM user_merges m,
+                jsonb_populate_recordset(NULL::identities, m.left_identities) AS i
+            WHERE m.tenant_id = \(tenant) AND m.id = \(merge.id)
+            ON CONFLICT DO NOTHING RETURNING id, provider, issuer, subject
+            """)
+        for row in rows {
+            let key = database.personKey(
+                provider: try row.get(1), issuer: try row.get(2), subject: try row.get(3))
+            try await query("SELECT directory_add_person(\(key))")
+        }
+        try await query(
+            """
+            INSERT INTO identity_aliases SELECT a.* FROM user_merges m,
+                jsonb_populate_recordset(NULL::identity_aliases, m.left_aliases) AS a
+            WHERE m.tenant_id = \(tenant) AND m.id = \(merge.id) AND EXISTS (
+                SELECT 1 FROM identities i WHERE i.tenant_id = \(tenant) AND i.id = a.identity_id)
+            ON CONFLICT DO NOTHING
+            """)
+        try await query(
+            """
+            DELETE FROM former_identities WHERE tenant_id = \(tenant)
+                AND id = ANY (\(try rows.all(Self.id)))
+            """)
+    }
+
+    /// The winner's sessions since the merge may be the loser's: they end. A status that only the
+    /// loser gave ends with it.
+    private func markUndone(
+        _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow, _ database: Database
+    ) async throws -> MergeRow {
+        try await query(
+            """
+            DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(winner.id)
+                AND created_at >= \(merge.createdAt)
+            """)
+        try await query(
+            """
+            UPDATE users u SET version = u.version + 1, updated_at = \(now),
+                status = CASE WHEN u.status = 'active' AND m.winner_status = 'pending'
+                    AND u.password_changed_at IS NULL AND NOT EXISTS (
+                        SELECT 1 FROM identities i WHERE i.tenant_id = \(tenant)
+                            AND i.user_id = u.id AND i.created_at > m.created_at)
+                    THEN m.winner_status ELSE u.status END,
+                last_sign_in_at = CASE WHEN u.last_sign_in_at
+                    IS NOT DISTINCT FROM \(loser.lastSignInAt)::timestamptz
+                    THEN m.winner_signed_in_at ELSE u.last_sign_in_at END
+            FROM user_merges m
+            WHERE u.tenant_id = \(tenant) AND u.id = \(winner.id)
+                AND m.tenant_id = \(tenant) AND m.id = \(merge.id)
+            """)
+        let undone = try await query(
+            """
+            UPDATE user_merges SET status = 'undone', left_identities = '[]', left_aliases = '[]',
+                addresses = '{}'
+            WHERE tenant_id = \(tenant) AND id = \(merge.id) RETURNING \(MergeRow.columns)
+            """
+        ).only(MergeRow.init)
+        var changes = AuditChanges()
+        changes.add("merged_into", winner.id.description, nil)
+        try await audit(.userMergeUndone, loser.target, changes)
+        changes = AuditChanges()
+        changes.add("merged_ids", loser.id.description, nil)
+        try await audit(.userMergeUndone, winner.target, changes)
+        try await tellOfMerge(.mergeUndone, winner, loser, in: database)
+        return undone
+    }
+}

@@ -1,0 +1,108 @@
+import JSON
+import Postgres
+import Text
+
+/// Two records of one person that were made one, and maybe two again.
+package struct MergeRow: ListedRow {
+    package enum Status: String, Sendable, CaseIterable {
+        case done, undone
+    }
+
+    package var id: UUID
+    /// The user that is left.
+    package var winner: UUID
+    /// The user whose id is read as the winner's.
+    package var loser: UUID
+    package var status: Status
+    package var createdAt: Timestamp
+    /// `operator`, `key` or `user`.
+    package var createdByType: String
+    package var createdByID: String
+    package var createdByName: String
+    /// The numbers of what was moved.
+    package var identities: Int
+    package var invites: Int
+    package var addresses: Int
+    package var keys: [MovedKey]
+    /// The loser's sign-ins that were not moved: a password, and what was never proved.
+    package var left: Int
+
+    /// Exclusive: from then on it cannot be undone.
+    package var undoUntil: Timestamp { createdAt.adding(seconds: Self.undoSeconds) }
+
+    /// Seconds for which a merge can be undone.
+    package static let undoSeconds: Int64 = 30 * 86_400
+
+    static let columns: SQL =
+        """
+        id, winner_id, loser_id, status, created_at, created_by_type, created_by_id,
+        created_by_name, cardinality(identities), cardinality(accepted_invites),
+        cardinality(addresses), keys::text, jsonb_array_length(left_identities)
+        """
+
+    init(_ row: Row) throws(PostgresError) {
+        guard let status = Status(rawValue: try row.get(3)) else {
+            throw PostgresError(.decoding, "status")
+        }
+        self.status = status
+        (id, winner, loser) = (try row.get(0), try row.get(1), try row.get(2))
+        createdAt = try row.get(4)
+        (createdByType, createdByID) = (try row.get(5), try row.get(6))
+        createdByName = try row.get(7)
+        (identities, invites) = (try row.get(8), try row.get(9))
+        addresses = try row.get(10)
+        keys = try row.json(11).array?.compactMap(MovedKey.init) ?? []
+        left = try row.get(12)
+    }
+}
+
+/// A key of the loser that is the winner's.
+package struct MovedKey: Sendable {
+    package var id: UUID
+    /// Before the merge.
+    package var scopes: [String]
+    /// Those that the winner's role also permits, and the scopes of the tenant's own catalogue.
+    package var kept: [String]
+
+    /// The scopes that the key lost.
+    package var refused: [String] {
+        scopes.filter { scope in !kept.contains { sameBytes($0, scope) } }
+    }
+
+    init(id: UUID, scopes: [String], kept: [String]) {
+        self.id = id
+        self.scopes = scopes
+        self.kept = kept
+    }
+
+    init?(_ document: JSONValue) {
+        func texts(_ name: String) -> [String]? { document[name]?.array?.compactMap(\.string) }
+        guard let id = document["id"]?.string.flatMap({ UUID($0) }), let scopes = texts("scopes"),
+            let kept = texts("kept")
+        else { return nil }
+        self.init(id: id, scopes: scopes, kept: kept)
+    }
+
+    var document: JSONValue {
+        func texts(_ values: [String]) -> JSONValue { .array(values.map { .string($0) }) }
+        return .object([
+            .init("id", .string(id.description)), .init("scopes", texts(scopes)),
+            .init("kept", texts(kept)),
+        ])
+    }
+}
+
+extension TenantScope {
+    /// Newest first, one row more than the page.
+    package func merges(_ list: ListQuery) async throws(PostgresError) -> ListPage<MergeRow> {
+        let statement = ListStatement(
+            columns: MergeRow.columns, source: "user_merges WHERE tenant_id = \(tenant)")
+        return try await read(statement.page(list)).page(list, MergeRow.init)
+    }
+
+    package func merge(_ id: UUID) async throws(PostgresError) -> MergeRow? {
+        let rows = try await read(
+            "SELECT \(MergeRow.columns) FROM user_merges WHERE tenant_id = \(tenant) AND id = \(id)")
+        return try rows.first.map(MergeRow.init)
+    }
+}

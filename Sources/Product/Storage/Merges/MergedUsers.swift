@@ -1,0 +1,96 @@
+import Domain
+import Postgres
+import Text
+
+/// The ids of users who were merged into another: each is read as the other's.
+enum MergedUsers {
+    /// An expression: the user that the id names now, or the id itself.
+    static func survivor(of id: UUID, in tenant: UUID) -> SQL {
+        """
+        coalesce((SELECT merged.user_id FROM merged_users merged
+            WHERE merged.tenant_id = \(tenant) AND merged.id = \(id)), \(id)::uuid)
+        """
+    }
+
+    /// A column of a row of `users`: the ids that were merged into it, with commas between them;
+    /// NULL if there are none.
+    static func ids(in tenant: UUID) -> SQL {
+        """
+        (SELECT string_agg(merged.id::text, ',' ORDER BY merged.id) FROM merged_users merged
+            WHERE merged.tenant_id = \(tenant) AND merged.user_id = users.id)
+        """
+    }
+
+    /// From such a column.
+    static func list(_ text: String?) -> [UUID] {
+        text?.split(separator: ",").compactMap { UUID(String($0)) } ?? []
+    }
+}
+
+extension TenantScope {
+    /// The user into whom a user was merged; nil if the id is no merged user's.
+    package func winner(over id: UUID) async throws(PostgresError) -> UUID? {
+        let rows = try await read(
+            "SELECT user_id FROM merged_users WHERE tenant_id = \(tenant) AND id = \(id)")
+        return try rows.first?.get(0)
+    }
+
+    /// The same ids, each merged user's replaced by the winner's.
+    package func survivors(of ids: [UUID]) async throws(PostgresError) -> [UUID] {
+        let rows = try await read(
+            """
+            SELECT id, user_id FROM merged_users WHERE tenant_id = \(tenant) AND id = ANY (\(ids))
+            """)
+        var winners: [UUID: UUID] = [:]
+        for row in rows { winners[try row.get(0)] = try row.get(1, as: UUID.self) }
+        return ids.map { winners[$0] ?? $0 }
+    }
+
+    /// All ids under which the records of the past name the user of this id.
+    func everyID(of id: UUID) async throws(PostgresError) -> [UUID] {
+        let rows = try await read(
+            """
+            SELECT \(MergedUsers.survivor(of: id, in: tenant)) UNION SELECT m.id FROM merged_users m
+            WHERE m.tenant_id = \(tenant) AND m.user_id = \(MergedUsers.survivor(of: id, in: tenant))
+            """)
+        return try rows.all { row throws(PostgresError) in try row.get(0) }
+    }
+}
+
+extension Change {
+    /// Runs statements that see the rows of merged users.
+    func seeingMerged<Result>(_ body: () async throws -> Result) async throws -> Result {
+        queryLater("SELECT set_config('app.merged', 'on', true)")
+        let result = try await body()
+        queryLater("SELECT set_config('app.merged', 'off', true)")
+        return result
+    }
+
+    /// A purge of the winner purges those who were merged into it.
+    func purgeMerged(
+        into row: UserRow, isManual: Bool, database: Database
+    ) async throws {
+        try await query(
+            """
+            UPDATE user_merges SET left_identities = '[]', left_aliases = '[]', addresses = '{}'
+            WHERE tenant_id = \(tenant) AND (winner_id = \(row.id) OR loser_id = \(row.id))
+            """)
+        let merged = try await query(
+            "SELECT id FROM merged_users WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
+        guard !merged.isEmpty else { return }
+        let losers = try await seeingMerged {
+            try await query(
+                """
+                UPDATE users SET status = 'deleted', deleted_at = \(now)
+                WHERE tenant_id = \(tenant) AND status = 'merged' AND id IN (
+                    SELECT m.id FROM merged_users m
+                    WHERE m.tenant_id = \(tenant) AND m.user_id = \(row.id))
+                RETURNING \(UserRow.columns(of: tenant))
+                """
+            ).all(UserRow.init)
+        }
+        for loser in losers {
+            try await purgeUser(loser, isManual: isManual, database: database)
+        }
+    }
+}

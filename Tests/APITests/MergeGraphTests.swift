@@ -1,0 +1,175 @@
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// Random users with everything that they may have, merged in random order and all undone: the rows
+/// are as before.
+@Suite(.serialized, .cleansUp) struct MergeGraphTests {
+    private static let rounds = 300
+
+    @Test func `merges and their undoing leave the rows of before`() async throws {
+        let fixture = try await UserFixture.make()
+        var numbers = SeededNumbers(seed: 20)
+        let administrator = fixture.service.database.client(
+            as: fixture.service.database.administrator)
+        var merged = 0
+        for round in 0..<Self.rounds {
+            let users = try await make(round, fixture, administrator, &numbers)
+            let before = try await rows(administrator)
+            var merges: [String] = []
+            var left = users
+            for _ in 1..<Int.random(in: 2...users.count, using: &numbers) {
+                left.shuffle(using: &numbers)
+                guard left.count > 1 else { break }
+                let answer = try await fixture.merge(
+                    winner: left[0].description, loser: left[1].description)
+                if answer.status == 409 { continue }
+                merges.append(try #require(answer.json["id"]?.string, "\(round) \(answer.text)"))
+                left.remove(at: 1)
+            }
+            merged += merges.count
+            for merge in merges.reversed() {
+                let undone = try await fixture.send(.post, "/merges/\(merge)/undo")
+                #expect(undone.status == 200, "\(round) \(undone.text)")
+            }
+            let after = try await rows(administrator)
+            for (table, old) in before where after[table] != old {
+                Issue.record("round \(round), \(table): \(old) -> \(after[table] ?? "")")
+                return
+            }
+            try await clear(administrator)
+        }
+        #expect(merged > Self.rounds)
+    }
+
+    private static let tables: [SQL] = [
+        "users", "identities", "identity_aliases", "api_keys", "invites", "former_addresses",
+        "former_identities", "barred_identities", "client_profiles", "known_devices",
+        "merged_users", "user_search", "directory_people",
+    ]
+
+    /// Each table's rows without what each change moves on.
+    private func rows(_ administrator: Postgres) async throws -> [String: String] {
+        var found: [String: String] = [:]
+        for table in Self.tables {
+            let rows = try await administrator.read(
+                """
+                SELECT coalesce(string_agg(line, E'\\n' ORDER BY line), '') FROM (
+                    SELECT (to_jsonb(t) - 'version' - 'updated_at')::text AS line FROM \(table) t
+                ) AS lines
+                """)
+            found["\(table)"] = try #require(rows.first).get(0, as: String.self)
+        }
+        return found
+    }
+
+    private func clear(_ administrator: Postgres) async throws {
+        for table in ["user_merges", "api_keys", "invites", "user_search", "users"] as [SQL] {
+            _ = try await administrator.read("DELETE FROM \(table) RETURNING 1")
+        }
+        _ = try await administrator.read("DELETE FROM directory_people RETURNING 1")
+    }
+
+    private func make(
+        _ round: Int, _ fixture: UserFixture, _ administrator: Postgres,
+        _ numbers: inout SeededNumbers
+    ) async throws -> [UUID] {
+        let tenant = fixture.tenant.id
+        var users: [UUID] = []
+        for number in 0..<Int.random(in: 2...5, using: &numbers) {
+            let email = "u\(number)-\(round)@example.com"
+            let id = try #require(UUID(try await fixture.make(email, name: "U\(number)")))
+            users.append(id)
+            let status = ["pending", "active", "active"].randomElement(using: &numbers) ?? ""
+            let role = ["member", "member", "manager", "admin"].randomElement(using: &numbers) ?? ""
+            let isProved = Bool.random(using: &numbers)
+            _ = try await administrator.read(
+                """
+                UPDATE users SET status = \(status), role = \(role),
+                    email_verified_at = CASE WHEN \(isProved) THEN now() END,
+                    last_sign_in_at = CASE WHEN \(Bool.random(using: &numbers))
+                        THEN now() - random() * interval '9 days' END,
+                    external_id = CASE WHEN \(Bool.random(using: &numbers)) THEN \(email) END
+                WHERE id = \(id) RETURNING 1
+                """)
+            for sign in 0..<Int.random(in: 0...3, using: &numbers) {
+                try await addSignIn(sign, of: id, tenant, administrator, fixture, &numbers)
+            }
+            try await addThings(of: id, email, tenant, administrator, fixture, &numbers)
+        }
+        return users
+    }
+
+    private func addSignIn(
+        _ number: Int, of user: UUID, _ tenant: UUID, _ administrator: Postgres,
+        _ fixture: UserFixture, _ numbers: inout SeededNumbers
+    ) async throws {
+        let identity = UUID.random()
+        let provider = ["google", "github", "password"].randomElement(using: &numbers) ?? ""
+        let (issuer, subject) = ("https://\(provider).example", "\(number) of \(user)")
+        _ = try await administrator.read(
+            """
+            INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email_verified,
+                created_at, linked_by_type)
+            VALUES (\(tenant), \(identity), \(user), \(provider), \(issuer), \(subject),
+                \(Bool.random(using: &numbers)), now(),
+                CASE WHEN \(Bool.random(using: &numbers)) THEN 'operator' END)
+            RETURNING 1
+            """)
+        let key = fixture.service.storage.personKey(
+            provider: provider, issuer: issuer, subject: subject)
+        _ = try await administrator.read(
+            """
+            INSERT INTO directory_people (key, tenant_id)
+            SELECT substring(\(key)::bytea FOR 36), \(tenant) RETURNING 1
+            """)
+        guard Bool.random(using: &numbers) else { return }
+        _ = try await administrator.read(
+            """
+            INSERT INTO identity_aliases (tenant_id, pool, alias, identity_id, created_at)
+            VALUES (\(tenant), 'pool', \(identity.description), \(identity), now()) RETURNING 1
+            """)
+    }
+
+    private func addThings(
+        of user: UUID, _ email: String, _ tenant: UUID, _ administrator: Postgres,
+        _ fixture: UserFixture, _ numbers: inout SeededNumbers
+    ) async throws {
+        if Bool.random(using: &numbers) {
+            let scopes = ["users:read", "users:write", "policy:read", "users:read\",\"smtp"]
+            _ = try await fixture.service.makeKey(
+                "\"\(scopes.randomElement(using: &numbers) ?? "")\"",
+                #","owner":{"type":"user","id":"\#(user)"}"#)
+        }
+        if Bool.random(using: &numbers) {
+            _ = try await administrator.read(
+                """
+                INSERT INTO former_addresses (tenant_id, email_key, user_id, email, expires_at)
+                VALUES (\(tenant), \("old-" + email), \(user), \("old-" + email),
+                    now() + interval '9 days') RETURNING 1
+                """)
+        }
+        if Bool.random(using: &numbers) {
+            try await fixture.addInvite(email)
+            let isAccepted = Bool.random(using: &numbers)
+            _ = try await administrator.read(
+                """
+                UPDATE invites SET status = CASE WHEN \(isAccepted) THEN 'accepted' ELSE status END,
+                    accepted_at = CASE WHEN \(isAccepted) THEN now() END,
+                    accepted_user_id = CASE WHEN \(isAccepted) THEN \(user)::uuid END
+                WHERE email_key = \(email) RETURNING 1
+                """)
+        }
+        if Bool.random(using: &numbers) {
+            _ = try await administrator.read(
+                """
+                INSERT INTO client_profiles (tenant_id, user_id, client, document, updated_at)
+                VALUES (\(tenant), \(user), 'immich', '{"a":1}', now()) RETURNING 1
+                """)
+        }
+    }
+}
