@@ -4,7 +4,7 @@ ALTER TABLE users DROP CONSTRAINT users_status_check;
 ALTER TABLE users ADD CONSTRAINT users_status_check
     CHECK (status IN ('pending', 'active', 'suspended', 'deleted', 'merged'));
 ALTER POLICY users_tenant ON users USING (tenant_id = current_tenant()
-    AND (status <> 'merged' OR current_setting('app.merged', true) = 'on'));
+    AND (status IS DISTINCT FROM 'merged' OR current_setting('app.merged', true) = 'on'));
 -- The winner may take the loser's address or external id.
 DROP INDEX users_live_email;
 CREATE UNIQUE INDEX users_live_email ON users (tenant_id, email_key)

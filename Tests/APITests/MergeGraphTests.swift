@@ -85,7 +85,8 @@ import Text
             let id = try #require(UUID(try await fixture.make(email, name: "U\(number)")))
             users.append(id)
             let status = ["pending", "active", "active"].randomElement(using: &numbers) ?? ""
-            let role = ["member", "member", "manager", "admin"].randomElement(using: &numbers) ?? ""
+            let role =
+                ["member", "member", "manager", "admin"].randomElement(using: &numbers) ?? ""
             let isProved = Bool.random(using: &numbers)
             _ = try await administrator.read(
                 """

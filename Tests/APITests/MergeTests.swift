@@ -31,7 +31,8 @@ import Text
             try await linked(fixture, "eve@example.com", "e")
         )
         let before = (
-            try await fixture.send(.get, "/\(ada)").json, try await fixture.send(.get, "/\(eve)").json
+            try await fixture.send(.get, "/\(ada)").json,
+            try await fixture.send(.get, "/\(eve)").json
         )
         let key = try await fixture.service.makeKey(
             #""users:read""#, #","owner":{"type":"user","id":"\#(eve)"}"#)
@@ -102,7 +103,8 @@ import Text
         let trap = try await fixture.make("ada@example.com")
         try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) { change in
             try await change.query(
-                "UPDATE users SET password_hash = 'x', source = 'sign_up' WHERE tenant_id = \(change.tenant)")
+                "UPDATE users SET password_hash = 'x', source = 'sign_up' WHERE tenant_id = \(change.tenant)"
+            )
         }
         let real = try await fixture.service.makeUser(
             "ada@work.example", name: "Ada", password: "correct horse battery", in: fixture.tenant)
@@ -142,7 +144,8 @@ import Text
             .get, "/v1/search?q=\(eve)", as: .tenantAdmin(fixture.tenant))
         #expect(found.json["items"]?.array?.first?["id"]?.string == ada, "\(found.text)")
         let events = try await fixture.service.send(
-            .get, "/v1/tenants/acme/audit-events?target=\(ada)&action=user.created", as: .platformOwner)
+            .get, "/v1/tenants/acme/audit-events?target=\(ada)&action=user.created",
+            as: .platformOwner)
         #expect(events.json["items"]?.array?.count == 2, "\(events.text)")
         let made = try await fixture.send(.post, "", json: #"{"email":"eve@example.com"}"#)
         #expect(made.status == 409 && made.json["code"]?.string == "email_taken")
@@ -229,6 +232,21 @@ import Text
             refused.json["conflicts"]?.array?.first?["pointer"]?.string == "/loser/external_id")
         _ = try await fixture.send(.patch, "/\(ada)", json: #"{"external_id":null}"#)
         #expect(try await fixture.send(.post, "/merges/\(merge)/undo").status == 200)
+    }
+
+    @Test func `the purge of a tenant removes hidden rows too`() async throws {
+        let fixture = try await UserFixture.make()
+        let (ada, eve) = (
+            try await fixture.make("ada@example.com"), try await fixture.make("eve@example.com")
+        )
+        #expect(try await fixture.merge(winner: ada, loser: eve).status == 201)
+        let administrator = fixture.service.database.client(
+            as: fixture.service.database.administrator)
+        _ = try await administrator.read("UPDATE tenants SET status = 'deleted' RETURNING 1")
+        _ = try await fixture.service.storage.scope(fixture.tenant.id).write(
+            "SELECT tenant_rows_remove(\(fixture.tenant.id), 1000)")
+        let left = try await administrator.read("SELECT count(*) FROM users")
+        #expect(try left.first?.get(0) == 0)
     }
 
     @Test func `a purge of the winner purges the loser`() async throws {

@@ -49,7 +49,8 @@ import Text
         let fixture = try await ProvisioningFixture.make(policy: #"{"sign_up":"open"}"#)
         // Document 003: the invite went to one address, the sign-in came with another.
         let (_, token) = try await fixture.invite("ann@ex.com", role: "manager")
-        let second = try await fixture.google("ann", "ann@gmail.example", more: #","tenant":"acme""#)
+        let second = try await fixture.google(
+            "ann", "ann@gmail.example", more: #","tenant":"acme""#)
         #expect(second.json["outcome"]?.string == "created", "\(second.text)")
         let users = try await fixture.service.send(
             .get, "/v1/tenants/acme/users?sort=email", as: .platformOwner)

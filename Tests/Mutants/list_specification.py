@@ -470,8 +470,8 @@ MUTANTS = [
         "P11", "the letter of a given account reads like a link",
         "GivenAccountTests/`every address of the account gets mails for three days`",
         ("Sources/Product/Mail/MailTemplate.swift",
-         "if mail.kind == .accountGiven {",
-         "if !MUTATED, mail.kind == .accountGiven {"),
+         "if [.accountGiven, .merged, .mergeUndone].contains(mail.kind) {",
+         "if !MUTATED, [.accountGiven, .merged, .mergeUndone].contains(mail.kind) {"),
     ),
     mutant(
         "U2", "a wipe leaves keys that the account made for itself",

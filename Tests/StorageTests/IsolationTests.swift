@@ -74,12 +74,13 @@ import Text
             // Users who were merged into another are hidden, except from what asks for them.
             let more =
                 table == "users"
-                ? " AND ((status <> 'merged'::text) OR (current_setting('app.merged'::text, true) = 'on'::text))"
+                ? " AND ((status IS DISTINCT FROM 'merged'::text) OR (current_setting('app.merged'::text, true) = 'on'::text))"
                 : ""
             // Without a check of its own, what is written has to meet the same condition.
             wanted.insert(
                 "\(table) \(table)_tenant PERMISSIVE ALL {public} "
-                    + (more.isEmpty ? "(\(key) = \(tenant))" : "((\(key) = \(tenant))\(more))") + " check")
+                    + (more.isEmpty ? "(\(key) = \(tenant))" : "((\(key) = \(tenant))\(more))")
+                    + " check")
             wanted.insert(
                 "\(table) \(table)_platform PERMISSIVE SELECT {gatehouse_platform} true check")
         }

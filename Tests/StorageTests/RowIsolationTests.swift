@@ -129,6 +129,7 @@ import Text
                                 WHEN 'boolean' THEN 'true'
                                 WHEN 'jsonb' THEN quote_literal('{}')
                                 WHEN 'text[]' THEN quote_literal('{}')
+                                WHEN 'uuid[]' THEN quote_literal('{}')
                                 ELSE '1' END END, ',') AS made
                         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
                         WHERE c.relnamespace = 'public'::regnamespace AND c.relname IN (\(names))

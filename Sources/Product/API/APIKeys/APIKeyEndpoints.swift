@@ -112,7 +112,8 @@ enum APIKeyEndpoints {
         if let given = call.input.optionalObject("owner") {
             let id = given.optionalUUID("id")
             if given.optionalString("type") == "user" {
-                guard let id = try await call.survivor(of: id), try await call.scope.mayOwnKeys(id) else {
+                guard let id = try await call.survivor(of: id), try await call.scope.mayOwnKeys(id)
+                else {
                     throw Problem.invalid([
                         FieldError("/owner/id", .invalid, "must be a user of the tenant")
                     ])

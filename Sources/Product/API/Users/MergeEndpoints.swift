@@ -12,7 +12,8 @@ enum MergeEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listMerges", tag: "Users", summary: "The merges, newest first.",
-        access: .right(.readUsers), query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
+        access: .right(.readUsers),
+        query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
         answers: [.list(MergeRow.shape)]
     ) { call in
         call.list(try await call.scope.merges(call.listQuery()))
@@ -32,7 +33,10 @@ enum MergeEndpoints {
         "MergeCreation",
         [
             .required("winner", .uuid, "The user who stays, with role, name and password."),
-            .required("loser", .uuid, "The user whose sign-ins and keys move; it is hidden."),
+            FieldShape(
+                "loser", .uuid, required: true,
+                "The user whose sign-ins and keys move; it is hidden.",
+                example: .string("9c1d0e6f-4b7a-4e2d-8f3a-5b6c7d8e9f0a")),
         ])
 
     private static let create = Endpoint(
@@ -53,9 +57,9 @@ enum MergeEndpoints {
         let database = try call.services.database
         do {
             let row = try await call.scope.change(by: call.actor) { change in
-                let row = try await change.mergeUsers(winner: winner, loser: loser, in: database) {
-                    try requireRoles(call, $0, $1)
-                }
+                let row = try await change.mergeUsers(
+                    winner: winner, loser: loser, in: database,
+                    permit: { try requireRoles(call, $0, $1) })
                 if call.isDryRun { throw DryRun(row: row) }
                 return row
             }
@@ -74,18 +78,22 @@ enum MergeEndpoints {
         for user in [winner, loser] { try UserIdentityEndpoints.requireRole(call, of: user) }
     }
 
+    @Sendable private static func exists(_ call: Call) async throws -> Bool {
+        try await call.scope.merge(call.id()) != nil
+    }
+
     private static let undo = Endpoint(
         .post, path + "/{id}/undo", id: "undoMerge", tag: "Users",
         summary: "Makes the two records of before; the last merge of a user first.",
         access: .right(.linkIdentities), answers: [.ok(MergeRow.shape)],
-        problems: [.undoConflict, .conflict], idempotent: true,
-        exists: { try await $0.scope.merge($0.id()) != nil }
+        problems: [.undoConflict, .conflict], idempotent: true, exists: exists
     ) { call in
         let id = try call.id()
         let database = try call.services.database
         do {
             let row = try await call.scope.change(by: call.actor) { change in
-                try await change.undoMerge(id, in: database) { try requireRoles(call, $0, $1) }
+                try await change.undoMerge(
+                    id, in: database, permit: { try requireRoles(call, $0, $1) })
             }
             return .ok(row, etag: row.etag)
         } catch let conflict as UndoConflict {

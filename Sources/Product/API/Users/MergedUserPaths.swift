@@ -15,7 +15,7 @@ extension Endpoint {
         endpoint.handle = { call in
             do {
                 return try await handle(call)
-            } catch where call.parameters["id"] != nil && isNotFound(error) {
+            } catch  where call.parameters["id"] != nil && isNotFound(error) {
                 guard let winner = try await call.winner() else { throw error }
                 guard [.get, .head].contains(call.request.method) else {
                     throw Problem.conflict(

@@ -9,7 +9,7 @@ enum UserEndpoints {
     static let all: [Endpoint] =
         MergeEndpoints.all
         + ([list, create, get, update, delete] + UserStatusEndpoints.all
-            + UserIdentityEndpoints.all + UserSessionEndpoints.all + UserAccountEndpoints.all)
+        + UserIdentityEndpoints.all + UserSessionEndpoints.all + UserAccountEndpoints.all)
         .map(\.followingMerges)
 
     static let path = "/v1/tenants/{tenant}/users"

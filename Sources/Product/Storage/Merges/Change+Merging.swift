@@ -20,14 +20,8 @@ extension Change {
         try await requireProved(winner, loser)
         let merge = try await move(from: loser, to: winner, database)
         try await end(loser, merge, database)
-        let settled = try await settle(winner, after: loser)
-        var changes = AuditChanges()
-        changes.add("merged_into", nil, winner.id.description)
-        try await audit(.userMerged, loser.target, changes)
-        changes = AuditChanges()
-        changes.add("merged_ids", nil, loser.id.description)
-        changes.add("status", winner.status, settled.status)
-        try await audit(.userMerged, winner.target, changes)
+        try await settle(winner, after: loser)
+        try await auditMerge(winner, loser)
         try await tellOfMerge(.merged, winner, loser, in: database)
         return merge
     }
@@ -85,7 +79,25 @@ extension Change {
             WHERE tenant_id = \(tenant) AND user_id = \(loser.id) RETURNING id
             """
         ).all(Self.id)
-        let keyDocument = JSONB(JSONValue.array(keys.map(\.document)))
+        return try await record(
+            winner, loser,
+            Moved(
+                identities: identities, keys: keys, invites: accepted, addresses: addresses,
+                carried: carried))
+    }
+
+    private struct Moved {
+        var identities: [UUID]
+        var keys: [MovedKey]
+        var invites: [UUID]
+        var addresses: [String]
+        var carried: [UUID]
+    }
+
+    private func record(
+        _ winner: UserRow, _ loser: UserRow, _ moved: Moved
+    ) async throws -> MergeRow {
+        let keyDocument = JSONB(JSONValue.array(moved.keys.map(\.document)))
         let rows = try await query(
             """
             INSERT INTO user_merges (tenant_id, id, winner_id, loser_id, created_at,
@@ -94,10 +106,10 @@ extension Change {
                 revoked_invites, addresses, carried, left_identities, left_aliases)
             VALUES (\(tenant), \(UUID.ordered(at: now)), \(winner.id), \(loser.id), \(now),
                 \(actor.type), \(actor.id), \(actor.name), \(winner.status),
-                \(winner.lastSignInAt), \(loser.status), \(identities), \(keyDocument), \(accepted),
-                ARRAY(SELECT id FROM invites WHERE tenant_id = \(tenant)
-                    AND email_key = \(loser.emailKey) AND status = 'pending'),
-                \(addresses), \(carried),
+                \(winner.lastSignInAt), \(loser.status), \(moved.identities), \(keyDocument),
+                \(moved.invites), ARRAY(SELECT id FROM invites WHERE tenant_id = \(tenant)
+                    AND email_key = \(loser.emailKey) AND status = 'pending'), \(moved.addresses),
+                \(moved.carried),
                 (SELECT coalesce(jsonb_agg(to_jsonb(i) ORDER BY i.id), '[]') FROM identities i
                     WHERE i.tenant_id = \(tenant) AND i.user_id = \(loser.id)),
                 (SELECT coalesce(jsonb_agg(to_jsonb(a) ORDER BY a.pool, a.alias), '[]')
@@ -179,6 +191,11 @@ extension Change {
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(loser.id)")
         try await endResets(of: loser.id)
+        try await removeSignIns(of: loser, database)
+        try await hide(loser, behind: merge.winner)
+    }
+
+    private func removeSignIns(of loser: UserRow, _ database: Database) async throws {
         let left = try await query(
             """
             DELETE FROM identities WHERE tenant_id = \(tenant) AND user_id = \(loser.id)
@@ -189,6 +206,9 @@ extension Change {
                 provider: try row.get(0), issuer: try row.get(1), subject: try row.get(2))
             try await query("SELECT directory_remove_person(\(key))")
         }
+    }
+
+    private func hide(_ loser: UserRow, behind winner: UUID) async throws {
         try await query("SELECT user_search_drop(\(loser.id))")
         try await seeingMerged {
             try await query(
@@ -200,21 +220,30 @@ extension Change {
         try await query(
             """
             INSERT INTO merged_users (tenant_id, id, user_id)
-            VALUES (\(tenant), \(loser.id), \(merge.winner))
+            VALUES (\(tenant), \(loser.id), \(winner))
             """)
     }
 
     /// Role, name, password and PIN stay the winner's own.
-    private func settle(_ winner: UserRow, after loser: UserRow) async throws -> UserRow {
-        let status = loser.status == .active ? loser.status : winner.status
-        let rows = try await query(
+    private func settle(
+        _ winner: UserRow, after loser: UserRow
+    ) async throws(PostgresError) {
+        try await query(
             """
-            UPDATE users SET status = \(status),
+            UPDATE users SET status = \(loser.status == .active ? loser.status : winner.status),
                 last_sign_in_at = greatest(last_sign_in_at, \(loser.lastSignInAt)::timestamptz),
                 version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(winner.id)
-            RETURNING \(UserRow.columns(of: tenant))
             """)
-        return try rows.only(UserRow.init)
+    }
+
+    private func auditMerge(_ winner: UserRow, _ loser: UserRow) async throws {
+        var changes = AuditChanges()
+        changes.add("merged_into", nil, winner.id.description)
+        try await audit(.userMerged, loser.target, changes)
+        changes = AuditChanges()
+        changes.add("merged_ids", nil, loser.id.description)
+        if loser.status == .active { changes.add("status", winner.status, loser.status) }
+        try await audit(.userMerged, winner.target, changes)
     }
 }

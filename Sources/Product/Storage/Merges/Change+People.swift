@@ -31,7 +31,8 @@ extension Change {
             """
         ).all(UserRow.init)
         let identities = Set(before.flatMap { $0.personKeys(in: database) })
-        let addresses = Set((before.map(\.emailKey) + also).map { database.personKey(emailKey: $0) })
+        let addresses = Set(
+            (before.map(\.emailKey) + also).map { database.personKey(emailKey: $0) })
         try await query(
             Self.lockingPeople(
                 identities: Array(identities.joined()), addresses: Array(addresses.joined())))
@@ -42,11 +43,13 @@ extension Change {
             """
         ).all(UserRow.init)
         guard users.allSatisfy({ identities.isSuperset(of: $0.personKeys(in: database)) }) else {
-            throw StorageFailure.conflict(
-                code: "conflict", detail: "A sign-in was added just now; try again.", id: nil)
+            throw Self.changedMeanwhile
         }
         return Dictionary(uniqueKeysWithValues: users.map { ($0.id, $0) })
     }
+
+    private static let changedMeanwhile = StorageFailure.conflict(
+        code: "conflict", detail: "A sign-in was added just now; try again.", id: nil)
 }
 
 extension UserRow {

@@ -23,18 +23,7 @@ extension Change {
         _ id: UUID, in database: Database,
         permit: (_ winner: UserRow, _ loser: UserRow) throws -> Void
     ) async throws -> MergeRow {
-        let found = try await query(
-            """
-            SELECT m.winner_id, m.loser_id, f.email_key FROM user_merges m
-            LEFT JOIN former_addresses f ON f.tenant_id = \(tenant) AND f.user_id = m.winner_id
-            WHERE m.tenant_id = \(tenant) AND m.id = \(id)
-            """)
-        guard let first = found.first else { throw StorageFailure.notFound("merge") }
-        let (winner, loser): (UUID, UUID) = (try first.get(0), try first.get(1))
-        let addresses = try found.all { row throws(PostgresError) in
-            try row.get(2, as: String?.self)
-        }
-        let users = try await lockPeople([winner], also: addresses.compactMap(\.self), in: database)
+        let (winner, loser, users) = try await lockMerged(id, in: database)
         let merge = try await query(
             """
             SELECT \(MergeRow.columns) FROM user_merges
@@ -50,7 +39,9 @@ extension Change {
             throw UndoConflict(reasons: [
                 .init(
                     pointer: "/winner",
-                    detail: later.map { "The winner was merged itself; undo the merge \($0) first." }
+                    detail: later.map {
+                        "The winner was merged itself; undo the merge \($0) first."
+                    }
                         ?? "The winner was purged.")
             ])
         }
@@ -58,7 +49,28 @@ extension Change {
         let restored = try await restoreLoser(loser, of: merge)
         try permit(winner, restored)
         try await giveBack(merge, winner, restored, database)
-        return try await markUndone(merge, winner, restored, database)
+        try await settle(winner, without: restored, merge)
+        try await tellOfMerge(.mergeUndone, winner, restored, in: database)
+        return try await markUndone(merge, winner, restored)
+    }
+
+    /// The persons of a merge, locked before the merge itself is.
+    private func lockMerged(
+        _ id: UUID, in database: Database
+    ) async throws -> (winner: UUID, loser: UUID, users: [UUID: UserRow]) {
+        let found = try await query(
+            """
+            SELECT m.winner_id, m.loser_id, f.email_key FROM user_merges m
+            LEFT JOIN former_addresses f ON f.tenant_id = \(tenant) AND f.user_id = m.winner_id
+            WHERE m.tenant_id = \(tenant) AND m.id = \(id)
+            """)
+        guard let first = found.first else { throw StorageFailure.notFound("merge") }
+        let winner: UUID = try first.get(0)
+        let addresses = try found.all { row throws(PostgresError) in
+            try row.get(2, as: String?.self)
+        }
+        let users = try await lockPeople([winner], also: addresses.compactMap(\.self), in: database)
+        return (winner, try first.get(1), users)
     }
 
     private func laterMerge(of user: UUID, than merge: MergeRow) async throws -> UUID? {
@@ -127,46 +139,49 @@ extension Change {
     private func giveBack(
         _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow, _ database: Database
     ) async throws {
-        let own: SQL = "m.tenant_id = \(tenant) AND m.id = \(merge.id)"
-        try await query(
-            "DELETE FROM merged_users WHERE tenant_id = \(tenant) AND id = \(loser.id)")
+        try await query("DELETE FROM merged_users WHERE tenant_id = \(tenant) AND id = \(loser.id)")
         try await query(
             """
-            UPDATE merged_users u SET user_id = \(loser.id) FROM user_merges m
-            WHERE u.tenant_id = \(tenant) AND u.id = ANY (m.carried) AND \(own)
+            DELETE FROM former_addresses WHERE tenant_id = \(tenant)
+                AND email_key = \(loser.emailKey) AND user_id = \(winner.id)
             """)
-        try await query(
-            """
-            UPDATE identities i SET user_id = \(loser.id) FROM user_merges m
-            WHERE i.tenant_id = \(tenant) AND i.id = ANY (m.identities) AND \(own)
-            """)
+        let moved: [(table: SQL, rows: SQL)] = [
+            ("merged_users", "t.id = ANY (m.carried)"), ("identities", "t.id = ANY (m.identities)"),
+            ("former_addresses", "t.email_key = ANY (m.addresses)"),
+        ]
+        for (table, rows) in moved {
+            try await query(
+                """
+                UPDATE \(table) t SET user_id = \(loser.id) FROM user_merges m
+                WHERE t.tenant_id = \(tenant) AND \(rows) AND t.user_id = \(winner.id)
+                    AND m.tenant_id = \(tenant) AND m.id = \(merge.id)
+                """)
+        }
+        try await giveBackInvites(merge, winner, loser)
+        try await giveBackKeys(merge, to: loser)
+        try await giveBackLeft(merge, database)
+        try await putInSearch(loser)
+    }
+
+    /// Those that the loser accepted, and those that the merge revoked.
+    private func giveBackInvites(
+        _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow
+    ) async throws {
         try await query(
             """
             UPDATE invites v SET accepted_user_id = \(loser.id) FROM user_merges m
             WHERE v.tenant_id = \(tenant) AND v.id = ANY (m.accepted_invites)
-                AND v.accepted_user_id = \(winner.id) AND \(own)
+                AND v.accepted_user_id = \(winner.id)
+                AND m.tenant_id = \(tenant) AND m.id = \(merge.id)
             """)
         try await query(
             """
             UPDATE invites v SET status = 'pending', version = v.version + 1, updated_at = \(now)
             FROM user_merges m
             WHERE v.tenant_id = \(tenant) AND v.id = ANY (m.revoked_invites)
-                AND v.status = 'revoked' AND v.updated_at = \(merge.createdAt) AND \(own)
+                AND v.status = 'revoked' AND v.updated_at = \(merge.createdAt)
+                AND m.tenant_id = \(tenant) AND m.id = \(merge.id)
             """)
-        try await query(
-            """
-            DELETE FROM former_addresses WHERE tenant_id = \(tenant)
-                AND email_key = \(loser.emailKey) AND user_id = \(winner.id)
-            """)
-        try await query(
-            """
-            UPDATE former_addresses f SET user_id = \(loser.id) FROM user_merges m
-            WHERE f.tenant_id = \(tenant) AND f.email_key = ANY (m.addresses)
-                AND f.user_id = \(winner.id) AND \(own)
-            """)
-        try await giveBackKeys(merge, to: loser)
-        try await giveBackLeft(merge, database)
-        try await putInSearch(loser)
     }
 
     /// With the scopes of before, unless somebody gave the key others since.
@@ -207,18 +222,16 @@ extension Change {
                 SELECT 1 FROM identities i WHERE i.tenant_id = \(tenant) AND i.id = a.identity_id)
             ON CONFLICT DO NOTHING
             """)
+        let ids = try rows.all(Self.id)
         try await query(
-            """
-            DELETE FROM former_identities WHERE tenant_id = \(tenant)
-                AND id = ANY (\(try rows.all(Self.id)))
-            """)
+            "DELETE FROM former_identities WHERE tenant_id = \(tenant) AND id = ANY (\(ids))")
     }
 
     /// The winner's sessions since the merge may be the loser's: they end. A status that only the
     /// loser gave ends with it.
-    private func markUndone(
-        _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow, _ database: Database
-    ) async throws -> MergeRow {
+    private func settle(
+        _ winner: UserRow, without loser: UserRow, _ merge: MergeRow
+    ) async throws(PostgresError) {
         try await query(
             """
             DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(winner.id)
@@ -239,20 +252,23 @@ extension Change {
             WHERE u.tenant_id = \(tenant) AND u.id = \(winner.id)
                 AND m.tenant_id = \(tenant) AND m.id = \(merge.id)
             """)
-        let undone = try await query(
-            """
-            UPDATE user_merges SET status = 'undone', left_identities = '[]', left_aliases = '[]',
-                addresses = '{}'
-            WHERE tenant_id = \(tenant) AND id = \(merge.id) RETURNING \(MergeRow.columns)
-            """
-        ).only(MergeRow.init)
+    }
+
+    private func markUndone(
+        _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow
+    ) async throws -> MergeRow {
         var changes = AuditChanges()
         changes.add("merged_into", winner.id.description, nil)
         try await audit(.userMergeUndone, loser.target, changes)
         changes = AuditChanges()
         changes.add("merged_ids", loser.id.description, nil)
         try await audit(.userMergeUndone, winner.target, changes)
-        try await tellOfMerge(.mergeUndone, winner, loser, in: database)
-        return undone
+        return try await query(
+            """
+            UPDATE user_merges SET status = 'undone', left_identities = '[]', left_aliases = '[]',
+                addresses = '{}'
+            WHERE tenant_id = \(tenant) AND id = \(merge.id) RETURNING \(MergeRow.columns)
+            """
+        ).only(MergeRow.init)
     }
 }

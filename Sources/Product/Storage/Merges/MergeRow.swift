@@ -102,7 +102,8 @@ extension TenantScope {
 
     package func merge(_ id: UUID) async throws(PostgresError) -> MergeRow? {
         let rows = try await read(
-            "SELECT \(MergeRow.columns) FROM user_merges WHERE tenant_id = \(tenant) AND id = \(id)")
+            "SELECT \(MergeRow.columns) FROM user_merges WHERE tenant_id = \(tenant) AND id = \(id)"
+        )
         return try rows.first.map(MergeRow.init)
     }
 }
