@@ -10,8 +10,8 @@ const WIDE = 100
 
 /**
  * Fills the bar `node` with what can be done to `items`. `spec`: `noun`, `named(item)`, `bulk` [{text, fits(item),
- * run(item) or all(items), back(item), asks}] (`back` undoes one, `asks` is asked before), `isMore` where more
- * match than are chosen, `all(most)` → every item that matches, `clear()`, `again()` draws the choice anew,
+ * run(item) or all(items), back(item), asks, number}] (`back` undoes one, `asks` is asked before, `number` must be
+ * chosen exactly), `isMore` where more match than are chosen, `all(most)` → every item that matches, `clear()`, `again()` draws the choice anew,
  * `reload()` the list.
  */
 export function offer(node, items, spec, said = t`${items.length} selected`) {
@@ -19,7 +19,7 @@ export function offer(node, items, spec, said = t`${items.length} selected`) {
 	const acts = bulk.map(one => {
 		const fit = items.filter(one.fits)
 		const text = fit.length === items.length ? one.text : t`${translate(one.text)} ${fit.length}`
-		return fit.length > 0 && button(text, () => ask(node, one, fit, spec), { look: ".tiny" })
+		return fit.length > 0 && (one.number ?? fit.length) === items.length && button(text, () => ask(node, one, fit, spec), { look: ".tiny" })
 	})
 	const whole = isMore && button("Select all that match", () => takeAll(node, spec), { look: ".tiny" })
 	replaceContent(node, h("strong", said), acts, whole, button("Clear", clear, { look: ".ghost.tiny" }))

@@ -69,6 +69,11 @@ struct RightsFixture {
         let provider = things["/v1/providers"] ?? ""
         things["credential_id"] = try await make(
             "/v1/providers/\(provider)/hook-credentials", "{}")
+        let (winner, loser) = (
+            try await base.make("one@a.example"), try await base.make("two@a.example")
+        )
+        things["\(Self.acme)/users/merges"] = try await make(
+            "/v1/tenants/acme/users/merges", #"{"winner":"\#(winner)","loser":"\#(loser)"}"#)
         let decision = try await base.service.send(
             .post, "/v1/hooks/pre-signup",
             json: #"{"provider":"google","subject":"9","email":"x@gmail.com","tenant":"acme"}"#,

@@ -91,6 +91,26 @@ def test_users_are_chosen_and_deleted_together(console):
     expect(page.get_by_text("Nobody has come in yet")).to_be_visible()
 
 
+def test_two_records_of_one_person_become_one_and_two_again(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}/users"
+    invited = console.api("POST", path, {"email": "ann@acme.example", "role": "manager"})
+    other = console.api("POST", path, {"email": "ann@mail.example"})
+    page = console.go(f"/console/t/{one['slug']}/users")
+    page.get_by_label("Select ann@acme.example").click()
+    expect(page.get_by_role("group", name="Selected rows").get_by_role("button", name="Make one")).to_have_count(0)
+    page.get_by_label("Select ann@mail.example").click()
+    page.get_by_role("group", name="Selected rows").get_by_role("button", name="Make one").click()
+    expect(console.field("Who stays")).to_have_value(invited["id"])
+    dialog(page).get_by_role("button", name="Make one").click()
+    expect(page.get_by_label("Select ann@mail.example")).to_have_count(0)
+    assert console.api("GET", f"{path}/{other['id']}")["id"] == invited["id"]
+    page = console.go(f"/console/t/{one['slug']}/users/{invited['id']}")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("They are two again")).to_be_visible()
+    assert console.api("GET", f"{path}/{other['id']}")["id"] == other["id"]
+
+
 def test_rows_stay_in_their_places_while_what_can_be_done_to_them_is_loaded(console):
     one = console.tenant()
     console.api("POST", f"/tenants/{one['id']}/users", {"email": "a@acme.example"})

@@ -3,6 +3,7 @@ import {
 	lookalikeNote, note, noValue, personCell, redraw, replaceContent, restorableUntil, revealSecret, runAct, statusTag,
 	t, timeNode, undoable, userText, waitBriefly, words,
 } from "../../lib/ui.js"
+import { mergeLine } from "./merge.js"
 import { actions, EXTERNAL_ID, KINDS, ROLE, SUBJECT } from "./users.js"
 
 export default async page => {
@@ -71,6 +72,9 @@ export default async page => {
 				section("API keys", `${page.path}/api-keys?owner_user_id=${one.id}`, key => h("div.line",
 					h("a", { href: `${page.base}/keys/${key.id}` }, userText(key.name)),
 					statusTag(key.status)), "No key of its own."),
+				one.merged_ids.length > 0 && section(
+					"Merged", `${page.path}/users/merges?user_id=${one.id}`, merge => mergeLine(page, merge), "Nobody.",
+				),
 				isAllowed(
 					"readAudit",
 				) && section("Activity", `${page.path}/audit-events?limit=8&target=${one.id}`, event => h("div.small",

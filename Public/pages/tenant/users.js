@@ -1,3 +1,4 @@
+import { askToMerge } from "./merge.js"
 import {
 	api, choices, confirm, createdColumn, exportFile, filterLink, formDialog, isAllowed, list, lookalikeNote, noValue,
 	personCell, queryString, runAct, STATUS, t, timeColumn, undoable, words,
@@ -42,6 +43,10 @@ export default async page => {
 			{
 				text: "Export", fits: () => true,
 				all: some => exportFile(`${page.path}/users${queryString({ ids: some.map(one => one.id) })}`, NOUN),
+			},
+			isAllowed("linkIdentities") && {
+				text: "Make one", number: 2, fits: one => /active|pending/.test(one.status),
+				all: some => askToMerge(page, some, reload),
 			},
 			isAllowed("editUsers") && { text: "Approve", fits: isWaiting, run: post("approve") },
 			isAllowed("suspendUsers") && {

@@ -13,10 +13,12 @@ enum MergeEndpoints {
     private static let list = Endpoint(
         .get, path, id: "listMerges", tag: "Users", summary: "The merges, newest first.",
         access: .right(.readUsers),
-        query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
+        query: QueryParameter.list(sorts: ["-created_at", "created_at"])
+            + [QueryParameter("user_id", .uuid, "Only those of which this user is the winner.")],
         answers: [.list(MergeRow.shape)]
     ) { call in
-        call.list(try await call.scope.merges(call.listQuery()))
+        let winner = try await call.survivor(of: call.query.optionalUUID("user_id"))
+        return call.list(try await call.scope.merges(call.listQuery(), winner: winner))
     }
 
     private static let get = Endpoint(

@@ -93,10 +93,13 @@ package struct MovedKey: Sendable {
 }
 
 extension TenantScope {
-    /// Newest first, one row more than the page.
-    package func merges(_ list: ListQuery) async throws(PostgresError) -> ListPage<MergeRow> {
-        let statement = ListStatement(
-            columns: MergeRow.columns, source: "user_merges WHERE tenant_id = \(tenant)")
+    /// Newest first, one row more than the page. `winner` nil: of all users.
+    package func merges(
+        _ list: ListQuery, winner: UUID?
+    ) async throws(PostgresError) -> ListPage<MergeRow> {
+        var source: SQL = "user_merges WHERE tenant_id = \(tenant)"
+        if let winner { source += " AND winner_id = \(winner)" }
+        let statement = ListStatement(columns: MergeRow.columns, source: source)
         return try await read(statement.page(list)).page(list, MergeRow.init)
     }
 
