@@ -7,7 +7,7 @@ import Text
 /// `/v1/tenants/{tenant}/users`: the users of a tenant.
 enum UserEndpoints {
     static let all: [Endpoint] =
-        MergeEndpoints.all
+        MergeEndpoints.all + DuplicateEndpoint.all
         + ([list, create, get, update, delete] + UserStatusEndpoints.all
         + UserIdentityEndpoints.all + UserSessionEndpoints.all + UserAccountEndpoints.all)
         .map(\.followingMerges)

@@ -1,0 +1,186 @@
+import Domain
+import Postgres
+import Text
+
+/// Two users who may be one person.
+package struct DuplicatePair: Sendable {
+    package var first: ListedUser
+    package var second: ListedUser
+    /// At least one.
+    package var evidence: [DuplicateEvidence]
+}
+
+/// Why two users may be one person.
+package struct DuplicateEvidence: Sendable, Hashable {
+    package enum Kind: String, Sendable, CaseIterable {
+        /// A provider vouched for one address at both, or for the address of the other.
+        case verifiedAddress = "verified_address"
+        /// The same subject of the same kind of provider, under another issuer.
+        case subject
+        /// The other's address without dots and without what follows a plus sign: maybe.
+        case spelling
+    }
+
+    package var kind: Kind
+    /// The address or the subject.
+    package var value: String
+}
+
+extension TenantScope {
+    /// Partners of one user that are looked up by one address or subject.
+    static let partnerLimit = 5
+
+    /// The pairs of one page of users, each once for each kind of evidence, and the page itself. Only
+    /// what providers vouched for counts as an address.
+    package func duplicates(
+        _ list: ListQuery
+    ) async throws(PostgresError) -> (pairs: [DuplicatePair], page: ListPage<ListedUser>) {
+        let page = try await users(list, UserFilter())
+        var search = DuplicateSearch(page.rows)
+        search.add(try await read(search.addresses(in: tenant)), as: .verifiedAddress)
+        search.add(try await read(search.vouched(in: tenant)), as: .verifiedAddress)
+        search.add(try await read(search.subjects(in: tenant)), as: .subject)
+        search.add(try await read(search.spellings(in: tenant)), as: .spelling)
+        var known: [UUID: ListedUser] = [:]
+        for user in page.rows { known[user.id] = user }
+        let missing = search.partners.subtracting(known.keys)
+        if !missing.isEmpty {
+            var filter = UserFilter()
+            filter.ids = Array(missing)
+            let rest = ListQuery(limit: missing.count, total: ListTotal(0))
+            for user in try await users(rest, filter).rows { known[user.id] = user }
+        }
+        return (search.pairs(of: known), page)
+    }
+}
+
+/// The look-ups for one page of users. Each asks for a few rows by one index.
+private struct DuplicateSearch {
+    private struct Pair: Hashable {
+        var user: UUID
+        var partner: UUID
+    }
+
+    /// What is asked for: parallel arrays of users and texts.
+    private typealias Asked = (users: [UUID], texts: [String], providers: [String])
+
+    private let users: [ListedUser]
+    private var order: [Pair] = []
+    private var found: [Pair: [DuplicateEvidence]] = [:]
+
+    init(_ users: [ListedUser]) {
+        self.users = users.filter { Self.isMergeable($0) }
+    }
+
+    var partners: Set<UUID> { Set(order.map(\.partner)) }
+
+    private static func isMergeable(_ user: ListedUser) -> Bool {
+        [User.Status.pending, .active].contains { sameBytes($0.rawValue, user.status.string) }
+    }
+
+    mutating func add(_ rows: Rows, as kind: DuplicateEvidence.Kind) throws(PostgresError) {
+        for row in rows {
+            let pair = Pair(user: try row.get(0), partner: try row.get(1))
+            let evidence = DuplicateEvidence(kind: kind, value: try row.get(2))
+            if found[pair] == nil { order.append(pair) }
+            if found[pair]?.contains(evidence) != true { found[pair, default: []].append(evidence) }
+        }
+    }
+
+    func pairs(of known: [UUID: ListedUser]) -> [DuplicatePair] {
+        order.compactMap { pair in
+            guard let first = known[pair.user], let second = known[pair.partner],
+                Self.isMergeable(second), let evidence = found[pair]
+            else { return nil }
+            return DuplicatePair(first: first, second: second, evidence: evidence)
+        }
+    }
+
+    private func asked(_ texts: (ListedUser) -> [(text: String, provider: String)]) -> Asked {
+        var asked: Asked = ([], [], [])
+        for user in users {
+            for (text, provider) in texts(user) {
+                asked.users.append(user.id)
+                asked.texts.append(text)
+                asked.providers.append(provider)
+            }
+        }
+        return asked
+    }
+
+    private static func vouched(_ user: ListedUser) -> [String] {
+        user.identities.filter(\.isEmailTrusted).compactMap { $0.email?.string }
+    }
+
+    /// The users whose own address is one that a provider vouched for at another user.
+    func addresses(in tenant: UUID) -> SQL {
+        let asked = asked { user in
+            Self.vouched(user).compactMap { text in
+                (try? EmailAddress(text)).map { ($0.key, "") }
+            }
+        }
+        return Self.atAddress(asked, tenant)
+    }
+
+    /// The users at the plain spelling of an address.
+    func spellings(in tenant: UUID) -> SQL {
+        let asked = asked { user in
+            guard let key = (try? EmailAddress(user.email.string))?.key,
+                let plain = Self.plainSpelling(of: key), !sameBytes(plain, key)
+            else { return [] }
+            return [(plain, "")]
+        }
+        return Self.atAddress(asked, tenant)
+    }
+
+    /// Without dots and without what follows a plus sign; nil if nothing is left.
+    static func plainSpelling(of key: String) -> String? {
+        guard let at = key.lastIndex(of: "@") else { return nil }
+        let local = key[..<at].prefix { $0 != "+" }.filter { $0 != "." }
+        return local.isEmpty ? nil : local + key[at...]
+    }
+
+    private static func atAddress(_ asked: Asked, _ tenant: UUID) -> SQL {
+        """
+        SELECT a.user_id, o.id, a.text
+        FROM unnest(\(asked.users)::uuid[], \(asked.texts)::text[]) AS a (user_id, text),
+            LATERAL (SELECT id FROM users WHERE tenant_id = \(tenant) AND email_key = a.text
+                AND status <> 'deleted' LIMIT 1) AS o
+        WHERE o.id <> a.user_id
+        """
+    }
+
+    /// Identities of others for whose same address a provider vouched; of two users the one with
+    /// the lower id finds the other.
+    func vouched(in tenant: UUID) -> SQL {
+        let asked = asked { user in
+            Self.vouched(user).flatMap { text in
+                let key = (try? EmailAddress(text))?.key ?? text
+                return sameBytes(key, text) ? [(text, "")] : [(text, ""), (key, "")]
+            }
+        }
+        return """
+            SELECT a.user_id, o.user_id, a.text
+            FROM unnest(\(asked.users)::uuid[], \(asked.texts)::text[]) AS a (user_id, text),
+                LATERAL (SELECT user_id FROM identities WHERE tenant_id = \(tenant)
+                    AND email = a.text AND email_vouched AND user_id > a.user_id
+                    LIMIT \(raw: "\(TenantScope.partnerLimit)")) AS o
+            """
+    }
+
+    /// The same subject under another issuer of the same kind of provider. A password's subject is
+    /// the user's own id.
+    func subjects(in tenant: UUID) -> SQL {
+        let asked = asked { user in
+            user.identities.map { ($0.subject.string, $0.provider.string) }
+        }
+        return """
+            SELECT a.user_id, o.user_id, a.text
+            FROM unnest(\(asked.users)::uuid[], \(asked.texts)::text[], \(asked.providers)::text[])
+                    AS a (user_id, text, provider),
+                LATERAL (SELECT user_id FROM identities WHERE tenant_id = \(tenant)
+                    AND subject = a.text AND provider = a.provider AND user_id > a.user_id
+                    LIMIT \(raw: "\(TenantScope.partnerLimit)")) AS o
+            """
+    }
+}
