@@ -78,6 +78,7 @@ import Text
             found += try await pairs(fixture, query)
             cursor = try await fixture.send(.get, "/duplicates" + query).json["next_cursor"]?.string
         } while cursor != nil
+        #expect(found.count == 1)
         #expect(found.allSatisfy { $0.hasPrefix("ann@ex.com eve@ex.com") }, "\(found)")
     }
 

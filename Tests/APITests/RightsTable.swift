@@ -101,7 +101,7 @@ struct RouteRight: Sendable {
     private static let users: [RouteRight] = [
         .init("GET \(acme)/users", "yyyyyyyo", "users:read"),
         .init("POST \(acme)/users", "yy---y--", "users:write"),
-        .init("GET \(acme)/users/duplicates", "yy---y--", "users:write"),
+        .init("GET \(acme)/users/duplicates", "yyyyyyy-", "users:read"),
         .init("GET \(acme)/users/merges", "yyyyyyy-", "users:read"),
         .init("POST \(acme)/users/merges", "yy---y--", "users:write"),
         .init("GET \(acme)/users/merges/{id}", "yyyyyyy-", "users:read"),

@@ -16,7 +16,7 @@ enum DuplicateEndpoint {
         summary:
             "Pairs of users who may be one person, with the evidence. A page looks through ten "
             + "users for each item of `limit` and may hold no pair; `total` counts the users.",
-        access: .right(.linkIdentities),
+        access: .right(.readUsers),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
         answers: [.list(shape)]
     ) { call in

@@ -150,20 +150,22 @@ private struct DuplicateSearch {
         """
     }
 
-    /// Identities of others for whose same address a provider vouched; of two users the one with
-    /// the lower id finds the other.
+    /// Identities of others for whose same address a provider vouched. Of two users with the same
+    /// text the one with the lower id finds the other; a text in capitals finds the plain one.
     func vouched(in tenant: UUID) -> SQL {
         let asked = asked { user in
             Self.vouched(user).flatMap { text in
                 let key = (try? EmailAddress(text))?.key ?? text
-                return sameBytes(key, text) ? [(text, "")] : [(text, ""), (key, "")]
+                return sameBytes(key, text) ? [(text, "")] : [(text, ""), (key, "plain")]
             }
         }
         return """
             SELECT a.user_id, o.user_id, a.text
-            FROM unnest(\(asked.users)::uuid[], \(asked.texts)::text[]) AS a (user_id, text),
+            FROM unnest(\(asked.users)::uuid[], \(asked.texts)::text[], \(asked.providers)::text[])
+                    AS a (user_id, text, form),
                 LATERAL (SELECT user_id FROM identities WHERE tenant_id = \(tenant)
-                    AND email = a.text AND email_vouched AND user_id > a.user_id
+                    AND email = a.text AND email_vouched AND user_id <> a.user_id
+                    AND (a.form = 'plain' OR user_id > a.user_id)
                     LIMIT \(raw: "\(TenantScope.partnerLimit)")) AS o
             """
     }
