@@ -9,7 +9,9 @@ import {
 export function fileOf({ page, params: { tab, id } }) {
 	if (page !== "tenant") return page
 	const [name] = tabOf(tab)
-	const file = id && { "users/": "user", "keys/": "key", "keys/new": "new-key" }[`${name}/${id === "new" ? id : ""}`]
+	const file = id && {
+		"users/": "user", "users/duplicates": "duplicates", "keys/": "key", "keys/new": "new-key",
+	}[`${name}/${/^(new|duplicates)$/.test(id) ? id : ""}`]
 	return /decisions|audit/.test(name) ? name : `tenant/${file ?? name}`
 }
 

@@ -111,6 +111,20 @@ def test_two_records_of_one_person_become_one_and_two_again(console):
     assert console.api("GET", f"{path}/{other['id']}")["id"] == other["id"]
 
 
+def test_a_person_who_is_here_twice_is_one_after_two_clicks(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}/users"
+    console.api("POST", path, {"email": "annlee@acme.example", "role": "manager"})
+    other = console.api("POST", path, {"email": "ann.lee+work@acme.example"})
+    page = console.go(f"/console/t/{one['slug']}/users")
+    page.get_by_role("link", name="Find people who are here twice").click()
+    expect(page.get_by_text("Maybe: one address is another spelling of annlee@acme.example.")).to_be_visible()
+    page.get_by_role("button", name="Make one").click()
+    dialog(page).get_by_role("button", name="Make one").click()
+    expect(page.get_by_text("No two users look like one person.")).to_be_visible()
+    assert console.api("GET", f"{path}/{other['id']}")["email"] == "annlee@acme.example"
+
+
 def test_rows_stay_in_their_places_while_what_can_be_done_to_them_is_loaded(console):
     one = console.tenant()
     console.api("POST", f"/tenants/{one['id']}/users", {"email": "a@acme.example"})

@@ -1,6 +1,6 @@
 import { askToMerge } from "./merge.js"
 import {
-	api, choices, confirm, createdColumn, exportFile, filterLink, formDialog, isAllowed, list, lookalikeNote, noValue,
+	api, append, choices, confirm, createdColumn, exportFile, filterLink, formDialog, h, isAllowed, list, lookalikeNote, noValue,
 	personCell, queryString, runAct, STATUS, t, timeColumn, undoable, words,
 } from "../../lib/ui.js"
 
@@ -65,6 +65,7 @@ export default async page => {
 			},
 		].filter(Boolean),
 	})
+	append(page.body, [h("p.small", h("a", { href: `${page.base}/users/duplicates` }, "Find people who are here twice"))])
 }
 
 /** Whether a person has come by the rule `approval` and is not let in yet. */
