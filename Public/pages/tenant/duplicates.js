@@ -1,6 +1,6 @@
 // Users who may be one person, side by side.
 import {
-	append, button, countWords, h, isAllowed, noValue, pageHead, personCell, queryString, redraw, replaceContent, t,
+	append, button, countWords, h, isAllowed, noValue, personCell, queryString, redraw, replaceContent, t,
 	timeNode, userText, words,
 } from "../../lib/ui.js"
 import { askToMerge } from "./merge.js"
@@ -18,10 +18,12 @@ export default async page => {
 	const found = h("div.stack-gap")
 	const below = h("div.pager", { "aria-live": "polite" })
 	append(page.body, [
-		pageHead("Duplicates", {
-			crumbs: [["Users", `${page.base}/users`]],
-			lead: "Two records of one person, if the evidence is right. Nothing changes until you make one of two.",
-		}), found, below,
+		h("div.head",
+			h("div", h("h2", "Duplicates"), h(
+				"p.lead",
+				"Two records of one person, if the evidence is right. Nothing changes until you make one of two.",
+			)),
+			h("div.acts", h("a.btn", { href: `${page.base}/users` }, "All users"))), found, below,
 	])
 	let cursor = ""
 	let looked = 0
@@ -32,7 +34,8 @@ export default async page => {
 			shown += data.items.length
 			looked = data.next_cursor ? looked + 500 : data.total.value
 			cursor = data.next_cursor
-			const bar = h("progress", { max: Math.max(data.total.value, looked, 1), value: looked, "aria-label": "Looked through" })
+			const max = Math.max(data.total.value, looked, 1)
+			const bar = h("progress", { max, value: looked, "aria-label": "Looked through" })
 			replaceContent(below, bar, h("span.muted", t`${countWords(looked, "user", "users")} looked through`))
 		}
 		if (cursor != null) below.append(button("Look on", more, { look: ".tiny" }))

@@ -1,7 +1,7 @@
 import { askToMerge } from "./merge.js"
 import {
-	api, append, choices, confirm, createdColumn, exportFile, filterLink, formDialog, h, isAllowed, list, lookalikeNote, noValue,
-	personCell, queryString, runAct, STATUS, t, timeColumn, undoable, words,
+	api, append, choices, confirm, createdColumn, exportFile, filterLink, formDialog, h, isAllowed, list,
+	lookalikeNote, noValue, personCell, queryString, runAct, STATUS, t, timeColumn, undoable, words,
 } from "../../lib/ui.js"
 
 const NOUN = ["user", "users"]
