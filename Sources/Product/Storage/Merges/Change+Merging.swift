@@ -33,7 +33,7 @@ extension Change {
         }
     }
 
-    /// A merge must not activate a sign-up that nobody proved: its password would be anybody's.
+    /// A merge must not activate a sign-up without proof: anyone may know its password.
     private func requireProved(_ winner: UserRow, _ loser: UserRow) async throws {
         guard winner.status == .pending, loser.status == .active else { return }
         let unproved = try await query(
@@ -121,7 +121,7 @@ extension Change {
         return try rows.only(MergeRow.init)
     }
 
-    /// A key's scopes reach no further than before, whoever owns it now.
+    /// A key's scopes reach no further than before, under any owner.
     private func moveKeys(
         from loser: UserRow, to winner: UserRow
     ) async throws -> [MovedKey] {

@@ -4,7 +4,7 @@ import Text
 
 /// The locks of persons, by which sign-ins and merges wait for each other.
 extension Change {
-    /// One row for each identity, then one for each address: whoever holds them is alone with these
+    /// One row for each identity, then one for each address: their holder is alone with these
     /// persons on all replicas. Both are keys of `Database.personKey`, any number of them.
     static func lockingPeople(identities: [UInt8], addresses: [UInt8]) -> SQL {
         // Each of a person's keys, so that replicas with one secret key and replicas with two lock
@@ -61,7 +61,7 @@ extension UserRow {
 }
 
 extension Change {
-    /// Tells both addresses, in a mail each, that the records are one, or two again.
+    /// Mails both addresses that the records are one, or two again.
     func tellOfMerge(
         _ kind: OutgoingMail.Kind, _ winner: UserRow, _ loser: UserRow, in database: Database
     ) async throws {

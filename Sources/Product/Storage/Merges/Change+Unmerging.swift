@@ -184,7 +184,7 @@ extension Change {
             """)
     }
 
-    /// With the scopes of before, unless somebody gave the key others since.
+    /// With the scopes of before, unless the key got others since.
     private func giveBackKeys(_ merge: MergeRow, to loser: UserRow) async throws {
         for key in merge.keys.sorted(by: { $0.id < $1.id }) {
             let rows = try await query(
@@ -200,7 +200,7 @@ extension Change {
         }
     }
 
-    /// The sign-ins that were removed, except those that somebody has by now.
+    /// The sign-ins that were removed, except those that a user has by now.
     private func giveBackLeft(_ merge: MergeRow, _ database: Database) async throws {
         let rows = try await query(
             """

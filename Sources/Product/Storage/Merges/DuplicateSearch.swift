@@ -13,7 +13,7 @@ package struct DuplicatePair: Sendable {
 /// Why two users may be one person.
 package struct DuplicateEvidence: Sendable, Hashable {
     package enum Kind: String, Sendable, CaseIterable {
-        /// A provider vouched for one address at both, or for the address of the other.
+        /// A trusted provider reported for one address at both, or for the address of the other.
         case verifiedAddress = "verified_address"
         /// The same subject of the same kind of provider, under another issuer.
         case subject
@@ -31,14 +31,14 @@ extension TenantScope {
     static let partnerLimit = 5
 
     /// The pairs of one page of users, each once for each kind of evidence, and the page itself. Only
-    /// what providers vouched for counts as an address.
+    /// addresses from trusted providers count.
     package func duplicates(
         _ list: ListQuery
     ) async throws(PostgresError) -> (pairs: [DuplicatePair], page: ListPage<ListedUser>) {
         let page = try await users(list, UserFilter())
         var search = DuplicateSearch(page.rows)
         search.add(try await read(search.addresses(in: tenant)), as: .verifiedAddress)
-        search.add(try await read(search.vouched(in: tenant)), as: .verifiedAddress)
+        search.add(try await read(search.sharedAddresses(in: tenant)), as: .verifiedAddress)
         search.add(try await read(search.subjects(in: tenant)), as: .subject)
         search.add(try await read(search.spellings(in: tenant)), as: .spelling)
         var known: [UUID: ListedUser] = [:]
@@ -108,14 +108,14 @@ private struct DuplicateSearch {
         return asked
     }
 
-    private static func vouched(_ user: ListedUser) -> [String] {
+    private static func trusted(_ user: ListedUser) -> [String] {
         user.identities.filter(\.isEmailTrusted).compactMap { $0.email?.string }
     }
 
-    /// The users whose own address is one that a provider vouched for at another user.
+    /// The users whose own address is trusted at an identity of another user.
     func addresses(in tenant: UUID) -> SQL {
         let asked = asked { user in
-            Self.vouched(user).compactMap { text in
+            Self.trusted(user).compactMap { text in
                 (try? EmailAddress(text)).map { ($0.key, "") }
             }
         }
@@ -150,11 +150,11 @@ private struct DuplicateSearch {
         """
     }
 
-    /// Identities of others for whose same address a provider vouched. Of two users with the same
+    /// Identities of others with the same trusted address. Of two users with the same
     /// text the one with the lower id finds the other; a text in capitals finds the plain one.
-    func vouched(in tenant: UUID) -> SQL {
+    func sharedAddresses(in tenant: UUID) -> SQL {
         let asked = asked { user in
-            Self.vouched(user).flatMap { text in
+            Self.trusted(user).flatMap { text in
                 let key = (try? EmailAddress(text))?.key ?? text
                 return sameBytes(key, text) ? [(text, "")] : [(text, ""), (key, "plain")]
             }
