@@ -59,7 +59,7 @@ extension IdentityRow: IdentityView {
                 "subject", .string(min: 1, max: 255), "The provider's own name of the person.",
                 example: .string("110169484474386276334")),
             .nullable("email", .email, "As the provider told it last."),
-            .readOnly("email_vouched", .bool, "Whether the provider vouched for it there."),
+            .readOnly("email_vouched", .bool, "Whether the provider proves the address."),
             .readOnly(
                 "alias_count", .integer(0...Int.max),
                 "How many of a pool's `sub`s are bound to it; a native name has one at most."),

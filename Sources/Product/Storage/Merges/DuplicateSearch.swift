@@ -37,17 +37,17 @@ extension TenantScope {
     ) async throws(PostgresError) -> (pairs: [DuplicatePair], page: ListPage<ListedUser>) {
         let page = try await users(list, UserFilter())
         var search = DuplicateSearch(page.rows)
-        search.add(try await read(search.addresses(in: tenant)), as: .verifiedAddress)
-        search.add(try await read(search.sharedAddresses(in: tenant)), as: .verifiedAddress)
-        search.add(try await read(search.subjects(in: tenant)), as: .subject)
-        search.add(try await read(search.spellings(in: tenant)), as: .spelling)
+        try search.add(await read(search.addresses(in: tenant)), as: .verifiedAddress)
+        try search.add(await read(search.sharedAddresses(in: tenant)), as: .verifiedAddress)
+        try search.add(await read(search.subjects(in: tenant)), as: .subject)
+        try search.add(await read(search.spellings(in: tenant)), as: .spelling)
         var known: [UUID: ListedUser] = [:]
         for user in page.rows { known[user.id] = user }
         let missing = search.partners.subtracting(known.keys)
         if !missing.isEmpty {
             var filter = UserFilter()
             filter.ids = Array(missing)
-            let rest = ListQuery(limit: missing.count, total: ListTotal(0))
+            let rest = ListQuery(limit: missing.count, total: ListTotal(counted: 0))
             for user in try await users(rest, filter).rows { known[user.id] = user }
         }
         return (search.pairs(of: known), page)
