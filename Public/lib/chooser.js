@@ -10,16 +10,17 @@ const WIDE = 100
 
 /**
  * Fills the bar `node` with what can be done to `items`. `spec`: `noun`, `named(item)`, `bulk` [{text, fits(item),
- * run(item) or all(items), back(item), asks, number}] (`back` undoes one, `asks` is asked before, `number` must be
- * chosen exactly), `isMore` where more match than are chosen, `all(most)` → every item that matches, `clear()`, `again()` draws the choice anew,
- * `reload()` the list.
+ * run(item) or all(items, reload), back(item), asks, number}] (`back` undoes one, `asks` is asked before, exactly
+ * `number` must be chosen), `isMore` where more match than are chosen, `all(most)` → every item that matches,
+ * `clear()`, `again()` draws the choice anew, `reload()` the list.
  */
 export function offer(node, items, spec, said = t`${items.length} selected`) {
 	const { bulk, isMore, clear } = spec
 	const acts = bulk.map(one => {
 		const fit = items.filter(one.fits)
 		const text = fit.length === items.length ? one.text : t`${translate(one.text)} ${fit.length}`
-		return fit.length > 0 && (one.number ?? fit.length) === items.length && button(text, () => ask(node, one, fit, spec), { look: ".tiny" })
+		const isRight = one.number ? fit.length === one.number && items.length === one.number : fit.length > 0
+		return isRight && button(text, () => ask(node, one, fit, spec), { look: ".tiny" })
 	})
 	const whole = isMore && button("Select all that match", () => takeAll(node, spec), { look: ".tiny" })
 	replaceContent(node, h("strong", said), acts, whole, button("Clear", clear, { look: ".ghost.tiny" }))
@@ -51,7 +52,7 @@ function ask(node, one, items, spec) {
 }
 
 async function run(node, one, items, spec) {
-	if (one.all) return one.all(items)
+	if (one.all) return one.all(items, spec.reload)
 	const { done, failed } = await forEach(node, items, one.run, spec)
 	const said = failed.length ? t`${done.length} done, ${failed.length} not. ${failed.slice(0, 3).join(" ")}`
 		: t`${translate(one.text)}: ${countWords(done.length, ...spec.noun)} done`

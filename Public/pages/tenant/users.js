@@ -46,7 +46,7 @@ export default async page => {
 			},
 			isAllowed("linkIdentities") && {
 				text: "Make one", number: 2, fits: one => /active|pending/.test(one.status),
-				all: some => askToMerge(page, some, reload),
+				all: (some, reload) => askToMerge(page, some, reload),
 			},
 			isAllowed("editUsers") && { text: "Approve", fits: isWaiting, run: post("approve") },
 			isAllowed("suspendUsers") && {
@@ -65,7 +65,8 @@ export default async page => {
 			},
 		].filter(Boolean),
 	})
-	append(page.body, [h("p.small", h("a", { href: `${page.base}/users/duplicates` }, "Find people who are here twice"))])
+	const twice = h("a", { href: `${page.base}/users/duplicates` }, "Find people who are here twice")
+	append(page.body, [h("p.small", twice)])
 }
 
 /** Whether a person has come by the rule `approval` and is not let in yet. */
