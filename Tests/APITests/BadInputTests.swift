@@ -78,7 +78,7 @@ import Testing
                 switch parameter.kind {
                 case .string(_, let max, _):
                     (parameter.name, String(repeating: "x", count: max + 1))
-                case .any, .object, .map: nil
+                case .any, .object, .map, .attributes: nil
                 default: (parameter.name, "!")
                 }
             }

@@ -36,7 +36,7 @@ extension Kind {
         case .array(let item, let max):
             let many = [JSONValue](repeating: item.example(input: true), count: max + 1)
             return [.string("x"), .object([])] + (max <= 1000 ? [.array(many)] : [])
-        case .object, .map: return [.string("x"), .array([])]
+        case .object, .map, .attributes: return [.string("x"), .array([])]
         case .any: return []
         }
     }

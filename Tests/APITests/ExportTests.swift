@@ -48,7 +48,8 @@ import Text
         #expect(
             file.text.hasPrefix(
                 "id,tenant_id,email,email_verified_at,name,role,status,source,external_id,"
-                    + "merged_ids,identities,created_at,updated_at,last_sign_in_at\r\n"))
+                    + "merged_ids,public_attributes,private_attributes,identities,created_at,updated_at,last_sign_in_at\r\n"
+            ))
         for accept in ["*/*", "application/json", "text/html", "text/html, */*;q=0.8"] {
             let page = try await fixture.send(.get, "", fields: [Field("accept", accept)])
             #expect(page.first("content-type") == "application/json", "\(accept)")

@@ -28,6 +28,10 @@ struct SchemaChecker {
             case "properties", "required", "additionalProperties", "items", "maxItems",
                 "minLength", "maxLength", "minimum", "maximum", "format", "pattern":
                 detail(value, keyword, schema, at: path)
+            case "propertyNames":
+                for member in value.members ?? [] {
+                    check(.string(member.name), keyword.value, at: path)
+                }
             case "description", "readOnly", "examples": break
             default: fail(path, "the keyword \(keyword.name) is not known here")
             }

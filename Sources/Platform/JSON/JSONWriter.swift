@@ -141,6 +141,9 @@ package struct JSONWriter: ~Copyable {
     /// One encoded value, without white space around it.
     package mutating func raw(_ value: [UInt8]) { value.withUnsafeBufferPointer { encoded($0) } }
 
+    /// The same, from bytes that stay where they are.
+    package mutating func raw(_ value: UnsafeBufferPointer<UInt8>) { encoded(value) }
+
     /// Writes a whole tree; numbers keep their text.
     package mutating func value(_ value: JSONValue) {
         switch value {

@@ -46,6 +46,15 @@ extension Call {
 
 /// Storage's refusals as problem documents.
 package func storageProblem(_ error: any Error) -> Problem? {
+    if let refused = error as? AttributeFaults {
+        return .invalid(
+            refused.faults.map { fault in
+                let at = "/" + fault.object
+                return FieldError(
+                    fault.name.map { pointer(at, $0) } ?? at,
+                    FieldCode(rawValue: fault.kind.rawValue) ?? .invalid, fault.detail)
+            })
+    }
     switch StorageFailure(error) {
     case .notFound(let what): return .notFound(what)
     case .versionMismatch:

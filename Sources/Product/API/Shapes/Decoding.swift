@@ -1,4 +1,5 @@
 import JSON
+import Storage
 import Text
 
 /// Checks a value against a shape and collects all faults.
@@ -78,6 +79,8 @@ struct Decoder {
             }
         case (.object(let shape), .object):
             _ = object(value, shape, at: path)
+        case (.attributes, .object(let members)):
+            for fault in Attributes.faults(inChange: members) { self.fail(fault, at: path) }
         case (.map(let item), .object(let members)):
             for member in members { check(member.value, item, at: pointer(path, member.name)) }
         default:
@@ -106,6 +109,11 @@ struct Decoder {
             let (low, high) = (range.lowerBound, range.upperBound)
             fail(path, .outOfRange, "must be from \(low) to \(high)")
         }
+    }
+
+    private mutating func fail(_ fault: AttributeFault, at path: String) {
+        let at = fault.name.map { pointer(path, $0) } ?? path
+        fail(at, FieldCode(rawValue: fault.kind.rawValue) ?? .invalid, fault.detail)
     }
 
     mutating func fail(_ pointer: String, _ code: FieldCode, _ detail: String) {
@@ -143,7 +151,7 @@ extension Kind {
         case .bool: "true or false"
         case .integer: "an integer"
         case .array: "an array"
-        case .object, .map: "an object"
+        case .object, .map, .attributes: "an object"
         case .any: "a value"
         }
     }

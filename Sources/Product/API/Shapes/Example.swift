@@ -58,6 +58,7 @@ extension Kind {
         case .object(let shape): return shape.example(input: input)
         case .map(let item):
             return .object([JSONValue.Member("name", item.example(input: input))])
+        case .attributes: return .object([.init("plan", .string("team"))])
         case .any: return .object([])
         }
     }

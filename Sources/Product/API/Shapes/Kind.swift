@@ -11,6 +11,8 @@ package indirect enum Kind: Sendable {
     case object(ObjectShape)
     /// Any member names, each value of the kind.
     case map(of: Kind)
+    /// A customer's own members; the writer merges them and checks the rest.
+    case attributes
     case any
 
     package static func enumeration<Value: RawRepresentable<String> & CaseIterable>(

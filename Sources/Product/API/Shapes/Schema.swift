@@ -1,4 +1,5 @@
 import JSON
+import Storage
 import Text
 
 /// Shapes as JSON Schema 2020-12, the dialect of OpenAPI 3.1. Named shapes are collected into
@@ -93,6 +94,12 @@ struct SchemaWriter {
             return [
                 .init("type", .string("object")),
                 .init("additionalProperties", .object(schema(item))),
+            ]
+        case .attributes:
+            return [
+                .init("type", .string("object")),
+                .init(
+                    "propertyNames", .object([.init("pattern", .string(Attributes.namePattern))])),
             ]
         case .any: return []
         }

@@ -39,7 +39,10 @@ enum UserEndpoints {
             role: call.query.optionalCase("role"),
             provider: call.query.optionalString("provider"))
         if let own = call.bound(.readUsers) {
-            return call.list(ListPage(whole: try await call.scope.user(own).map { [$0] } ?? []))
+            return call.list(
+                ListPage(
+                    whole:
+                        try await call.scope.user(own).map { [$0.seen(by: call)] } ?? []))
         }
         if let ids = call.query.optionalStrings("ids")?.compactMap({ UUID($0) }) {
             filter.ids = try await call.scope.survivors(of: ids)
@@ -60,11 +63,13 @@ enum UserEndpoints {
     ) { call in
         let email = try call.input.emailAddress("email")
         let database = try call.services.database
+        let attributes = call.input.attributes(on: AttributePair())
         let row = try await call.scope.change(by: call.actor) { change in
             try await change.createUser(
                 email: email, name: call.input.optionalString("name"),
                 role: call.input.optionalCase("role") ?? .member,
-                externalID: call.input.optionalString("external_id"), database: database)
+                externalID: call.input.optionalString("external_id"), attributes: attributes,
+                database: database)
         }
         return .created(row, at: "/v1/tenants/\(row.tenant)/users/\(row.id)", etag: row.etag)
     }
@@ -74,13 +79,14 @@ enum UserEndpoints {
         access: .own(.readUsers), answers: [.ok(UserRow.shape)]
     ) { call in
         let row = try await visible(call)
-        return .ok(row, etag: row.etag)
+        return .ok(row.seen(by: call), etag: row.etag)
     }
 
     private static let update = Endpoint(
         .patch, path + "/{id}", id: "updateUser", tag: "Users",
         summary:
-            "Changes the name, the role or the external id; a member and a manager the own name.",
+            "Changes the name, the role, the external id or the attributes, which it merges; "
+            + "a member and a manager the own name.",
         access: .own(.renameUser),
         body: .json(UserRow.change), answers: [.ok(UserRow.shape)], problems: [.conflict],
         ifMatch: .honoured, exists: mayBeEdited
@@ -93,6 +99,7 @@ enum UserEndpoints {
             if call.input.has("external_id") {
                 new.externalID = call.input.optionalString("external_id")
             }
+            new.attributes = call.input.attributes(on: row.attributes)
             try requireEdit(call, row, new)
             guard row.status != .deleted else {
                 throw Problem(.conflict, "The user is deleted; restore it first.")
@@ -141,7 +148,7 @@ enum UserEndpoints {
             try call.requireMatch(row.etag)
             return try await body(change, row)
         }
-        return .ok(row, etag: row.etag)
+        return .ok(row.seen(by: call), etag: row.etag)
     }
 
     @Sendable static func exists(_ call: Call) async throws -> Bool {
@@ -166,11 +173,14 @@ enum UserEndpoints {
         return row
     }
 
-    /// A member changes their own name; only an operator changes a role or an external id.
+    /// A member changes their own name; only an operator changes a role, an external id or
+    /// attributes, and private ones cannot be guessed at.
     private static func requireEdit(_ call: Call, _ row: UserRow, _ new: UserRow) throws {
         guard call.sees(row.id) else { throw Problem.notFound("user") }
         let isOwn =
             new.role == row.role && sameBytes(new.externalID ?? "", row.externalID ?? "")
+            && new.attributes.public == row.attributes.public
+            && !call.input.has("private_attributes")
         let right = isOwn ? Right.renameUser : .editUsers
         let permission = Permissions.permits(
             call.principal.subject, right, in: row.tenant, target: PermissionTarget(ownerID: row.id)

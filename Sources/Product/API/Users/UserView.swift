@@ -24,9 +24,15 @@ protocol UserView: JSONView {
     var lastSignInAt: Timestamp? { get }
     var externalID: Words? { get }
     var mergedIDs: [UUID] { get }
+    associatedtype Document: StoredObject
+    var publicAttributes: Document { get }
+    /// Nil: not for this reader.
+    var shownPrivate: Document? { get }
 }
 
-extension ListedUser: UserView {}
+extension ListedUser: UserView {
+    var shownPrivate: StoredText? { privateAttributes }
+}
 
 extension UserView {
     /// The user as `/v1` shows it.
@@ -42,6 +48,8 @@ extension UserView {
             $0.member("source", text: source)
             $0.member("external_id", text: externalID)
             $0.member("merged_ids", mergedIDs.map(\.description))
+            $0.member("public_attributes", stored: publicAttributes)
+            if let shownPrivate { $0.member("private_attributes", stored: shownPrivate) }
             $0.member("identities", identities)
             $0.member("created_at", createdAt)
             $0.member("updated_at", updatedAt)
@@ -51,6 +59,9 @@ extension UserView {
 }
 
 extension UserRow: UserView {
+    var publicAttributes: Attributes { attributes.public }
+    var shownPrivate: Attributes? { hidesPrivate ? nil : attributes.private }
+
     var etag: String { ETag.version(version) }
 
     static let shape = ObjectShape(
@@ -72,6 +83,7 @@ extension UserRow: UserView {
             .readOnly(
                 "merged_ids", .array(of: .uuid),
                 "The ids of users who were merged into this one: each is read as this user's."),
+            .publicAttributes, .privateAttributes,
             .readOnly("identities", .array(of: .object(IdentityRow.shape))),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
@@ -85,4 +97,13 @@ extension UserRow: UserView {
         }
         return shape.patching("UserChange")
     }()
+}
+
+extension UserRow {
+    /// As this caller may see it.
+    func seen(by call: Call) -> UserRow {
+        var row = self
+        row.hidesPrivate = call.bound(.readUsers) != nil
+        return row
+    }
 }

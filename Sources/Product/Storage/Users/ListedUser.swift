@@ -12,7 +12,7 @@ package struct ListedUser: ListedRow {
         """
         users.id, users.email, users.email_key, users.email_verified_at, users.name, users.role,
         users.status, users.source, users.created_at, users.updated_at, users.last_sign_in_at,
-        users.external_id
+        users.external_id, users.public_attributes, users.private_attributes
         """
 
     /// The listing tenant; not read from the row.
@@ -33,6 +33,8 @@ package struct ListedUser: ListedRow {
     package var lastSignInAt: Timestamp? { row.timestamp(10) }
     /// The user's id in the customer's own system.
     package var externalID: StoredText? { StoredText(row, 11) }
+    package var publicAttributes: StoredText { StoredText(of: row, 12) }
+    package var privateAttributes: StoredText { StoredText(of: row, 13) }
     /// Oldest first; empty for a user without any. Decoded on access.
     package var identities: LazyMapCollection<Range<Int>, ListedIdentity> {
         let isWithout = row.bytes(ListedIdentity.first) == nil
@@ -72,7 +74,7 @@ package struct ListedUser: ListedRow {
     }
 
     private static func check(_ row: Row) throws(PostgresError) {
-        for column in [1, 2, 5, 6, 7] { _ = try row.get(column, as: String.self) }
+        for column in [1, 2, 5, 6, 7, 12, 13] { _ = try row.get(column, as: String.self) }
         for column in [8, 9] { _ = try row.get(column, as: Timestamp.self) }
         for column in [3, 10] { _ = try row.get(column, as: Timestamp?.self) }
         for column in [4, 11] { _ = try row.get(column, as: String?.self) }
@@ -83,9 +85,9 @@ package struct ListedUser: ListedRow {
 /// An identity of a listed user.
 package struct ListedIdentity: Sendable {
     /// After the user's columns; NULL if there is none.
-    static let first = 12
+    static let first = 14
     /// Behind the columns; then come the ids of merged users.
-    static let end = 23
+    static let end = 25
     private let row: Row
 
     static let columns: SQL =
@@ -98,30 +100,30 @@ package struct ListedIdentity: Sendable {
 
     package var id: UUID { row.uuid(Self.first) ?? .platform }
     /// A `ProviderKind` raw value.
-    package var provider: StoredText { StoredText(of: row, 13) }
+    package var provider: StoredText { StoredText(of: row, 15) }
     /// Of a pool: its id, with `/upstream` for an unmapped upstream.
-    package var issuer: StoredText { StoredText(of: row, 14) }
-    package var subject: StoredText { StoredText(of: row, 15) }
+    package var issuer: StoredText { StoredText(of: row, 16) }
+    package var subject: StoredText { StoredText(of: row, 17) }
     /// As the provider gave it, possibly not the user's address; nil: none.
-    package var email: StoredText? { StoredText(row, 16) }
+    package var email: StoredText? { StoredText(row, 18) }
     /// When it was linked to the user.
-    package var createdAt: Timestamp { row.timestamp(17) ?? Timestamp(microseconds: 0) }
-    package var lastUsedAt: Timestamp? { row.timestamp(18) }
+    package var createdAt: Timestamp { row.timestamp(19) ?? Timestamp(microseconds: 0) }
+    package var lastUsedAt: Timestamp? { row.timestamp(20) }
     /// How many `sub`s of a pool are bound to it.
-    package var aliasCount: Int { (try? row.get(20, as: Int?.self)) ?? 0 }
+    package var aliasCount: Int { (try? row.get(22, as: Int?.self)) ?? 0 }
     /// The linking actor's type; nil: a rule or the user linked it.
-    package var linkedByType: StoredText? { StoredText(row, 21) }
+    package var linkedByType: StoredText? { StoredText(row, 23) }
     /// The linking actor's id; nil: a rule or the user linked it.
-    package var linkedByID: StoredText? { StoredText(row, 22) }
+    package var linkedByID: StoredText? { StoredText(row, 24) }
 
     /// The provider was trusted for the address when it was linked.
-    package var isEmailTrusted: Bool { (try? row.get(19, as: Bool?.self)) ?? false }
+    package var isEmailTrusted: Bool { (try? row.get(21, as: Bool?.self)) ?? false }
 
     fileprivate static func check(_ row: Row) throws(PostgresError) {
         _ = try row.get(first, as: UUID?.self)
-        for column in 13...16 { _ = try row.get(column, as: String?.self) }
-        for column in 21...22 { _ = try row.get(column, as: String?.self) }
-        for column in 17...18 { _ = try row.get(column, as: Timestamp?.self) }
-        _ = try row.get(20, as: Int?.self)
+        for column in 15...18 { _ = try row.get(column, as: String?.self) }
+        for column in 23...24 { _ = try row.get(column, as: String?.self) }
+        for column in 19...20 { _ = try row.get(column, as: Timestamp?.self) }
+        _ = try row.get(22, as: Int?.self)
     }
 }

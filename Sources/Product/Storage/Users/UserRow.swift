@@ -27,6 +27,9 @@ package struct UserRow: ListedRow {
     /// The user's id in the customer's own system; unique among the tenant's users that are not
     /// deleted.
     package var externalID: String?
+    package var attributes: AttributePair
+    /// Whether a reader is shown the public ones alone.
+    package var hidesPrivate = false
     package var identities: [IdentityRow]
     /// The ids of users who were merged into this one.
     package var mergedIDs: [UUID]
@@ -36,7 +39,7 @@ package struct UserRow: ListedRow {
         users.id, users.tenant_id, users.email, users.email_key, users.email_verified_at,
         users.name, users.role, users.status, users.source, users.version, users.created_at,
         users.updated_at, users.last_sign_in_at, users.deleted_at, users.status_before,
-        users.external_id
+        users.external_id, users.public_attributes, users.private_attributes
         """
 
     /// With the identities as one JSON document.
@@ -54,21 +57,23 @@ package struct UserRow: ListedRow {
     }
 
     /// How many there are: what is selected after `columns` begins here.
-    static let end = 18
+    static let end = 20
 
     /// From `columns`.
     init(_ row: Row) throws(PostgresError) {
-        try self.init(row, identities: IdentityRow.list(row.get(16, as: JSONB.self)))
-        mergedIDs = MergedUsers.list(try row.get(17, as: String?.self))
+        try self.init(row, identities: IdentityRow.list(row.get(18, as: JSONB.self)))
+        mergedIDs = MergedUsers.list(try row.get(19, as: String?.self))
     }
 
     private init(_ row: Row, identities: [IdentityRow]) throws(PostgresError) {
         self.identities = identities
         mergedIDs = []
+        let (shown, kept): (String, String)
         (
             id, tenant, email, emailKey, emailVerifiedAt, name, role, status, source, version,
-            createdAt, updatedAt, lastSignInAt, deletedAt, statusBefore, externalID
+            createdAt, updatedAt, lastSignInAt, deletedAt, statusBefore, externalID, shown, kept
         ) = try row.columns()
+        attributes = AttributePair(public: shown, private: kept)
     }
 
     /// The cursor's value: the email key, or `created_at` in microseconds since 1970.

@@ -5,17 +5,18 @@ import Text
 /// Users: created by operators, edited, and moved from status to status.
 extension Change {
     /// A user who waits for the first sign-in. 409 `email_taken` or, for the external id,
-    /// `conflict`, with the id of the other.
+    /// `conflict`, with the id of the other. Throws `AttributeFaults`.
     package func createUser(
         email: EmailAddress, name: String?, role: UserRole, externalID: String? = nil,
-        database: Database
+        attributes: AttributePair = AttributePair(), database: Database
     ) async throws -> UserRow {
+        try await check(attributes)
         try await removeLapsedInvitee(email.key)
         try await requireUnreserved(email.key)
         try await endTombstone(email.key, database)
         let new = NewUser(
             email: email.original, emailKey: email.key, name: name, role: role, status: .pending,
-            source: .operator, externalID: externalID)
+            source: .operator, externalID: externalID, attributes: attributes)
         guard try await insertUser(new, database) else {
             try await requireFree(externalID)
             throw try await emailTaken(email.key)
@@ -34,23 +35,29 @@ extension Change {
         return try UserRow(row)
     }
 
-    /// `new`: the row with another name, role or external id; its other members are not read.
-    /// 409 `conflict` if another user has the external id.
+    /// `new`: the row with another name, role, external id or attributes; its other members are not
+    /// read.
+    /// 409 `conflict` if another user has the external id. Throws `AttributeFaults`.
     package func editUser(_ row: UserRow, to new: UserRow) async throws -> UserRow {
         var changes = AuditChanges()
         changes.add("name", row.name, new.name)
         changes.add("role", row.role, new.role)
         changes.add("external_id", row.externalID, new.externalID)
+        changes.add(row.attributes, new.attributes)
         if changes.isEmpty {
             alreadyApplied()
             return row
         }
+        try await check(new.attributes, after: row.attributes)
         try await requireFree(new.externalID, for: row)
         let rows = try await refusingTakenID {
             try await query(
                 """
                 UPDATE users SET name = \(new.name), role = \(new.role),
-                    external_id = \(new.externalID), version = version + 1, updated_at = \(now)
+                    external_id = \(new.externalID),
+                    public_attributes = \(new.attributes.public.text),
+                    private_attributes = \(new.attributes.private.text),
+                    version = version + 1, updated_at = \(now)
                 WHERE tenant_id = \(tenant) AND id = \(row.id)
                 RETURNING \(UserRow.columns(of: tenant))
                 """)

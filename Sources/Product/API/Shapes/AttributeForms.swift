@@ -1,0 +1,47 @@
+import JSON
+import Storage
+
+/// A JSON object as the database keeps it.
+protocol StoredObject {
+    func writeObject(to json: inout JSONWriter)
+}
+
+extension StoredText: StoredObject {
+    func writeObject(to json: inout JSONWriter) { withUTF8 { json.raw($0) } }
+}
+
+extension Attributes: StoredObject {
+    func writeObject(to json: inout JSONWriter) { json.raw(Array(text.utf8)) }
+}
+
+extension JSONWriter {
+    mutating func member(_ name: StaticString, stored object: some StoredObject) {
+        self.name(name)
+        object.writeObject(to: &self)
+    }
+}
+
+extension FieldShape {
+    static let publicAttributes = FieldShape(
+        "public_attributes", .attributes, nullable: true,
+        "Your own facts, which go out with verifications and tokens. A change is merged (RFC 7396): "
+            + "null removes. At most 64 members, 5 levels and 16,384 bytes.",
+        example: .object([.init("plan", .string("team"))]))
+
+    static let privateAttributes = FieldShape(
+        "private_attributes", .attributes, nullable: true,
+        "The same for what stays here; people do not see their own.",
+        example: .object([.init("credit", .string("good"))]))
+}
+
+extension Input {
+    /// The attributes after a body's change of them.
+    func attributes(on before: AttributePair) -> AttributePair {
+        var after = before
+        if let change = self["public_attributes"] { after.public = before.public.merging(change) }
+        if let change = self["private_attributes"] {
+            after.private = before.private.merging(change)
+        }
+        return after
+    }
+}
