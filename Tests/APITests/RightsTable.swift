@@ -79,6 +79,9 @@ struct RouteRight: Sendable {
     private static let policy: [RouteRight] = [
         .init("GET \(acme)/policy", "yyy-y---", "policy:read"),
         .init("PUT \(acme)/policy", "yy------", "policy:write"),
+        .init("GET \(acme)/attribute-schema", "yyy-y---", "policy:read"),
+        .init("PUT \(acme)/attribute-schema", "yy------", "policy:write"),
+        .init("DELETE \(acme)/attribute-schema", "yy------", "policy:write"),
         .init("GET \(acme)/policy/versions", "yyy-y---", "policy:read"),
         .init("GET \(acme)/domains", "yyy-y---", "policy:read"),
         .init("POST \(acme)/domains", "yy------", "policy:write"),

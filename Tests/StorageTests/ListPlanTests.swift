@@ -52,14 +52,22 @@ import Text
         never.neverSignedIn = true
         var late = UserFilter()
         late.signedInSince = at
+        var team = UserFilter()
+        team.attributes = [("plan", "team")]
+        var lateTeam = late
+        lateTeam.attributes = team.attributes
+        var alone = UserFilter()
+        alone.attributes = [("plan", "alone")]
         let filters: [(String, UserFilter)] = [
             ("all", UserFilter()), ("suspended", UserFilter(status: .suspended)),
             ("admins", UserFilter(role: .admin)), ("github", UserFilter(provider: "github")),
             ("a rare text", UserFilter(text: "5999@")), ("a name", UserFilter(text: "lovelace")),
             ("a frequent text", UserFilter(text: "example")),
             ("a beginning", UserFilter(text: "gr")), ("who never came", never),
-            ("who came of late", late),
+            ("who came of late", late), ("an attribute of many", team),
+            ("an attribute of few", alone), ("an attribute of many, of late", lateTeam),
         ]
+        try await addAttributes(scope)
         for (name, filter) in filters {
             let search = try await scope.search(filter)
             for (order, list) in [
@@ -108,6 +116,20 @@ import Text
         }
         all += try await audit(of: scope)
         return all
+    }
+
+    /// One that almost every user has, and the one of the rest.
+    private func addAttributes(_ scope: TenantScope) async throws {
+        try await scope.change(by: .system) { change in
+            try await change.query(
+                """
+                INSERT INTO user_attributes (tenant_id, user_id, name, value, created_at)
+                SELECT tenant_id, id, 'plan',
+                    CASE WHEN row_number() OVER (ORDER BY id) <= 400 THEN 'alone' ELSE 'team' END,
+                    created_at
+                FROM users WHERE tenant_id = \(change.tenant)
+                """)
+        }
     }
 
     private func searches(of scope: TenantScope) async throws -> [Listed] {

@@ -93,7 +93,12 @@ package struct Contract: Sendable {
             $0["in"]?.string == "query"
         }.compactMap { $0["name"]?.string }
         let sent = request.query.split(separator: "&").map { $0.prefix { $0 != "=" } }
-        var faults = sent.filter { !declared.contains(String($0)) }.map { "?\($0) is not declared" }
+        var faults = sent.filter { name in
+            // `attributes.<name>` stands for every name after the dot.
+            !declared.contains {
+                $0 == name || $0.contains("<") && name.hasPrefix($0.prefix { $0 != "<" })
+            }
+        }.map { "?\($0) is not declared" }
         guard !request.body.isEmpty,
             let schema = operation.body["requestBody"]?["content"]?["application/json"]?["schema"],
             let value = try? JSONValue(parsing: request.body)

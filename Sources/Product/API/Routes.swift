@@ -20,6 +20,7 @@ package enum Routes {
         + DecisionEndpoints.all
         + ResolveEndpoint.all
         + UserEndpoints.all
+        + AttributeSchemaEndpoints.all
         + PolicyEndpoints.all
         + ClientEndpoints.all
         + FailedSignInEndpoints.all

@@ -125,6 +125,7 @@ package final class Service: Sendable {
             task("writing of key uses failed", every: Housekeeping.writeInterval) {
                 await housekeeping.write()
             },
+            task("indexing of attributes failed", every: 5) { try await housekeeping.index() },
             task("domain check failed", every: 600) { try await composition.domainChecks.round() },
         ]
         if let mailSender = composition.mailSender {

@@ -15,7 +15,7 @@ func decodeQuery(_ text: String, _ declared: [QueryParameter]) -> (Input, [Field
             continue
         }
         let pointer = "?" + name
-        guard let parameter = declared.first(where: { sameBytes($0.name, name) }) else {
+        guard let parameter = declared.first(where: { $0.covers(name) }) else {
             decoder.fail(pointer, .unknown, "is not a known query parameter")
             continue
         }
@@ -25,7 +25,7 @@ func decodeQuery(_ text: String, _ declared: [QueryParameter]) -> (Input, [Field
         }
         let json = parameter.kind.value(ofQuery: value)
         decoder.check(json, FieldShape(parameter.name, parameter.kind), at: pointer)
-        input.members.append(JSONValue.Member(parameter.name, json))
+        input.members.append(JSONValue.Member(name, json))
     }
     for parameter in declared where parameter.isRequired && !input.has(parameter.name) {
         decoder.fail("?" + parameter.name, .required, "is required")

@@ -1,3 +1,5 @@
+import Text
+
 /// A parameter of the query. Values are text on the wire; the kind says what they must be.
 package struct QueryParameter: Sendable {
     /// As on the wire: snake_case; repeating it is 422.
@@ -6,12 +8,21 @@ package struct QueryParameter: Sendable {
     package var kind: Kind
     package var isRequired: Bool
     package var summary: String
+    /// One for each name after the dot: `attributes.<name>` in the documentation.
+    package var isFamily = false
 
     package init(_ name: String, _ kind: Kind, required: Bool = false, _ summary: String = "") {
         self.name = name
         self.kind = kind
         isRequired = required
         self.summary = summary
+    }
+
+    /// Whether a name of the query is this parameter's.
+    func covers(_ given: String) -> Bool {
+        guard isFamily else { return sameBytes(name, given) }
+        let start = name.utf8.prefix { $0 != UInt8(ascii: "<") }
+        return given.utf8.count > start.count && given.utf8.starts(with: start)
     }
 
     /// Items of one page: accepted values of `limit`; others are 422.

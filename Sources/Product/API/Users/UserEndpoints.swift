@@ -27,6 +27,7 @@ enum UserEndpoints {
                 QueryParameter("role", .enumeration(of: UserRole.self)),
                 QueryParameter("provider", .enumeration(of: ProviderKind.self)),
                 QueryParameter("external_id", .externalID, "Only the user with this id."),
+                .attributes,
                 QueryParameter("last_sign_in_since", .timestamp, "Not before."),
                 QueryParameter("last_sign_in_until", .timestamp, "Before."),
                 QueryParameter("never_signed_in", .bool, "Only those who never did."),
@@ -48,6 +49,7 @@ enum UserEndpoints {
             filter.ids = try await call.scope.survivors(of: ids)
         }
         filter.externalID = call.query.optionalString("external_id")
+        filter.attributes = try await call.attributeFilter()
         filter.signedInSince = call.query.optionalTimestamp("last_sign_in_since")
         filter.signedInUntil = call.query.optionalTimestamp("last_sign_in_until")
         filter.neverSignedIn = call.query.flag("never_signed_in")

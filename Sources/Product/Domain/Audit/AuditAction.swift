@@ -8,6 +8,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case apiKeyRotated = "api_key.rotated"
     case apiKeyUpdated = "api_key.updated"
 
+    case attributeSchemaUpdated = "attribute_schema.updated"
+
     case clientSecretChanged = "client.secret_changed"
     case clientUpdated = "client.updated"
 
@@ -116,7 +118,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
 
     package var invalidates: Invalidation {
         switch self {
-        case .apiKeyCreated, .decisionsExpired, .identityBound, .identityLinked,
+        case .apiKeyCreated, .attributeSchemaUpdated, .decisionsExpired, .identityBound,
+            .identityLinked,
             .identityRemoved, .identityUnlinked, .inviteAccepted, .inviteCreated,
             .inviteOtherAddress, .inviteResent, .inviteRevoked, .inviteUpdated,
             .linkGrantCreated, .linkGrantRefused, .linkGrantUsed, .operatorConfirmed,

@@ -12,6 +12,21 @@ struct ListSearch: Sendable {
     var frequent: SearchedText?
     /// Some of the many: the list has at least those of them that pass its filters.
     var some: [UUID]?
+    /// Many rows that an index of another table has in the order of their age.
+    var byAge: AgedRows?
+
+    /// What stands for the list's table if it is read by that index.
+    func aged(_ list: ListQuery) -> SQL? {
+        guard list.sort == .createdAt, frequent == nil, ids.isEmpty else { return nil }
+        return byAge?.table
+    }
+}
+
+/// Rows in the order of their age: a table expression under the list's own name with its columns,
+/// and the condition on the list's table that is met by the same rows, with its AND.
+struct AgedRows: Sendable {
+    var table: SQL
+    var condition: SQL
 }
 
 extension TenantScope {

@@ -41,7 +41,9 @@ struct SearchedList: Sendable {
 
     /// `walking`: how many rows are scanned for a frequent text, instead of the usual number.
     func sql(_ search: ListSearch, _ list: ListQuery, walking most: Int? = nil) -> SQL {
-        var source = rows
+        let walked = search.aged(list)
+        var source = walked.map { $0 + " WHERE \(condition)" } ?? rows
+        if walked == nil, let aged = search.byAge { source += aged.condition }
         for ids in search.ids { source += " AND id = ANY (\(ids))" }
         for condition in search.conditions { source += condition }
         let counted = search.some.map { rows + " AND id = ANY (\($0))" } ?? source

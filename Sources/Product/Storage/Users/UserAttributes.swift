@@ -1,9 +1,168 @@
-/// The attributes of users.
+import JSON
+import Postgres
+import Text
+
+/// The attributes of users, held to the tenant's schema, and their index.
 extension Change {
-    /// Throws `AttributeFaults` if attributes that a write gives or changes are beyond a limit.
-    func check(_ new: AttributePair, after old: AttributePair = AttributePair()) async throws {
-        guard new != old else { return }
-        let faults = new.faults()
+    /// The schema in force if these attributes need it; nil: nothing changes. Throws
+    /// `AttributeFaults`.
+    func check(
+        _ new: AttributePair, after old: AttributePair?
+    ) async throws -> AttributeSchema? {
+        guard new != old else { return nil }
+        var faults = new.faults()
+        let schema = try await attributeSchema().schema
+        faults += schema.faults(new, after: old ?? AttributePair(), isNew: old == nil)
         if !faults.isEmpty { throw AttributeFaults(faults) }
+        return schema
+    }
+
+    /// Writes the index of one user anew.
+    func index(
+        _ attributes: AttributePair, of user: UUID, createdAt: Timestamp, by schema: AttributeSchema
+    ) {
+        let words = schema.indexedWords(of: attributes)
+        guard !schema.indexed.isEmpty else { return }
+        queryLater(
+            "DELETE FROM user_attributes WHERE tenant_id = \(tenant) AND user_id = \(user)")
+        guard !words.isEmpty else { return }
+        queryLater(
+            """
+            INSERT INTO user_attributes (tenant_id, user_id, name, value, created_at)
+            SELECT \(tenant), \(user), w.name, w.value, \(createdAt)
+            FROM unnest(\(words.map(\.name))::text[], \(words.map(\.word))::text[]) AS w (name, value)
+            """)
+    }
+}
+
+/// Users of before a name was indexed are read batch by batch.
+extension Database {
+    /// Users of one transaction.
+    static let indexBatch = 500
+    /// Batches of one tenant in one round, and of the call that puts a schema.
+    package static let indexBatches = 20
+
+    /// For every tenant that has users to read.
+    package func indexAttributes() async throws {
+        let rows = try await platform.read(
+            "SELECT tenant_id FROM attribute_schemas WHERE indexed_to IS NOT NULL LIMIT 1000")
+        for row in rows { try await indexAttributes(of: row.get(0)) }
+    }
+
+    /// True if no user is left to read.
+    @discardableResult
+    package func indexAttributes(of tenant: UUID) async throws -> Bool {
+        for _ in 0..<Self.indexBatches {
+            let isDone = try await scope(tenant).change(by: .system) { change in
+                try await change.indexBatch()
+            }
+            if isDone { return true }
+        }
+        return false
+    }
+}
+
+extension Change {
+    /// The users stay locked until their words are written: a concurrent edit comes before or after.
+    fileprivate func indexBatch() async throws -> Bool {
+        let row = try await attributeSchemaUnlocked()
+        guard let last = row.indexedTo else { return true }
+        let users = try await query(
+            """
+            SELECT id, created_at, public_attributes, private_attributes FROM users
+            WHERE tenant_id = \(tenant) AND id > \(last) ORDER BY id
+            LIMIT \(raw: "\(Database.indexBatch)") FOR UPDATE
+            """)
+        var words: [(user: UUID, name: String, word: String, createdAt: Timestamp)] = []
+        var ids: [UUID] = []
+        for user in users {
+            let (id, createdAt, shown, kept): (UUID, Timestamp, String, String) =
+                try user.columns()
+            ids.append(id)
+            let pair = AttributePair(public: shown, private: kept)
+            if pair.isEmpty { continue }
+            words += row.schema.indexedWords(of: pair).map { (id, $0.name, $0.word, createdAt) }
+        }
+        queryLater(
+            "DELETE FROM user_attributes WHERE tenant_id = \(tenant) AND user_id = ANY (\(ids))")
+        if !words.isEmpty {
+            queryLater(
+                """
+                INSERT INTO user_attributes (tenant_id, user_id, name, value, created_at)
+                SELECT \(tenant), w.user_id, w.name, w.value, w.created_at
+                FROM unnest(\(words.map(\.user))::uuid[], \(words.map(\.name))::text[],
+                    \(words.map(\.word))::text[], \(words.map(\.createdAt))::timestamptz[])
+                    AS w (user_id, name, value, created_at)
+                """)
+        }
+        let isDone = ids.count < Database.indexBatch
+        let next = isDone ? nil : ids.last
+        let ready = isDone ? row.schema.indexed.map(\.name) : row.ready
+        // Another schema may have been put since it was read: then its own reading begins.
+        try await query(
+            """
+            UPDATE attribute_schemas SET indexed_to = \(next), ready = \(ready)
+            WHERE tenant_id = \(tenant) AND version = \(row.version) AND indexed_to = \(last)
+            """)
+        return isDone
+    }
+
+    private func attributeSchemaUnlocked() async throws -> AttributeSchemaRow {
+        let rows = try await query(
+            """
+            SELECT \(AttributeSchemaRow.columns) FROM attribute_schemas s
+            WHERE s.tenant_id = \(tenant)
+            """)
+        return try rows.first.map { try AttributeSchemaRow($0) } ?? .none
+    }
+}
+
+/// Lists of users by an attribute.
+extension TenantScope {
+    func look(
+        for attribute: (name: String, value: String), _ search: inout ListSearch
+    ) async throws(PostgresError) {
+        let (name, value) = attribute
+        let rows = try await read(
+            """
+            SELECT user_id FROM user_attributes
+            WHERE tenant_id = \(tenant) AND name = \(name) AND value = \(value)
+            LIMIT \(raw: "\(Self.few + 1)")
+            """)
+        var ids: [UUID] = []
+        ids.reserveCapacity(rows.count)
+        for row in rows { ids.append(try row.get(0)) }
+        if ids.count <= Self.few { return search.ids.append(ids) }
+        search.some = try await some(of: search.some ?? ids, having: attribute)
+        let condition: SQL = """
+             AND CASE WHEN EXISTS (SELECT 1 FROM user_attributes a WHERE a.tenant_id = \(tenant)
+                AND a.user_id = users.id AND a.name = \(name) AND a.value = \(value))
+                THEN true ELSE false END
+            """
+        // One table is walked; of the rest each user is asked.
+        guard search.byAge == nil else { return search.conditions.append(condition) }
+        search.byAge = AgedRows(
+            table: """
+                (SELECT a.user_id AS id, a.created_at, u.tenant_id, u.email, u.email_key,
+                    u.email_verified_at, u.name, u.role, u.status, u.source, u.updated_at,
+                    u.last_sign_in_at, u.external_id, u.public_attributes, u.private_attributes
+                FROM user_attributes a
+                CROSS JOIN LATERAL (SELECT * FROM users WHERE tenant_id = \(tenant)
+                    AND id = a.user_id OFFSET 0) AS u
+                WHERE a.tenant_id = \(tenant) AND a.name = \(name) AND a.value = \(value)) AS users
+                """, condition: condition)
+    }
+
+    /// Those of some users that have the value.
+    private func some(
+        of users: [UUID], having attribute: (name: String, value: String)
+    ) async throws(PostgresError) -> [UUID] {
+        let rows = try await read(
+            """
+            SELECT user_id FROM user_attributes WHERE tenant_id = \(tenant)
+                AND name = \(attribute.name) AND value = \(attribute.value)
+                AND user_id = ANY (\(users))
+            """)
+        return try rows.all { row throws(PostgresError) in try row.get(0) }
     }
 }

@@ -15,6 +15,8 @@ package struct UserFilter: Sendable {
     package var provider: String?
     /// The user's id in the customer's own system.
     package var externalID: String?
+    /// Indexed attributes and their words.
+    package var attributes: [(name: String, value: String)] = []
     /// The last sign-in: not before, and before.
     package var signedInSince: Timestamp?
     /// Exclusive.
@@ -101,6 +103,7 @@ extension TenantScope {
             search.ids.append(try await users(withExternalID: externalID))
         }
         if let provider = filter.provider { try await look(forProvider: provider, &search) }
+        for attribute in filter.attributes { try await look(for: attribute, &search) }
         if let ids = filter.ids.map(Set.init) { search.some = search.some?.filter(ids.contains) }
         return search
     }

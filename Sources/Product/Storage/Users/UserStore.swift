@@ -10,7 +10,7 @@ extension Change {
         email: EmailAddress, name: String?, role: UserRole, externalID: String? = nil,
         attributes: AttributePair = AttributePair(), database: Database
     ) async throws -> UserRow {
-        try await check(attributes)
+        let schema = try await check(attributes, after: nil)
         try await removeLapsedInvitee(email.key)
         try await requireUnreserved(email.key)
         try await endTombstone(email.key, database)
@@ -21,6 +21,7 @@ extension Change {
             try await requireFree(externalID)
             throw try await emailTaken(email.key)
         }
+        if let schema { index(attributes, of: new.id, createdAt: now, by: schema) }
         return try await lockUser(new.id)
     }
 
@@ -48,7 +49,7 @@ extension Change {
             alreadyApplied()
             return row
         }
-        try await check(new.attributes, after: row.attributes)
+        let schema = try await check(new.attributes, after: row.attributes)
         try await requireFree(new.externalID, for: row)
         let rows = try await refusingTakenID {
             try await query(
@@ -63,6 +64,9 @@ extension Change {
                 """)
         }
         let edited = try rows.only(UserRow.init)
+        if let schema {
+            index(edited.attributes, of: row.id, createdAt: edited.createdAt, by: schema)
+        }
         try await putInSearch(edited)
         try await audit(.userUpdated, edited.target, changes)
         if edited.role != row.role { try await giveInviteOfRow(edited, new.role) }

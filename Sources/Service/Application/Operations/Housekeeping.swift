@@ -20,6 +20,9 @@ struct Housekeeping: Sendable {
         }
     }
 
+    /// Users of before an attribute was indexed.
+    func index() async throws { try await database.indexAttributes() }
+
     func write() async {
         await database.writeKeyUses()
         await database.writeSignIns()

@@ -1,0 +1,137 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/tenants/{tenant}/attribute-schema`: what the tenant says of its users' attributes.
+enum AttributeSchemaEndpoints {
+    static let all: [Endpoint] = [get, put, delete]
+
+    private static let path = "/v1/tenants/{tenant}/attribute-schema"
+
+    private static let get = Endpoint(
+        .get, path, id: "getAttributeSchema", tag: "Users",
+        summary: "The schema of the users' attributes; without rules if none was put.",
+        access: .right(.readPolicy), answers: [.ok(AttributeSchemaRow.shape)]
+    ) { call in
+        let row = try await call.scope.attributeSchema()
+        return .ok(row.json, etag: row.etag)
+    }
+
+    private static let put = Endpoint(
+        .put, path, id: "putAttributeSchema", tag: "Users",
+        summary: "Replaces the schema; later writes are held to it, and what is stored stays.",
+        access: .right(.writePolicy), body: .json(AttributeSchemaRow.shape),
+        answers: [.ok(AttributeSchemaRow.shape)], ifMatch: .honoured
+    ) { call in
+        let schema = try wanted(call.input)
+        let row = try await change(call, to: schema)
+        return .ok(row.json, etag: row.etag)
+    }
+
+    private static let delete = Endpoint(
+        .delete, path, id: "deleteAttributeSchema", tag: "Users",
+        summary: "Takes every rule away; the attributes stay.",
+        access: .right(.writePolicy), answers: [.noContent], ifMatch: .honoured
+    ) { call in
+        _ = try await change(call, to: AttributeSchema())
+        return .noContent
+    }
+
+    private static func change(
+        _ call: Call, to schema: AttributeSchema
+    ) async throws -> AttributeSchemaRow {
+        let row = try await call.scope.change(by: call.actor) { change in
+            let tenant = try await change.lockTenant()
+            let current = try await change.attributeSchema()
+            try call.requireMatch(current.etag)
+            try call.input.checkRepeated(against: current.json)
+            return try await change.putAttributeSchema(schema, after: current, of: tenant)
+        }
+        guard !row.isRead else { return row }
+        try await call.services.database.indexAttributes(of: call.tenant.id)
+        return try await call.scope.attributeSchema()
+    }
+
+    /// 422 for rules that contradict themselves.
+    private static func wanted(_ input: Input) throws -> AttributeSchema {
+        let members = input["attributes"]?.members ?? []
+        let schema = AttributeSchema(
+            members.map { .init($0.name, AttributeRule(document: $0.value)) })
+        var errors = schema.faults().map { fault in
+            FieldError(
+                fault.name.map { pointer("/attributes", $0) } ?? "/attributes",
+                FieldCode(rawValue: fault.kind.rawValue) ?? .invalid, fault.detail)
+        }
+        for member in members where !Attributes.isName(member.name) {
+            errors.append(
+                FieldError(
+                    pointer("/attributes", member.name), .invalid,
+                    "must be a name of 1 to 64 letters, digits, `_`, `.` and `-`"))
+        }
+        if !errors.isEmpty { throw Problem.invalid(errors) }
+        return schema
+    }
+}
+
+extension AttributeSchemaRow {
+    var etag: String { ETag.version(version) }
+
+    var json: JSONValue {
+        .object([
+            .init("attributes", schema.document), .init("version", .int(version)),
+            .init("indexing", .array(unready.map { .string($0) })),
+        ])
+    }
+
+    static let shape = ObjectShape(
+        "AttributeSchema",
+        [
+            FieldShape(
+                "attributes", .map(of: .object(rule)), required: true,
+                "The rules, by the attribute's name; at most 64, of which 5 are indexed.",
+                example: .object([
+                    .init(
+                        "plan",
+                        .object([
+                            .init("type", .string("string")), .init("indexed", .bool(true)),
+                        ]))
+                ])),
+            .readOnly("version", .integer(0...Int.max), "How often it was changed."),
+            .readOnly(
+                "indexing", .array(of: .string()),
+                "Indexed names by which lists do not filter yet: users of before are being read."),
+        ])
+
+    private static let rule = ObjectShape(
+        "AttributeRule",
+        [
+            .optional(
+                "for", .enumeration(of: AttributeRule.Audience.self),
+                "The attributes that may have it; `public` when absent."),
+            .optional(
+                "type", .enumeration(of: AttributeRule.Kind.self), "Any type when absent."),
+            .optional("enum", .array(of: .any, max: 100), "The values that it may have."),
+            .optional(
+                "maxLength", .integer(0...Attributes.byteLimit), "Characters of a string."),
+            .optional(
+                "pattern",
+                .string(
+                    min: 1, max: LinearPattern.lengthLimit,
+                    rule: TextRule(
+                        detail: "must be a pattern of the subset that takes linear time",
+                        example: "^[a-z]+$"
+                    ) { LinearPattern($0) != nil }),
+                "What some part of a string matches: ECMA-262 without look-around, references "
+                    + "and lazy repetition."),
+            .optional("required", .bool, "Whether a new user must have it."),
+            .optional(
+                "indexed", .bool,
+                "Whether lists filter by `attributes.<name>`: no list, no object, at most 255 "
+                    + "bytes."),
+            .optional(
+                "in_token", .bool,
+                "Whether access tokens carry it, all together at most 1,024 bytes; public only."),
+        ])
+}
