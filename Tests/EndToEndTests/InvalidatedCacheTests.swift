@@ -223,6 +223,16 @@ import Testing
         owner("a user gets a lower role", "user.updated") {
             try $0.send("PATCH", $1, #"{"role":"member"}"#)
         },
+        Case(name: "an attribute of a user is removed", action: "user.updated") { place in
+            let user = try place.user("u")
+            let path = "\(place.tenant)/users/\(user)"
+            try place.make("PATCH", path, #"{"public_attributes":{"plan":"team"}}"#)
+            let secret = try place.key("smtp", #","owner":{"type":"user","id":"\#(user)"}"#).secret
+            let seen = #""attributes":{"plan":"team"}"#
+            return Prepared(questions: place.verify(secret, seen: seen)) {
+                try place.send("PATCH", path, #"{"public_attributes":{"plan":null}}"#)
+            }
+        },
         owner("a user is deleted", "user.deleted") { try $0.send("DELETE", $1) },
         owner("a user is purged", "user.purged") { place, user in
             let asked = try place.send("DELETE", "\(user)?purge=true")

@@ -121,10 +121,16 @@ extension StorageCaches {
 }
 
 extension PresentedKey {
-    /// The objects that the key depends on; nil if it is not active, whatever the time.
+    /// Bytes of attributes that are cached with a key.
+    static let cachedAttributes = 1024
+
+    /// The objects that the key depends on; nil if it is not active, whatever the
+    /// time, or too large.
     fileprivate var tags: CacheTags? {
         guard revokedAt == nil, tenant == .platform || tenantStatus == .active else { return nil }
         if ownerUser != nil, userStatus != .active { return nil }
+        // A hundred thousand keys stay in memory: one with more is looked up each time.
+        if let attributes, attributes.text.utf8.count > Self.cachedAttributes { return nil }
         return CacheTags(CacheTag(id), CacheTag(tenant), ownerUser.map(CacheTag.init))
     }
 }

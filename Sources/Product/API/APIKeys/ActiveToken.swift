@@ -1,3 +1,4 @@
+import Storage
 import Text
 
 /// The introspection of an app's active token.
@@ -9,10 +10,12 @@ package struct ActiveToken: Sendable {
     package var client: String
     package var issuedAt: Timestamp
     package var expiresAt: Timestamp
+    /// The user's public ones.
+    package var attributes: Attributes
 
     package init(
         tenant: UUID, user: UUID, email: String?, client: String, issuedAt: Timestamp,
-        expiresAt: Timestamp
+        expiresAt: Timestamp, attributes: Attributes
     ) {
         self.tenant = tenant
         self.user = user
@@ -20,5 +23,6 @@ package struct ActiveToken: Sendable {
         self.client = client
         self.issuedAt = issuedAt
         self.expiresAt = expiresAt
+        self.attributes = attributes
     }
 }

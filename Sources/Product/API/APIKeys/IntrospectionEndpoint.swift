@@ -62,6 +62,9 @@ enum IntrospectionEndpoint {
         ]
         if let subject = key.ownerUser ?? key.home { members.append(.init("sub", .uuid(subject))) }
         if let end = key.expiresAt { members.append(.init("exp", .int(end.wholeSeconds))) }
+        if let attributes = key.attributes {
+            members.append(.init("attributes", .object(attributes.members)))
+        }
         return members
     }
 
@@ -73,6 +76,7 @@ enum IntrospectionEndpoint {
             .init("exp", .int(token.expiresAt.wholeSeconds)),
         ]
         if let email = token.email { members.append(.init("username", .string(email))) }
+        members.append(.init("attributes", .object(token.attributes.members)))
         return members
     }
 
@@ -88,6 +92,8 @@ enum IntrospectionEndpoint {
             .readOnly("tenant_id", .uuid, nullable: true, always: false),
             .readOnly("iat", .integer(0...Int.max), always: false),
             .readOnly("exp", .integer(0...Int.max), always: false),
+            .readOnly(
+                "attributes", .attributes, always: false, "The public attributes of its user."),
         ])
 }
 

@@ -119,6 +119,7 @@ package struct KeyFinding: JSONView {
             }
             $0.member("scopes", key.scopes)
             $0.member("expires_at", key.expiresAt)
+            if let attributes = key.attributes { $0.member("attributes", stored: attributes) }
         }
     }
 }

@@ -74,5 +74,7 @@ enum KeyVerificationEndpoints {
                     ])), always: false),
             .readOnly("scopes", .array(of: .string()), always: false),
             .readOnly("expires_at", .timestamp, nullable: true, always: false),
+            .readOnly(
+                "attributes", .attributes, always: false, "The public attributes of its user."),
         ])
 }

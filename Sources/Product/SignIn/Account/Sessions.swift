@@ -37,10 +37,11 @@ extension ClientCall {
         let row = try await begin(session, of: user)
         let begun = core.database.clock()
         let end = begun.adding(seconds: seconds)
+        let carried = try await attributes(of: row)
         let text = try await core.tokens.sign(
             AccessTokenClaims(
                 user: user, tenant: tenant.id, session: session.id, tokenID: tokenID,
-                client: client.name, issuedAt: begun, expiresAt: end, more: more(row)))
+                client: client.name, issuedAt: begun, expiresAt: end, more: more(row) + carried))
         return IssuedToken(text: text, user: row, expiresAt: end, seconds: seconds)
     }
 
@@ -49,6 +50,13 @@ extension ClientCall {
         try await scope.change(by: actor(person.user)) {
             try await $0.endSessions(of: person.user, id: person.session.id)
         }
+    }
+
+    /// The member `attributes`, if the tenant's schema marks some for tokens that the user has.
+    private func attributes(of user: UserRow) async throws -> [JSONValue.Member] {
+        if user.attributes.public.isEmpty { return [] }
+        let carried = try await scope.attributeSchema().schema.inToken(user.attributes.public)
+        return carried.isEmpty ? [] : [.init("attributes", .object(carried))]
     }
 
     private func newSession(

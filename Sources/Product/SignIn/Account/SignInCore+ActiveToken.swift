@@ -40,6 +40,7 @@ extension ActiveToken {
     ) {
         self.init(
             tenant: tenant, user: found.user.id, email: found.user.email,
-            client: found.session.client, issuedAt: issuedAt, expiresAt: expiresAt)
+            client: found.session.client, issuedAt: issuedAt, expiresAt: expiresAt,
+            attributes: found.user.attributes.public)
     }
 }

@@ -128,7 +128,8 @@ final class KeyLookUp {
     private func addOwner(_ owner: UUID, to row: Row, isPrevious: Bool) {
         lookups.read(
             """
-            SELECT status, role FROM users WHERE tenant_id = \(holder.tenant) AND id = \(owner)
+            SELECT status, role, public_attributes FROM users
+            WHERE tenant_id = \(holder.tenant) AND id = \(owner)
             """
         ) { [self] answer in
             do throws(PostgresError) {

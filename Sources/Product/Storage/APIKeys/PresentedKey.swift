@@ -31,6 +31,8 @@ package final class PresentedKey: Sendable {
     /// Nil if no user owns it, or if the user does not exist.
     package let userStatus: User.Status?
     package let userRole: UserRole?
+    /// Of the user who owns it; nil if none does.
+    package let attributes: Attributes?
     package let name: String
 
     /// A row of `KeyLookUp`; `owner`: the row of the user who owns it.
@@ -53,5 +55,8 @@ package final class PresentedKey: Sendable {
         name = try row.get(11)
         userStatus = try owner.map { row throws(PostgresError) in try row.get(0) }
         userRole = try owner.map { row throws(PostgresError) in try row.get(1) }
+        attributes = try owner.map { row throws(PostgresError) in
+            Attributes(stored: try row.get(2))
+        }
     }
 }
