@@ -47,7 +47,7 @@ enum AttributeSchemaEndpoints {
             let current = try await change.attributeSchema()
             try call.requireMatch(current.etag)
             try call.input.checkRepeated(against: current.json)
-            return try await change.putAttributeSchema(schema, after: current, of: tenant)
+            return try await change.putAttributeSchema(schema, after: current, of: tenant.name)
         }
         guard !row.isRead else { return row }
         try await call.services.database.indexAttributes(of: call.tenant.id)

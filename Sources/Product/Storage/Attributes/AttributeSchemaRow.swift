@@ -114,7 +114,7 @@ extension Change {
 
     /// `current`: the one in force, the tenant locked. The same again changes nothing.
     package func putAttributeSchema(
-        _ schema: AttributeSchema, after current: AttributeSchemaRow, of row: TenantRow
+        _ schema: AttributeSchema, after current: AttributeSchemaRow, of tenantName: String
     ) async throws -> AttributeSchemaRow {
         if schema == current.schema {
             alreadyApplied()
@@ -145,7 +145,7 @@ extension Change {
             changes.add(entry.name, before[entry.name] ?? .null, entry.rule.document)
         }
         try await audit(
-            .attributeSchemaUpdated, AuditTarget("attribute_schema", tenant, row.name), changes)
+            .attributeSchemaUpdated, AuditTarget("attribute_schema", tenant, tenantName), changes)
         return try rows.only { try AttributeSchemaRow($0) }
     }
 }
