@@ -47,6 +47,8 @@ export default async page => {
 				],
 				["Id", h("code", one.id)],
 				["External id", one.external_id ? userText(one.external_id, "code") : noValue()],
+				["Public attributes", attributes(one.public_attributes)],
+				["Private attributes", attributes(one.private_attributes)],
 			])), titled(
 				"Identities",
 				edits
@@ -85,6 +87,12 @@ export default async page => {
 					)), "Nothing yet."))),
 	])
 	await waitBriefly(Promise.all(asking))
+}
+
+/** A line for each; a person does not get the own private ones. */
+const attributes = all => {
+	const lines = Object.entries(all ?? {}).map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+	return lines.length ? lines.map(line => h("div", userText(line, "code"))) : noValue()
 }
 
 const titled = (title, acts, body) => h("section.card", h("div.head", h("h2", title), h("div.acts", acts)), body)
