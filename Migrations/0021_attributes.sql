@@ -42,3 +42,10 @@ CREATE POLICY user_attributes_tenant ON user_attributes USING (tenant_id = curre
 CREATE POLICY user_attributes_platform ON user_attributes FOR SELECT TO gatehouse_platform USING (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON user_attributes TO gatehouse_app;
 GRANT SELECT ON user_attributes TO gatehouse_platform;
+
+-- The same of tenants, and the id of a tenant in the platform's own system: one tenant for each, until it is purged.
+ALTER TABLE tenants
+    ADD COLUMN external_id text COLLATE "C" CHECK (octet_length(external_id) BETWEEN 1 AND 255),
+    ADD COLUMN public_attributes text NOT NULL DEFAULT '{}' CHECK (octet_length(public_attributes) <= 16384),
+    ADD COLUMN private_attributes text NOT NULL DEFAULT '{}' CHECK (octet_length(private_attributes) <= 16384);
+CREATE UNIQUE INDEX tenants_external_id ON tenants (external_id) WHERE external_id IS NOT NULL;

@@ -24,7 +24,7 @@ extension JSONWriter {
 extension FieldShape {
     static let publicAttributes = FieldShape(
         "public_attributes", .attributes, nullable: true,
-        "Your own facts, which go out with verifications and tokens. A change is merged (RFC 7396): "
+        "Your own facts, which go out: those of users with verifications and tokens. A change is merged (RFC 7396): "
             + "null removes. At most 64 members, 5 levels and 16,384 bytes.",
         example: .object([.init("plan", .string("team"))]))
 

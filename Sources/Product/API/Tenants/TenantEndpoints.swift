@@ -17,7 +17,8 @@ enum TenantEndpoints {
             + [
                 QueryParameter(
                     "status", .array(of: .enumeration(of: Tenant.Status.self), max: 3),
-                    "One, or several with commas between.")
+                    "One, or several with commas between."),
+                QueryParameter("external_id", .externalID, "Only the tenant with this id."),
             ],
         answers: [.list(TenantRow.listedShape)]
     ) { call in
@@ -29,13 +30,14 @@ enum TenantEndpoints {
             if let tenant = call.principal.tenant,
                 let row = try await database.scope(tenant).tenantRow()
             {
-                own = [row]
+                own = [row.seen(by: call)]
             }
             return call.list(ListPage(whole: own))
         }
         let page = try await database.tenants(
             list, statuses: call.query.optionalStrings("status"),
-            matching: call.query.optionalString("q"))
+            matching: call.query.optionalString("q"),
+            externalID: call.query.optionalString("external_id"))
         let users = try await database.userCounts(of: page.rows.map(\.id))
         return call.list(page) { $0.write(to: &$1, users: users[$0.id]) }
     }
@@ -49,7 +51,8 @@ enum TenantEndpoints {
     ) { call in
         let row = try await call.services.database.createTenant(
             slug: call.input.string("slug"), name: call.input.string("name"),
-            policy: .object([]), by: call.actor)
+            policy: .object([]), externalID: call.input.optionalString("external_id"),
+            attributes: call.input.attributes(on: AttributePair()), by: call.actor)
         return .created(row, at: "/v1/tenants/\(row.id)", etag: row.etag)
     }
 
@@ -58,24 +61,39 @@ enum TenantEndpoints {
         access: .own(.readTenant), answers: [.ok(TenantRow.shape)]
     ) { call in
         let row = try await current(call)
-        return .ok(row, etag: row.etag)
+        return .ok(row.seen(by: call), etag: row.etag)
     }
 
     private static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}", id: "updateTenant", tag: "Tenants",
-        summary: "Renames a tenant.", access: .right(.editTenant),
-        body: .json(nameOnly.patching("TenantChange")), answers: [.ok(TenantRow.shape)],
-        ifMatch: .honoured
+        summary:
+            "Changes the name or the attributes, which it merges; the platform the external id.",
+        access: .right(.editTenant),
+        body: .json(slugless.patching("TenantChange")), answers: [.ok(TenantRow.shape)],
+        problems: [.conflict], ifMatch: .honoured
     ) { call in
-        try await change(call) { change, row in
+        if call.principal.platform {
+            try await call.services.database.requireFree(
+                call.input.optionalString("external_id"), for: call.tenant.id)
+        }
+        return try await change(call) { change, row in
             try call.input.checkRepeated(against: row.json)
-            guard let name = call.input.optionalString("name") else { return row }
-            return try await change.renameTenant(row, to: name)
+            var new = row
+            new.name = call.input.optionalString("name") ?? row.name
+            if call.input.has("external_id") {
+                new.externalID = call.input.optionalString("external_id")
+            }
+            guard
+                call.principal.platform
+                    || sameBytes(new.externalID ?? "", row.externalID ?? "")
+            else { throw Problem.forbidden("Only the platform changes a tenant's external id.") }
+            new.attributes = call.input.attributes(on: row.attributes)
+            return try await change.editTenant(row, to: new)
         }
     }
 
     /// The slug never changes: links and apps contain it.
-    private static let nameOnly: ObjectShape = {
+    private static let slugless: ObjectShape = {
         var shape = TenantRow.shape
         for index in shape.fields.indices where shape.fields[index].name == "slug" {
             shape.fields[index].isReadOnly = true

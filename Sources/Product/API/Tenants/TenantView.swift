@@ -13,6 +13,9 @@ extension TenantRow: JSONView {
             $0.member("slug", slug)
             $0.member("name", name)
             $0.member("status", status)
+            $0.member("external_id", externalID)
+            $0.member("public_attributes", stored: attributes.public)
+            if !hidesPrivate { $0.member("private_attributes", stored: attributes.private) }
             $0.member("created_at", createdAt)
             $0.member("updated_at", updatedAt)
             guard let users else { return }
@@ -24,6 +27,13 @@ extension TenantRow: JSONView {
     }
 
     var etag: String { ETag.version(version) }
+
+    /// As this caller may see it.
+    func seen(by call: Call) -> TenantRow {
+        var row = self
+        row.hidesPrivate = call.bound(.readTenant) != nil
+        return row
+    }
 
     static let shape = ObjectShape("Tenant", fields)
     /// Only the platform's list counts the users.
@@ -47,6 +57,12 @@ extension TenantRow: JSONView {
             FieldShape(
                 "name", .string(min: 1, max: 200, rule: .displayName), example: .string("Acme")),
             .readOnly("status", .enumeration(of: Tenant.Status.self)),
+            FieldShape(
+                "external_id", .externalID, nullable: true,
+                "The tenant's id in the platform's own system, compared byte by byte; one tenant "
+                    + "for each.",
+                example: .string("account-17")),
+            .publicAttributes, .privateAttributes,
             .readOnly("created_at", .timestamp),
             .readOnly("updated_at", .timestamp),
         ]

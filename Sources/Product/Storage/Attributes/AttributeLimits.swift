@@ -108,6 +108,12 @@ extension Attributes {
 }
 
 extension AttributePair {
+    /// Throws `AttributeFaults`.
+    func requireWithinLimits() throws {
+        let faults = faults()
+        if !faults.isEmpty { throw AttributeFaults(faults) }
+    }
+
     func faults() -> [AttributeFault] {
         `public`.faults().map { $0.of("public_attributes") }
             + `private`.faults().map { $0.of("private_attributes") }

@@ -20,8 +20,9 @@ extension Change {
         guard let row = rows.first else { return nil }
         let tenant = try TenantRow(row)
         return (
-            tenant, TenantPolicy(document: try row.json(11), version: tenant.policyVersion),
-            try row.get(12, as: Timestamp?.self)
+            tenant,
+            TenantPolicy(document: try row.json(TenantRow.end), version: tenant.policyVersion),
+            try row.get(TenantRow.end + 1, as: Timestamp?.self)
         )
     }
 

@@ -16,8 +16,30 @@ extension Change {
         return try rows.only(TenantRow.init)
     }
 
-    package func renameTenant(_ row: TenantRow, to name: String) async throws -> TenantRow {
-        try await updateTenant(row, action: .tenantUpdated, name: name, status: row.status)
+    /// `new`: the row with another name, external id or attributes; its other members are not read.
+    /// 409 `conflict` if another tenant has the external id. Throws `AttributeFaults`.
+    package func editTenant(_ row: TenantRow, to new: TenantRow) async throws -> TenantRow {
+        var changes = AuditChanges()
+        changes.add("name", row.name, new.name)
+        changes.add("external_id", row.externalID, new.externalID)
+        changes.add(row.attributes, new.attributes)
+        if changes.isEmpty {
+            alreadyApplied()
+            return row
+        }
+        if new.attributes != row.attributes { try new.attributes.requireWithinLimits() }
+        let rows = try await TenantRow.refusingTakenID {
+            try await query(
+                """
+                UPDATE tenants SET name = \(new.name), external_id = \(new.externalID),
+                    public_attributes = \(new.attributes.public.text),
+                    private_attributes = \(new.attributes.private.text),
+                    version = version + 1, updated_at = \(now)
+                WHERE id = \(tenant) RETURNING \(TenantRow.columns)
+                """)
+        }
+        try await audit(.tenantUpdated, AuditTarget("tenant", tenant, new.name), changes)
+        return try rows.only(TenantRow.init)
     }
 
     /// `status`: active, suspended or deleted. The same status again changes nothing. 409 for a
@@ -38,27 +60,25 @@ extension Change {
                 id: nil)
         }
         return try await updateTenant(
-            row, action: action, name: row.name, status: status,
-            side: status == .suspended ? side : nil)
+            row, action: action, status: status, side: status == .suspended ? side : nil)
     }
 
     private func updateTenant(
-        _ row: TenantRow, action: AuditAction, name: String, status: Tenant.Status,
+        _ row: TenantRow, action: AuditAction, status: Tenant.Status,
         side: TenantSide? = nil
     ) async throws -> TenantRow {
         // The days count from the deletion: another change of a deleted tenant keeps its time.
         let deletedAt: Timestamp? = status == .deleted ? row.deletedAt ?? now : nil
         let rows = try await query(
             """
-            UPDATE tenants SET name = \(name), status = \(status), deleted_at = \(deletedAt),
+            UPDATE tenants SET status = \(status), deleted_at = \(deletedAt),
                 version = version + 1, updated_at = \(now)
             WHERE id = \(tenant) RETURNING \(TenantRow.columns)
             """)
         var changes = AuditChanges()
-        changes.add("name", row.name, name)
         changes.add("status", row.status, status)
         changes.add("suspended_by", nil, side?.rawValue)
-        try await audit(action, AuditTarget("tenant", tenant, name), changes)
+        try await audit(action, AuditTarget("tenant", tenant, row.name), changes)
         return try rows.only(TenantRow.init)
     }
 }

@@ -16,6 +16,12 @@ package struct TenantRow: ListedRow {
     package var deletedAt: Timestamp?
     /// The name in lower case, by which the list is ordered.
     package var nameKey: String
+    /// The tenant's id in the platform's own system.
+    package var externalID: String?
+    /// None in what a replica keeps in memory.
+    package var attributes = AttributePair()
+    /// Whether a reader is shown the public ones alone.
+    package var hidesPrivate = false
 
     /// The platform as a tenant, for calls that name none; the platform's own rows belong to it.
     package static func platform(named name: String, at now: Timestamp) -> TenantRow {
@@ -38,14 +44,19 @@ package struct TenantRow: ListedRow {
     static let columns: SQL =
         """
         id, slug, name, locator, status, policy_version, version, created_at, updated_at,
-        deleted_at, name_key
+        deleted_at, name_key, external_id, public_attributes, private_attributes
         """
 
+    /// How many there are: what is selected after `columns` begins here.
+    static let end = 14
+
     init(_ row: Row) throws(PostgresError) {
+        let (shown, kept): (String, String)
         (
             id, slug, name, locator, status, policyVersion, version, createdAt, updatedAt,
-            deletedAt, nameKey
+            deletedAt, nameKey, externalID, shown, kept
         ) = try row.columns()
+        attributes = AttributePair(public: shown, private: kept)
     }
 
     package func value(of sort: ListQuery.Sort) -> String {

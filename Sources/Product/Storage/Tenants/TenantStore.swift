@@ -5,7 +5,7 @@ import Text
 
 /// Tenants: created, found, renamed, suspended, deleted and restored.
 extension Database {
-    /// The tenant by id or slug, whatever its status; nil if there is none.
+    /// The tenant by id or slug, whatever its status, without its attributes; nil if there is none.
     package func tenant(_ idOrSlug: String) async throws(PostgresError) -> TenantRow? {
         let id: UUID
         if let parsed = UUID(idOrSlug) {
@@ -17,15 +17,19 @@ extension Database {
             }
             id = tenant
         }
-        return try await scope(id).tenantRow()
+        var row = try await scope(id).tenantRow()
+        // Thousands of tenants stay in memory.
+        row?.attributes = AttributePair()
+        return row
     }
 
     /// Every tenant, or those of these statuses, for the platform's operators and keys.
     package func tenants(
-        _ list: ListQuery, statuses: [String]?, matching text: String?
+        _ list: ListQuery, statuses: [String]?, matching text: String?, externalID: String? = nil
     ) async throws(PostgresError) -> ListPage<TenantRow> {
         var source: SQL = "tenants WHERE true"
         if let statuses { source += " AND status = ANY (\(statuses))" }
+        if let externalID { source += " AND external_id = \(externalID)" }
         if let text {
             let pattern = "%" + Self.escapeLike(text) + "%"
             source += " AND (slug ILIKE \(pattern) OR name ILIKE \(pattern))"
@@ -52,11 +56,16 @@ extension Database {
         return counts
     }
 
-    /// Creates a tenant with its slug, its locator and the first policy.
+    /// Creates a tenant with its slug, its locator and the first policy. 409 `conflict` for a slug
+    /// or an external id that another has; throws `AttributeFaults`.
     package func createTenant(
-        id: UUID = .random(), slug: String, name: String, policy: JSONValue, by actor: Actor
+        id: UUID = .random(), slug: String, name: String, policy: JSONValue,
+        externalID: String? = nil,
+        attributes: AttributePair = AttributePair(), by actor: Actor
     ) async throws -> TenantRow {
-        try await scope(id).change(by: actor) { change in
+        try attributes.requireWithinLimits()
+        try await requireFree(externalID)
+        return try await scope(id).change(by: actor) { change in
             guard try await change.claim("slug", slug) else {
                 throw StorageFailure.conflict(
                     code: "conflict", detail: "The slug is taken; choose another.", id: nil)
@@ -68,13 +77,21 @@ extension Database {
                 INSERT INTO policies (tenant_id, version, document, created_by, created_at)
                 VALUES (\(id), 1, \(JSONB(policy)), \(actor.name), \(change.now))
                 """)
-            let rows = try await change.query(
-                """
-                INSERT INTO tenants (id, slug, name, locator, created_at, updated_at)
-                VALUES (\(id), \(slug), \(name), \(locator), \(change.now), \(change.now))
-                RETURNING \(TenantRow.columns)
-                """)
-            try await change.audit(.tenantCreated, AuditTarget("tenant", id, name))
+            let rows = try await TenantRow.refusingTakenID {
+                try await change.query(
+                    """
+                    INSERT INTO tenants (id, slug, name, locator, external_id, public_attributes,
+                        private_attributes, created_at, updated_at)
+                    VALUES (\(id), \(slug), \(name), \(locator), \(externalID),
+                        \(attributes.public.text), \(attributes.private.text), \(change.now),
+                        \(change.now))
+                    RETURNING \(TenantRow.columns)
+                    """)
+            }
+            var changes = AuditChanges()
+            changes.add("external_id", nil, externalID)
+            changes.add(AttributePair(), attributes)
+            try await change.audit(.tenantCreated, AuditTarget("tenant", id, name), changes)
             return try rows.only(TenantRow.init)
         }
     }
