@@ -49,3 +49,7 @@ ALTER TABLE tenants
     ADD COLUMN public_attributes text NOT NULL DEFAULT '{}' CHECK (octet_length(public_attributes) <= 16384),
     ADD COLUMN private_attributes text NOT NULL DEFAULT '{}' CHECK (octet_length(private_attributes) <= 16384);
 CREATE UNIQUE INDEX tenants_external_id ON tenants (external_id) WHERE external_id IS NOT NULL;
+
+-- The id that the user gets who accepts the invite; until then the row that the invite made has it.
+ALTER TABLE invites ADD COLUMN external_id text COLLATE "C" CHECK (octet_length(external_id) BETWEEN 1 AND 255);
+CREATE INDEX invites_by_external_id ON invites (tenant_id, external_id, created_at, id) WHERE external_id IS NOT NULL;

@@ -18,11 +18,13 @@ enum InviteAsking {
         if let expires, let fault = endFault(expires, call, at: pointer) { errors.append(fault) }
         if let fault = deliveryFault(input, call, at: pointer) { errors.append(fault) }
         guard errors.isEmpty, let email else { throw Problem.invalid(errors) }
-        return InviteRequest(
+        var request = InviteRequest(
             email: email, role: input.optionalString("role").flatMap(UserRole.init),
             expiresAt: expires, message: input.optionalString("message"),
             delivery: delivery(input, call), resend: input.flag("resend"),
             widest: Permissions.widestInvite(call.principal.subject, in: try call.tenant.id))
+        request.externalID = input.optionalString("external_id")
+        return request
     }
 
     static func endFault(_ end: Timestamp, _ call: Call, at pointer: String = "") -> FieldError? {

@@ -27,11 +27,13 @@ enum InviteEditEndpoint {
         return .ok(row.json(at: call.now), etag: row.etag)
     }
 
-    /// The address is the invite's identity, and the delivery is chosen when it is sent.
+    /// The address and the external id are the person's, and the delivery is chosen when it is sent.
     private static let change: ObjectShape = {
         var shape = InviteRow.shape
         for index in shape.fields.indices
-        where ["email", "delivery"].contains(where: { sameBytes($0, shape.fields[index].name) }) {
+        where ["email", "delivery", "external_id"].contains(where: {
+            sameBytes($0, shape.fields[index].name)
+        }) {
             shape.fields[index].isReadOnly = true
         }
         return shape.patching("InviteChange")

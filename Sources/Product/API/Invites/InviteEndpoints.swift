@@ -16,7 +16,8 @@ enum InviteEndpoints {
         query: QueryParameter.list(
             sorts: ["-created_at", "created_at", "email", "-email"], search: true)
             + [
-                QueryParameter("status", .enumeration(of: Invite.Status.self))
+                QueryParameter("status", .enumeration(of: Invite.Status.self)),
+                QueryParameter("external_id", .externalID, "Only invites that give this id."),
             ],
         answers: [.list(InviteRow.shape)]
     ) { call in
@@ -24,6 +25,7 @@ enum InviteEndpoints {
         var filter = InviteFilter(
             status: call.query.optionalString("status").flatMap(Invite.Status.init),
             text: call.query.optionalString("q"))
+        filter.externalID = call.query.optionalString("external_id")
         if let own = call.bound(.readInvites) {
             filter.emailKey = try await call.scope.user(own)?.emailKey ?? ""
         }

@@ -16,6 +16,7 @@ extension InviteRow {
             $0.member("status", status(at: now).rawValue)
             $0.member("expires_at", expiresAt)
             $0.member("message", message)
+            $0.member("external_id", externalID)
             $0.member("delivery", delivery)
             $0.object("invited_by") {
                 $0.member("type", inviterType)
@@ -58,6 +59,9 @@ extension InviteRow {
             .readOnly("status", .enumeration(of: Invite.Status.self)),
             .optional("expires_at", .timestamp, "5 minutes to 90 days ahead; 7 days when absent."),
             .nullable("message", .string(max: 2000)),
+            .nullable(
+                "external_id", .externalID,
+                "The `external_id` of the user who accepts it; 409 if another user has it."),
             .optional("delivery", .enumeration(of: Invite.Delivery.self)),
             .readOnly(
                 "invited_by",

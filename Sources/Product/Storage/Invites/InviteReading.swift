@@ -10,6 +10,8 @@ package struct InviteFilter: Sendable {
     package var text: String?
     /// The whole address, by its key.
     package var emailKey: String?
+    /// The id that the invite gives.
+    package var externalID: String?
 
     /// The other filter starts unset.
     package init(status: Invite.Status? = nil, text: String? = nil) {
@@ -19,6 +21,7 @@ package struct InviteFilter: Sendable {
 
     fileprivate func condition(_ now: Timestamp) -> SQL {
         var sql: SQL = ""
+        if let externalID { sql += " AND external_id = \(externalID)" }
         switch status {
         case .pending: sql += " AND status = 'pending' AND expires_at > \(now)"
         case .expired: sql += " AND status = 'pending' AND expires_at <= \(now)"

@@ -19,6 +19,8 @@ package struct InviteRequest: Sendable {
     package var resend: Bool
     /// A pending invite gets `role` in place of its own, and keeps its token.
     package var rolePrevails = false
+    /// The id that the user who accepts it gets.
+    package var externalID: String?
     /// The widest role that the inviter may give; nil: none.
     package var widest: UserRole?
     /// How many mails the tenant may still cause; as in `Change.mailsLeft`.

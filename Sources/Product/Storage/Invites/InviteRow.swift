@@ -34,19 +34,21 @@ package struct InviteRow: ListedRow {
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
+    /// What the user who accepts it gets.
+    package var externalID: String?
 
     static let columns: SQL =
         """
         id, tenant_id, email, email_key, role, message, delivery, status, user_id, inviter_type,
         inviter_id, inviter_name, sent_count, expires_at, accepted_at, accepted_user_id, version,
-        created_at, updated_at
+        created_at, updated_at, external_id
         """
 
     init(_ row: Row) throws(PostgresError) {
         (
             id, tenantID, email, emailKey, role, message, delivery, stored, userID, inviterType,
             inviterID, inviterName, sentCount, expiresAt, acceptedAt, acceptedUserID, version,
-            createdAt, updatedAt
+            createdAt, updatedAt, externalID
         ) = try row.columns()
     }
 

@@ -19,9 +19,11 @@ extension Change {
         let allowed = policy.allows(domain: request.email.domain.ascii)
         guard allowed || policy.externalInvites else { throw InviteRefusal.outsideDomains }
         try await checkMail(of: request, database)
+        try await requireFits(request.externalID, at: request.email.key)
         let user = try await invitedUser(request.email, role, database)
         if let pending = try await lockPending(request.email.key) {
             if pending.status(at: now) == .pending {
+                try Self.requireSame(request.externalID, as: pending)
                 let standsAsAsked = request.role ?? pending.role == pending.role
                 guard request.resend || request.rolePrevails && !standsAsAsked else {
                     return try Self.standing(pending, standsAsAsked)
@@ -36,16 +38,17 @@ extension Change {
             }
             _ = try await markRevoked(pending)
         }
+        try await give(request.externalID, to: user, request.email.original)
         let token = TenantToken.make(locator: try await locator())
         let rows = try await query(
             """
             INSERT INTO invites (tenant_id, id, email, email_key, role, message, delivery,
                 token_hash, user_id, inviter_type, inviter_id, inviter_name, external,
-                expires_at, created_at, updated_at)
+                external_id, expires_at, created_at, updated_at)
             VALUES (\(tenant), \(UUID.random()), \(request.email.original), \(request.email.key),
                 \(role.rawValue), \(request.message), \(request.delivery.rawValue),
                 \(TenantToken.hash(token)), \(user), \(actor.type), \(actor.id), \(actor.name),
-                \(!allowed), \(request.expiresAt ?? now.adding(seconds: Invite.defaultLifetime)),
+                \(!allowed), \(request.externalID), \(request.expiresAt ?? now.adding(seconds: Invite.defaultLifetime)),
                 \(now), \(now))
             RETURNING \(InviteRow.columns)
             """)
@@ -53,6 +56,7 @@ extension Change {
         var changes = AuditChanges()
         changes.add("role", nil, role.rawValue)
         changes.add("expires_at", nil, invite.expiresAt.description)
+        changes.add("external_id", nil, invite.externalID)
         try await audit(.inviteCreated, invite.target, changes)
         return InviteResult(outcome: .created, invite: invite, token: token)
     }

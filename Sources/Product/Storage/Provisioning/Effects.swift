@@ -212,11 +212,14 @@ struct EffectWriting: Sendable {
                 version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(invite) AND status = 'pending'
                 AND expires_at > \(now)
-            RETURNING email
+            RETURNING email, external_id, user_id
             """)
         guard let row = rows.first else { throw ProvisioningRace() }
+        let email: String = try row.get(0)
         var changes = changes
         changes.add("status", "pending", "accepted")
-        try await audit(.inviteAccepted, "invite", invite, try row.get(0), changes)
+        try await audit(.inviteAccepted, "invite", invite, email, changes)
+        guard let userID, let externalID: String = try row.get(1, as: String?.self) else { return }
+        try await change.pass(externalID, from: row.get(2), to: userID, email)
     }
 }
