@@ -49,7 +49,7 @@ import Text
     private static let tables: [SQL] = [
         "users", "identities", "identity_aliases", "api_keys", "invites", "former_addresses",
         "former_identities", "barred_identities", "client_profiles", "known_devices",
-        "merged_users", "user_search", "directory_people",
+        "merged_users", "user_search", "directory_people", "user_attributes",
     ]
 
     /// Each table's rows without what each change moves on.

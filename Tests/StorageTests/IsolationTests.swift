@@ -13,7 +13,8 @@ import Text
         "cors_origins", "audit_events", "decisions", "sessions", "link_grants", "clients",
         "known_devices", "login_states", "verification_counts", "password_resets", "api_key_uses",
         "tombstones", "former_identities", "email_changes", "former_addresses", "client_profiles",
-        "user_merges", "merged_users", "identity_aliases", "barred_identities", "failed_sign_ins", "attribute_schemas",
+        "user_merges", "merged_users", "identity_aliases", "barred_identities", "failed_sign_ins",
+        "attribute_schemas",
         "user_attributes",
     ]
     static let directoryTables = [

@@ -34,17 +34,7 @@ extension Change {
             alreadyApplied()
             return merge
         }
-        guard let winner = users[winner] else {
-            let later = try await laterMerge(of: winner, than: merge)
-            throw UndoConflict(reasons: [
-                .init(
-                    pointer: "/winner",
-                    detail: later.map {
-                        "The winner was merged itself; undo the merge \($0) first."
-                    }
-                        ?? "The winner was purged.")
-            ])
-        }
+        guard let winner = users[winner] else { throw try await withoutWinner(winner) }
         try await requireUndoable(merge)
         let restored = try await restoreLoser(loser, of: merge)
         try permit(winner, restored)
@@ -73,13 +63,17 @@ extension Change {
         return (winner, try first.get(1), users)
     }
 
-    private func laterMerge(of user: UUID, than merge: MergeRow) async throws -> UUID? {
-        try await query(
+    /// Why the winner is not there: it was merged itself, or purged.
+    private func withoutWinner(_ user: UUID) async throws -> UndoConflict {
+        let later: UUID? = try await query(
             """
             SELECT id FROM user_merges
             WHERE tenant_id = \(tenant) AND loser_id = \(user) AND status = 'done'
             """
         ).first?.get(0)
+        let detail = later.map { "The winner was merged itself; undo the merge \($0) first." }
+        return UndoConflict(
+            reasons: [.init(pointer: "/winner", detail: detail ?? "The winner was purged.")])
     }
 
     private func requireUndoable(_ merge: MergeRow) async throws {
@@ -105,23 +99,27 @@ extension Change {
         guard reasons.isEmpty else { throw UndoConflict(reasons: reasons) }
     }
 
+    /// A user's address and external id, of whom another may have them by now.
+    private func requireFree(_ id: UUID) async throws {
+        let taken = try await query(
+            """
+            SELECT CASE WHEN o.email_key = u.email_key THEN '/loser/email'
+                ELSE '/loser/external_id' END
+            FROM users u JOIN users o ON o.tenant_id = \(tenant)
+                AND o.status NOT IN ('deleted', 'merged')
+                AND (o.email_key = u.email_key OR o.external_id = u.external_id)
+            WHERE u.tenant_id = \(tenant) AND u.id = \(id)
+            """)
+        let reasons = try taken.all { row throws(PostgresError) in
+            UndoConflict.Reason(pointer: try row.get(0), detail: "Another user has it by now.")
+        }
+        guard reasons.isEmpty else { throw UndoConflict(reasons: reasons) }
+    }
+
     /// The loser's row as it was, but for version and time.
     private func restoreLoser(_ id: UUID, of merge: MergeRow) async throws -> UserRow {
         let rows = try await seeingMerged {
-            let taken = try await query(
-                """
-                SELECT CASE WHEN o.email_key = u.email_key THEN '/loser/email'
-                    ELSE '/loser/external_id' END
-                FROM users u JOIN users o ON o.tenant_id = \(tenant)
-                    AND o.status NOT IN ('deleted', 'merged')
-                    AND (o.email_key = u.email_key OR o.external_id = u.external_id)
-                WHERE u.tenant_id = \(tenant) AND u.id = \(id)
-                """)
-            let reasons = try taken.all { row throws(PostgresError) in
-                UndoConflict.Reason(
-                    pointer: try row.get(0), detail: "Another user has it by now.")
-            }
-            guard reasons.isEmpty else { throw UndoConflict(reasons: reasons) }
+            try await requireFree(id)
             return try await query(
                 """
                 UPDATE users SET status = m.loser_status, version = users.version + 1,
@@ -161,6 +159,10 @@ extension Change {
         try await giveBackKeys(merge, to: loser)
         try await giveBackLeft(merge, database)
         try await putInSearch(loser)
+        // The schema may have changed meanwhile.
+        index(
+            loser.attributes, of: loser.id, createdAt: loser.createdAt,
+            by: try await attributeSchema().schema)
     }
 
     /// Those that the loser accepted, and those that the merge revoked.

@@ -15,12 +15,16 @@ extension Change {
         throw Self.externalIDTaken(by: other)
     }
 
-    /// The same for an id that another transaction took since it was found free.
+    /// The same for an id, or an address, that another transaction took since it was found free.
     func refusingTakenID(_ update: () async throws -> Rows) async throws -> Rows {
         do {
             return try await update()
         } catch let error as PostgresError where error.isUniqueViolation {
-            throw Self.externalIDTaken(by: nil)
+            guard error.constraint == "users_live_email" else {
+                throw Self.externalIDTaken(by: nil)
+            }
+            throw StorageFailure.conflict(
+                code: "email_taken", detail: "A user of this tenant has the address.", id: nil)
         }
     }
 

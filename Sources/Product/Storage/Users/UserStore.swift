@@ -50,7 +50,8 @@ extension Change {
             return row
         }
         let schema = try await check(new.attributes, after: row.attributes)
-        try await requireFree(new.externalID, for: row)
+        // What is not changed is the user's own already.
+        if new.externalID != row.externalID { try await requireFree(new.externalID, for: row) }
         let rows = try await refusingTakenID {
             try await query(
                 """
