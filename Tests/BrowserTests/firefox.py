@@ -79,10 +79,16 @@ class Firefox:
         """A real click on the first such element that shows the text."""
         find = f"[...document.querySelectorAll({json.dumps(selector)})].find(node => node.innerText.includes({json.dumps(text)}) && node.checkVisibility())"
         self.until(find)
-        node = self.run(f"({find}).scrollIntoView({{block: 'center'}}), {find}")
-        self.ask("input.performActions", context=self.window, actions=[{"type": "pointer", "id": "mouse", "actions": [
-            {"type": "pointerMove", "x": 0, "y": 0, "origin": {"type": "element", "element": {"sharedId": node["sharedId"]}}},
-            {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]}])
+        for turn in range(5):
+            node = self.run(f"({find}).scrollIntoView({{block: 'center'}}), {find}")
+            try:
+                return self.ask("input.performActions", context=self.window, actions=[{"type": "pointer", "id": "mouse", "actions": [
+                    {"type": "pointerMove", "x": 0, "y": 0, "origin": {"type": "element", "element": {"sharedId": node["sharedId"]}}},
+                    {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]}])
+            except AssertionError as error:
+                # The browser scrolled once more by itself after a navigation: aim again, as a person does.
+                if turn == 4 or error.args[0]["error"] != "move target out of bounds":
+                    raise
 
     def press(self, *names):
         self._keys([KEYS.get(name, name) for name in names])

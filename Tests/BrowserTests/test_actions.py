@@ -117,7 +117,7 @@ def test_a_person_who_is_here_twice_is_one_after_two_clicks(console):
     console.api("POST", path, {"email": "annlee@acme.example", "role": "manager"})
     other = console.api("POST", path, {"email": "ann.lee+work@acme.example"})
     page = console.go(f"/console/t/{one['slug']}/users")
-    page.get_by_role("link", name="Find people who are here twice").click()
+    page.get_by_role("link", name="Duplicates").click()
     expect(page.get_by_text("Maybe: one address is another spelling of annlee@acme.example.")).to_be_visible()
     page.get_by_role("button", name="Make one").click()
     dialog(page).get_by_role("button", name="Make one").click()

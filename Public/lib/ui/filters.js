@@ -64,11 +64,12 @@ export function listBar(spec, filters, counted, change) {
 	})
 	const fields = filters.map(one => field(one, change))
 	const take = spec.file && button("Export", spec.file, { icon: "save", "data-export": "" })
+	const related = spec.related && h("a.btn", { href: spec.related[0] }, spec.related[1])
 	const live = spec.live && button("Follow", () => change({ live: query().live ? "" : "1" }), { icon: "pulse" })
 	return {
 		node: h("div.bar", { role: "search" }, box
 			&& h("div.grow", icon("search"), box), fields.map(one => one.node), live,
-			counted, take, spec.create()),
+			counted, related, take, spec.create()),
 		read(wanted) {
 			if (box && document.activeElement !== box) box.value = wanted.q ?? ""
 			live?.setAttribute("aria-pressed", String(Boolean(wanted.live)))

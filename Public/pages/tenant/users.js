@@ -1,6 +1,5 @@
-import { askToMerge } from "./merge.js"
 import {
-	api, append, choices, confirm, createdColumn, exportFile, filterLink, formDialog, h, isAllowed, list,
+	api, choices, confirm, createdColumn, exportFile, filterLink, formDialog, isAllowed, list,
 	lookalikeNote, noValue, personCell, queryString, runAct, STATUS, t, timeColumn, undoable, words,
 } from "../../lib/ui.js"
 
@@ -18,6 +17,7 @@ export default async page => {
 	const post = verb => one => api(`${path(one)}/${verb}`, { method: "POST" })
 	await list(page, {
 		path: `${page.path}/users`, noun: NOUN, exports: true, search: "Search by email or name",
+		related: [`${page.base}/users/duplicates`, "Duplicates"],
 		create: ["editUsers", "Add user", reload => open(page, reload)],
 		empty: {
 			title: "Nobody has come in yet",
@@ -46,7 +46,7 @@ export default async page => {
 			},
 			isAllowed("linkIdentities") && {
 				text: "Make one", number: 2, fits: one => /active|pending/.test(one.status),
-				all: (some, reload) => askToMerge(page, some, reload),
+				all: async (some, reload) => (await import("./merge.js")).askToMerge(page, some, reload),
 			},
 			isAllowed("editUsers") && { text: "Approve", fits: isWaiting, run: post("approve") },
 			isAllowed("suspendUsers") && {
@@ -65,8 +65,6 @@ export default async page => {
 			},
 		].filter(Boolean),
 	})
-	const twice = h("a", { href: `${page.base}/users/duplicates` }, "Find people who are here twice")
-	append(page.body, [h("p.small", twice)])
 }
 
 /** Whether a person has come by the rule `approval` and is not let in yet. */
