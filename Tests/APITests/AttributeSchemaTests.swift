@@ -16,8 +16,10 @@ import Text
     private func put(
         _ rules: String, _ fixture: UserFixture, status: Int = 200
     ) async throws -> TestAnswer {
+        let current = try await fixture.service.send(.get, Self.path, as: .platformOwner)
         let answer = try await fixture.service.send(
-            .put, Self.path, json: "{\"attributes\":{\(rules)}}", as: .platformOwner)
+            .put, Self.path, json: "{\"attributes\":{\(rules)}}", as: .platformOwner,
+            fields: [Field("if-match", try #require(current.first("etag")))])
         #expect(answer.status == status, "\(answer.text)")
         return answer
     }
@@ -48,8 +50,12 @@ import Text
         #expect(read.json == put.json && put.json["version"]?.int == 1)
         #expect(put.json["attributes"]?["plan"]?["for"]?.string == "public")
         #expect(put.json["indexing"] == .array([]))
-        let again = try await fixture.service.send(
+        let blind = try await fixture.service.send(
             .put, Self.path, json: read.text, as: .platformOwner)
+        #expect(blind.status == 428)
+        let again = try await fixture.service.send(
+            .put, Self.path, json: read.text, as: .platformOwner,
+            fields: [Field("if-match", try #require(read.first("etag")))])
         #expect(again.json["version"]?.int == 1, "\(again.text)")
         let late = try await fixture.service.send(
             .delete, Self.path, as: .platformOwner,
@@ -298,7 +304,8 @@ import Text
         #expect(foreign.status == 404)
         let set = try await fixture.service.send(
             .put, "/v1/tenants/other/attribute-schema",
-            json: #"{"attributes":{"plan":{"indexed":true}}}"#, as: .platformOwner)
+            json: #"{"attributes":{"plan":{"indexed":true}}}"#, as: .platformOwner,
+            fields: [Field("if-match", "*")])
         #expect(set.status == 200)
         let empty = try await fixture.service.send(
             .get, users + "?attributes.plan=team", as: .tenantAdmin(other))

@@ -19,6 +19,7 @@ SELECT n, md5('user ' || n)::uuid AS id, f || ' ' || l AS name,
     CASE WHEN n % 100 = 0 THEN 'deleted' WHEN n % 100 <= 3 THEN 'suspended'
         WHEN n % 100 <= 9 THEN 'pending' ELSE 'active' END AS status,
     CASE WHEN n % 200 = 7 THEN 'admin' WHEN n % 40 = 8 THEN 'manager' ELSE 'member' END AS role,
+    CASE WHEN n % 100 = 42 THEN 'enterprise' WHEN n % 10 = 3 THEN 'team' ELSE 'free' END AS plan,
     timestamptz '2023-01-01' + n * interval '90 seconds' AS at
 FROM (SELECT n,
     (ARRAY['Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Donald', 'Radia', 'Ken', 'Margaret',
@@ -36,11 +37,16 @@ FROM (SELECT n,
     FROM generate_series(:first::bigint, :last::bigint) AS n) AS drawn;
 
 INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source, created_at,
-    updated_at, last_sign_in_at, deleted_at)
+    updated_at, last_sign_in_at, deleted_at, public_attributes)
 SELECT :'tenant', id, email, email, name, role, status, 'import', at, at,
     CASE WHEN status <> 'pending' THEN at + n % 300 * interval '1 day' END,
-    CASE WHEN status = 'deleted' THEN at + interval '300 days' END
+    CASE WHEN status = 'deleted' THEN at + interval '300 days' END,
+    format('{"plan":"%s","team":"team %s","customer":"c%s"}', plan, n % 1000, n)
 FROM person;
+-- As the server does for the names that the tenant's schema marks as indexed.
+INSERT INTO user_attributes (tenant_id, user_id, name, value, created_at)
+SELECT :'tenant', id, of.name, of.value, at
+FROM person, LATERAL (VALUES ('plan', plan), ('team', 'team ' || n % 1000), ('customer', 'c' || n)) AS of (name, value);
 INSERT INTO user_search SELECT :'tenant', id, email || ' ' || lower(name), at FROM person;
 INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email, email_verified,
     created_at, last_used_at)
@@ -74,4 +80,4 @@ SELECT :'tenant', md5('decision ' || n)::uuid, at, CASE WHEN n % 50 = 0 THEN 're
     CASE WHEN n % 50 = 0 THEN 'not_invited' END, 'GROWTH', email, email, 'google',
     'https://accounts.google.com', n::text, id, '[{"rule":"invite","result":"applies","detail":"live"}]', 3
 FROM person;
-VACUUM ANALYZE users, user_search, identities, invites, api_keys, audit_events, decisions;
+VACUUM ANALYZE users, user_attributes, user_search, identities, invites, api_keys, audit_events, decisions;

@@ -23,7 +23,7 @@ enum AttributeSchemaEndpoints {
         .put, path, id: "putAttributeSchema", tag: "Users",
         summary: "Replaces the schema; later writes are held to it, and what is stored stays.",
         access: .right(.writePolicy), body: .json(AttributeSchemaRow.shape),
-        answers: [.ok(AttributeSchemaRow.shape)], ifMatch: .honoured
+        answers: [.ok(AttributeSchemaRow.shape)], ifMatch: .required
     ) { call in
         let schema = try wanted(call.input)
         let row = try await change(call, to: schema)
