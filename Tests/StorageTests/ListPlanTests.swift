@@ -53,11 +53,11 @@ import Text
         var late = UserFilter()
         late.signedInSince = at
         var team = UserFilter()
-        team.attributes = [("plan", "team")]
+        team.attributes = [("plan", "free")]
         var lateTeam = late
         lateTeam.attributes = team.attributes
         var alone = UserFilter()
-        alone.attributes = [("plan", "alone")]
+        alone.attributes = [("plan", "enterprise")]
         let filters: [(String, UserFilter)] = [
             ("all", UserFilter()), ("suspended", UserFilter(status: .suspended)),
             ("admins", UserFilter(role: .admin)), ("github", UserFilter(provider: "github")),
@@ -67,7 +67,6 @@ import Text
             ("who came of late", late), ("an attribute of many", team),
             ("an attribute of few", alone), ("an attribute of many, of late", lateTeam),
         ]
-        try await addAttributes(scope)
         for (name, filter) in filters {
             let search = try await scope.search(filter)
             for (order, list) in [
@@ -116,20 +115,6 @@ import Text
         }
         all += try await audit(of: scope)
         return all
-    }
-
-    /// One that almost every user has, and the one of the rest.
-    private func addAttributes(_ scope: TenantScope) async throws {
-        try await scope.change(by: .system) { change in
-            try await change.query(
-                """
-                INSERT INTO user_attributes (tenant_id, user_id, name, value, created_at)
-                SELECT tenant_id, id, 'plan',
-                    CASE WHEN row_number() OVER (ORDER BY id) <= 400 THEN 'alone' ELSE 'team' END,
-                    created_at
-                FROM users WHERE tenant_id = \(change.tenant)
-                """)
-        }
     }
 
     private func searches(of scope: TenantScope) async throws -> [Listed] {

@@ -206,7 +206,13 @@ extension Change {
     private func giveBackLeft(_ merge: MergeRow, _ database: Database) async throws {
         let rows = try await query(
             """
-            INSERT INTO identities SELECT i.* FROM user_merges m,
+            INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
+                email_verified, created_at, last_used_at, tenants_word, alias_count,
+                linked_by_type, linked_by_id, email_vouched)
+            SELECT \(tenant), i.id, i.user_id, i.provider, i.issuer, i.subject, i.email,
+                i.email_verified, i.created_at, i.last_used_at, i.tenants_word, i.alias_count,
+                i.linked_by_type, i.linked_by_id, i.email_vouched
+            FROM user_merges m,
                 jsonb_populate_recordset(NULL::identities, m.left_identities) AS i
             WHERE m.tenant_id = \(tenant) AND m.id = \(merge.id)
             ON CONFLICT DO NOTHING RETURNING id, provider, issuer, subject
@@ -218,7 +224,8 @@ extension Change {
         }
         try await query(
             """
-            INSERT INTO identity_aliases SELECT a.* FROM user_merges m,
+            INSERT INTO identity_aliases (tenant_id, pool, alias, identity_id, created_at)
+            SELECT \(tenant), a.pool, a.alias, a.identity_id, a.created_at FROM user_merges m,
                 jsonb_populate_recordset(NULL::identity_aliases, m.left_aliases) AS a
             WHERE m.tenant_id = \(tenant) AND m.id = \(merge.id) AND EXISTS (
                 SELECT 1 FROM identities i WHERE i.tenant_id = \(tenant) AND i.id = a.identity_id)

@@ -37,14 +37,17 @@ package struct DecisionRow: ListedRow {
     /// What would have admitted; nil: not computed.
     package var wouldAdmit: [NearestYes]?
 
-    static let columns: SQL =
-        """
-        id, created_at, outcome, reason, reference, email, provider, issuer, subject, tenant_id,
-        coalesce((SELECT merged.user_id FROM merged_users merged
-            WHERE merged.tenant_id = decisions.tenant_id AND merged.id = decisions.user_id), user_id),
-        invite_id, policy_version, trace::text, duration_ms, request_id,
-        part IS NOT NULL
-        """
+    /// `tenant` nil: across tenants, for the platform.
+    static func columns(of tenant: UUID?) -> SQL {
+        let scope: SQL = tenant.map { "\($0)" } ?? "decisions.tenant_id"
+        return """
+            id, created_at, outcome, reason, reference, email, provider, issuer, subject, tenant_id,
+            coalesce((SELECT merged.user_id FROM merged_users merged
+                WHERE merged.tenant_id = \(scope) AND merged.id = decisions.user_id), user_id),
+            invite_id, policy_version, trace::text, duration_ms, request_id,
+            part IS NOT NULL
+            """
+    }
 
     init(_ row: Row) throws(PostgresError) {
         id = try row.get(0)
@@ -74,6 +77,6 @@ extension DecisionRow {
         let condition: SQL =
             tenant.map { "tenant_id = \($0)" } ?? "part IS NULL AND created_at > '-infinity'"
         return ListStatement(
-            columns: columns, source: "decisions WHERE \(condition)\(filter.condition)")
+            columns: columns(of: tenant), source: "decisions WHERE \(condition)\(filter.condition)")
     }
 }

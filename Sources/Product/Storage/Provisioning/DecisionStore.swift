@@ -70,7 +70,7 @@ extension Database {
 
     /// `tenant` nil: of any tenant or of none, for the platform, never a tenant's part.
     package func decision(_ id: UUID, tenant: UUID?) async throws(PostgresError) -> DecisionRow? {
-        var sql: SQL = "SELECT \(DecisionRow.columns) FROM decisions WHERE "
+        var sql: SQL = "SELECT \(DecisionRow.columns(of: tenant)) FROM decisions WHERE "
         sql += tenant.map { "tenant_id = \($0) AND id = \(id)" } ?? "part IS NULL AND id = \(id)"
         return try await read(sql, of: tenant).first.map(DecisionRow.init)
     }

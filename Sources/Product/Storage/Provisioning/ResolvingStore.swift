@@ -46,7 +46,7 @@ extension Change {
     ) async throws -> (decision: DecisionRow, emailKey: String) {
         let rows = try await query(
             """
-            SELECT \(DecisionRow.columns), coalesce(email_key, '') AS address FROM decisions
+            SELECT \(DecisionRow.columns(of: tenant)), coalesce(email_key, '') AS address FROM decisions
             WHERE tenant_id = \(tenant) AND id = \(id)
             """)
         guard let row = rows.first else { throw StorageFailure.notFound("decision") }
