@@ -42,6 +42,7 @@ let package = Package(
         system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
         system("CArgon2", pkgConfig: "libargon2", apt: "libargon2-dev"),
+        system("CCrypt", pkgConfig: "libcrypt", apt: "libcrypt-dev"),
         system("CIdn2", pkgConfig: "libidn2", apt: "libidn2-dev"),
         system("CPsl", pkgConfig: "libpsl", apt: "libpsl-dev"),
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
@@ -57,7 +58,7 @@ let package = Package(
         room("Platform", "Workers"),
         room(
             "Platform", "Cryptography",
-            ["COpenSSL", "CArgon2", "CCommonPasswords", "Text", "Workers"]),
+            ["COpenSSL", "CArgon2", "CCrypt", "CCommonPasswords", "Text", "Workers"]),
         room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
         room(
             "Platform", "Outbound", ["CCurl", "CResolv", "Deadlines", "HTTP", "Text", "Workers"]),

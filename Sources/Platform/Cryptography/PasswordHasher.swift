@@ -1,4 +1,5 @@
 import CArgon2
+import Text
 import Workers
 
 /// Why a password was neither accepted nor refused.
@@ -55,6 +56,7 @@ package final class PasswordHasher: Sendable {
     private let peppers: DerivedKeys
     private let cost: Cost
     private let dummy: String
+    let foreign: ForeignHashQueue
 
     /// `secrets`: the peppers are derived from them.
     package init(
@@ -65,6 +67,7 @@ package final class PasswordHasher: Sendable {
         peppers = secrets.derive("password pepper")
         self.cost = cost
         dummy = Self.dummyHash(cost: cost)
+        foreign = ForeignHashQueue(threads: threads)
     }
 
     /// A PHC string: `$argon2id$v=19$m=19456,t=2,p=1,keyid=…$salt$hash`.
@@ -76,7 +79,8 @@ package final class PasswordHasher: Sendable {
         return PasswordHash.naming(id, in: encoded)
     }
 
-    /// A hash under an unknown pepper matches no password.
+    /// Checks a password of ours. A hash under an unknown pepper matches no password; a foreign hash
+    /// throws `badHash`.
     package func verify(
         _ password: [UInt8], against phc: String
     ) async throws(PasswordFault) -> Verdict {
@@ -87,6 +91,22 @@ package final class PasswordHasher: Sendable {
         }
         let matches = try await matches(password, pepper, stored.encoded)
         return Verdict(matches: matches, needsRehash: matches && needsRehash(stored))
+    }
+
+    /// As `verify`, for a user of a tenant, whose hash may be foreign. A right password then asks for
+    /// our own hash. A wrong one costs our own check besides, so that it takes as long as any other,
+    /// or longer, however cheap the foreign hash is, and about as long as a right one.
+    package func verify(
+        _ password: [UInt8], against text: String, ofUserIn tenant: UUID
+    ) async throws(PasswordFault) -> Verdict {
+        guard let hash = ForeignPasswordHash(stored: text) else {
+            return try await verify(password, against: text)
+        }
+        if hash.mayBe(of: password), try await foreign.matches(password, hash, in: tenant) {
+            return Verdict(matches: true, needsRehash: true)
+        }
+        try await verifyUnknown(password)
+        return Verdict(matches: false, needsRehash: false)
     }
 
     /// Takes the time of a real check, so that timing does not reveal whether a user exists.

@@ -111,7 +111,9 @@ extension ClientCall {
     ) async throws -> PasswordHasher.Verdict {
         let bytes = Array(password.utf8)
         return try await core.bounded { passwords in
-            if let hash { return try await passwords.verify(bytes, against: hash) }
+            if let hash {
+                return try await passwords.verify(bytes, against: hash, ofUserIn: scope.tenant)
+            }
             try await passwords.verifyUnknown(bytes)
             return PasswordHasher.Verdict(matches: false, needsRehash: false)
         }

@@ -1,0 +1,35 @@
+import Text
+import Workers
+
+/// Runs foreign hashes: one at a time for each tenant, and on threads of their own, so that a
+/// tenant with costly ones delays neither another tenant nor our own hashes.
+final class ForeignHashQueue: Sendable {
+    /// Sign-ins of one tenant that wait for their turn.
+    static let waitingLimit = 16
+
+    private let pool: WorkerPool
+    private let slots: FairSlots<UUID>
+
+    init(threads: Int, waitingLimit: Int = ForeignHashQueue.waitingLimit) {
+        pool = WorkerPool(threads: threads, queueLimit: PasswordHasher.queueLimit)
+        slots = FairSlots(waitingLimit: waitingLimit)
+    }
+
+    /// `hash.mayBe(of: password)` is true.
+    func matches(
+        _ password: [UInt8], _ hash: ForeignPasswordHash, in tenant: UUID
+    ) async throws(PasswordFault) -> Bool {
+        try await alone(tenant) { hash.matches(password) }
+    }
+
+    /// Does the work when no other of the tenant's runs.
+    func alone<Value: Sendable>(
+        _ tenant: UUID, _ work: @escaping @Sendable () -> Result<Value, PasswordFault>
+    ) async throws(PasswordFault) -> Value {
+        guard await slots.enter(tenant, limit: 1) else { throw .busy }
+        let result = await pool.run(work)
+        slots.leave(tenant)
+        guard let result else { throw .busy }
+        return try result.get()
+    }
+}

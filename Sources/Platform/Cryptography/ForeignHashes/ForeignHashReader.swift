@@ -1,0 +1,148 @@
+import Text
+
+/// Reads crypt and PHC strings. What it reads may come from a stranger's file.
+enum ForeignHashReader {
+    typealias Refusal = ForeignPasswordHash.Refusal
+
+    /// Our name of Firebase's scrypt.
+    static let firebaseName = "firebase-scrypt"
+
+    /// More bytes than any hash within the bounds has.
+    private static let longest = 512
+
+    static func read(_ text: String) throws(Refusal) -> ForeignPasswordHash {
+        guard text.utf8.count <= longest else { throw .malformed }
+        guard text.utf8.first == UInt8(ascii: "$") else { throw .unknown }
+        if Libcrypt.isBcrypt(text) { return try Libcrypt.readBcrypt(text) }
+        if Libcrypt.isSHA512(text) { return try Libcrypt.readSHA512(text) }
+        var fields = text.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        fields.removeFirst()
+        switch fields.removeFirst() {
+        case "argon2i": return try argon2(fields, isHybrid: false)
+        case "argon2id": return try argon2(fields, isHybrid: true)
+        case "scrypt": return try scrypt(fields)
+        case "pbkdf2", "pbkdf2-sha1": return try pbkdf2(fields, .sha1)
+        case "pbkdf2-sha256": return try pbkdf2(fields, .sha256)
+        case "pbkdf2-sha512": return try pbkdf2(fields, .sha512)
+        case firebaseName: return try firebase(fields)
+        default: throw .unknown
+        }
+    }
+
+    /// `$argon2id$v=19$m=65536,t=3,p=4$salt$hash`; without `v`, it is version 1.0.
+    private static func argon2(
+        _ fields: [String], isHybrid: Bool
+    ) throws(Refusal) -> ForeignPasswordHash {
+        guard fields.count == 3 || fields.count == 4, let salt = fields.dropLast().last,
+            let hash = fields.last
+        else { throw .malformed }
+        var version = 16
+        if fields.count == 4 { version = try only("v", of: fields[0]) }
+        let values = try parameters(fields[fields.count - 3])
+        // A hash with a key or with more data than the password cannot be verified.
+        guard values["keyid"] == nil, values["data"] == nil else { throw .unknown }
+        guard values.count == 3, let kibibytes = values["m"].flatMap(number),
+            let passes = values["t"].flatMap(number), let lanes = values["p"].flatMap(number)
+        else { throw .malformed }
+        return try ForeignPasswordHash(
+            .argon2(
+                Argon2Parameters(
+                    isHybrid: isHybrid, version: version, kibibytes: kibibytes, passes: passes,
+                    lanes: lanes)),
+            salt: bytes(salt), hash: bytes(hash))
+    }
+
+    /// `$scrypt$ln=15,r=8,p=1$salt$hash`
+    private static func scrypt(_ fields: [String]) throws(Refusal) -> ForeignPasswordHash {
+        guard fields.count == 3 else { throw .malformed }
+        return try ForeignPasswordHash(
+            .scrypt(scryptParameters(fields[0])), salt: bytes(fields[1]), hash: bytes(fields[2]))
+    }
+
+    private static func scryptParameters(_ text: String) throws(Refusal) -> ScryptParameters {
+        let values = try parameters(text)
+        guard values.count == 3, let log = values["ln"].flatMap(number),
+            let blocks = values["r"].flatMap(number), let lanes = values["p"].flatMap(number)
+        else { throw .malformed }
+        return ScryptParameters(log: log, blocks: blocks, lanes: lanes)
+    }
+
+    /// `$pbkdf2-sha256$i=600000,l=32$salt$hash`, without `l`, or passlib's with the bare number.
+    private static func pbkdf2(
+        _ fields: [String], _ digest: PBKDF2Parameters.Digest
+    ) throws(Refusal) -> ForeignPasswordHash {
+        guard fields.count == 3 else { throw .malformed }
+        let hash = try bytes(fields[2])
+        var iterations = number(fields[0])
+        if iterations == nil {
+            let values = try parameters(fields[0])
+            iterations = values["i"].flatMap(number)
+            let length = values["l"].map { number($0) == hash.count } ?? true
+            guard length, values.count == (values["l"] == nil ? 1 : 2) else { throw .malformed }
+        }
+        guard let iterations else { throw .malformed }
+        return try ForeignPasswordHash(
+            .pbkdf2(PBKDF2Parameters(digest: digest, iterations: iterations)),
+            salt: bytes(fields[1]), hash: hash)
+    }
+
+    /// Our own form of Firebase's: `$firebase-scrypt$ln=14,r=8,p=1$salt$hash$digest`.
+    private static func firebase(_ fields: [String]) throws(Refusal) -> ForeignPasswordHash {
+        guard fields.count == 4 else { throw .malformed }
+        return try ForeignPasswordHash(
+            .firebase(scryptParameters(fields[0]), digest: bytes(fields[3])),
+            salt: bytes(fields[1]), hash: bytes(fields[2]))
+    }
+
+    /// `name=value` pairs; throws for a name that stands twice.
+    private static func parameters(_ text: String) throws(Refusal) -> [String: String] {
+        var values: [String: String] = [:]
+        for field in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let equals = field.firstIndex(of: "=") else { throw .malformed }
+            let value = String(field[field.index(after: equals)...])
+            guard values.updateValue(value, forKey: String(field[..<equals])) == nil else {
+                throw .malformed
+            }
+        }
+        return values
+    }
+
+    private static func only(_ name: String, of text: String) throws(Refusal) -> Int {
+        guard let value = try parameters(text)[name].flatMap(number), !text.contains(",") else {
+            throw .malformed
+        }
+        return value
+    }
+
+    /// Decimal digits without a leading zero; more than `Int` holds counts as the most of it.
+    static func number(_ text: some StringProtocol) -> Int? {
+        guard let first = text.utf8.first, text.utf8.allSatisfy({ $0 &- 0x30 <= 9 }),
+            first != 0x30 || text.utf8.count == 1
+        else { return nil }
+        return Int(text) ?? Int.max
+    }
+
+    /// Base64 in the standard alphabet, in the one for URLs, or in passlib's with `.` for `+`; with
+    /// or without padding.
+    static func bytes(_ text: some StringProtocol) throws(Refusal) -> [UInt8] {
+        var body = Substring(text).utf8
+        while body.last == UInt8(ascii: "="), text.utf8.count - body.count < 2 {
+            body = body.dropLast()
+        }
+        let url = body.map { byte in
+            switch byte {
+            case UInt8(ascii: "+"), UInt8(ascii: "."): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            default: byte
+            }
+        }
+        guard let bytes = Base64URL.decode(url) else { throw .malformed }
+        return bytes
+    }
+
+    static func hexBytes(_ text: some StringProtocol) throws(Refusal) -> [UInt8] {
+        guard let bytes = Hex.decode(text) else { throw .malformed }
+        return bytes
+    }
+}
